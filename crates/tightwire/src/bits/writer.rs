@@ -1,0 +1,372 @@
+//! Writing bits into a byte slice.
+
+use core::fmt;
+
+/// Writes bits into a caller's byte slice of any length and alignment.
+///
+/// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
+/// branch, whether it was full: random widths would mispredict one. A slice that is too small is
+/// never exceeded; the writer goes on counting, and [`finish`](Self::finish) says how many bits
+/// would have been needed. Bytes of the slice behind the packet may be overwritten.
+///
+/// Nouns are getters, verbs write; only `finish` reports.
+///
+/// ```
+/// use tightwire::{BitReader, BitWriter};
+///
+/// let mut buffer = [0; 16];
+/// let mut writer = BitWriter::new(&mut buffer);
+/// writer.write_bits(5, 3);
+/// writer.write_bits(1000, 10);
+/// assert_eq!(writer.position(), 13);
+/// let packet = writer.finish()?;
+/// assert_eq!(packet, [0x45, 0x1f]);
+///
+/// let mut reader = BitReader::new(packet);
+/// assert_eq!(reader.read_bits(3)?, 5);
+/// assert_eq!(reader.read_bits(10)?, 1000);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct BitWriter<'a> {
+    data: &'a mut [u8],
+    state: Checkpoint,
+}
+
+/// A place to come back to: see [`BitWriter::checkpoint`].
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoint {
+    /// The word of the slice that is being filled.
+    word_index: usize,
+    /// Its lower bits, which are written; above them zeros.
+    word: u64,
+    /// How many those are, `0..64`.
+    used: u32,
+    /// Where the first value stood that did not fit its width, or [`NOWHERE`].
+    oversized_at: u64,
+}
+
+/// Why [`BitWriter::finish`] hands out no bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WriteRefused {
+    /// The slice was too small.
+    Full {
+        /// The bits that were written, with and without room.
+        needed_bits: u64,
+        /// The bits that the slice holds.
+        capacity_bits: u64,
+    },
+    /// A value was larger than its width, or a width larger than 64.
+    Oversized {
+        /// Where the value would have stood.
+        bit: u64,
+    },
+}
+
+impl<'a> BitWriter<'a> {
+    /// Starts at the first bit of `data`, whose contents do not matter.
+    #[must_use]
+    #[inline]
+    pub fn new(data: &'a mut [u8]) -> Self {
+        let state = Checkpoint { word_index: 0, word: 0, used: 0, oversized_at: NOWHERE };
+        Self { data, state }
+    }
+
+    /// The bits written so far; more than [`capacity`](Self::capacity) after an overflow.
+    #[must_use]
+    #[inline(always)]
+    pub fn position(&self) -> u64 {
+        self.state.word_index as u64 * 64 + u64::from(self.state.used)
+    }
+
+    /// The bits that the slice holds.
+    #[must_use]
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.data.len() as u64 * 8
+    }
+
+    /// Whether more was written than the slice holds.
+    #[must_use]
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.position() > self.capacity()
+    }
+
+    /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
+    ///
+    /// A value that needs more bits, or a larger width, is remembered as a mistake, and `finish`
+    /// refuses the packet.
+    #[inline(always)]
+    pub fn write_bits(&mut self, value: u64, width: u32) {
+        match LARGEST.get(width as usize) {
+            Some(&largest) if value <= largest => self.push(value, width),
+            _ if width == u64::BITS => self.push(value, u64::BITS),
+            _ => {
+                cold();
+                self.refuse_value();
+                self.push(0, width.min(u64::BITS));
+            }
+        }
+    }
+
+    /// Writes `width <= 64` bits of a `value` that needs no more.
+    #[inline(always)]
+    fn push(&mut self, value: u64, width: u32) {
+        let Checkpoint { word_index, word, used, .. } = &mut self.state;
+        *word |= value << *used;
+        match self.data.as_chunks_mut::<8>().0.get_mut(*word_index) {
+            Some(bytes) => *bytes = word.to_le_bytes(),
+            // The last bytes of a slice that is not made of whole words: `finish` stores them.
+            None => cold(),
+        }
+        // What of `value` is beyond the word: all of it above the lowest `64 - used` bits.
+        let beyond = if width < u64::BITS {
+            // For `used == 0` this is `value` itself, but then the word does not get full.
+            value.wrapping_shr(used.wrapping_neg())
+        } else {
+            value >> 1 >> (63 - *used)
+        };
+        *used += width;
+        if *used >= u64::BITS {
+            *word = beyond;
+        }
+        *word_index += (*used / u64::BITS) as usize;
+        *used %= u64::BITS;
+    }
+
+    /// Writes `zeros` zeros, and then a one unless `zeros` is at its `limit`.
+    #[inline]
+    pub fn write_unary(&mut self, zeros: u32, limit: u32) {
+        if zeros > limit {
+            self.refuse_value();
+        }
+        let mut zeros_left = zeros;
+        while zeros_left >= 63 {
+            self.push(0, 63);
+            zeros_left -= 63;
+        }
+        let one = u32::from(zeros < limit);
+        self.push(u64::from(one) << zeros_left, zeros_left + one);
+    }
+
+    /// Writes zeros up to the next whole byte.
+    #[inline]
+    pub fn align(&mut self) {
+        self.push(0, self.state.used.wrapping_neg() % 8);
+    }
+
+    /// Aligns to a whole byte, then copies `bytes`.
+    #[inline]
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        self.align();
+        self.store_word();
+        let start = self.state.word_index * 8 + self.state.used as usize / 8;
+        let end = start.saturating_add(bytes.len());
+        if let Some(room) = self.data.get_mut(start..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.state.word_index = end / 8;
+        self.state.used = (end % 8 * 8) as u32;
+        // The copy ended within a word: the bytes that it left there are its lower bits.
+        let unfinished = self.data.get(end / 8 * 8..end).unwrap_or_default();
+        self.state.word = unfinished.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    }
+
+    /// Stores the word that is being filled, or as much of it as there is room for.
+    #[inline]
+    fn store_word(&mut self) {
+        let start = self.state.word_index * 8;
+        let room = self.data.get_mut(start..).unwrap_or_default();
+        for (byte, value) in room.iter_mut().zip(self.state.word.to_le_bytes()) {
+            *byte = value;
+        }
+    }
+
+    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows.
+    ///
+    /// ```
+    /// use tightwire::BitWriter;
+    ///
+    /// // Fill a packet until the next item does not fit.
+    /// let mut buffer = [0; 2];
+    /// let mut writer = BitWriter::new(&mut buffer);
+    /// let mut items = 0;
+    /// loop {
+    ///     let before = writer.checkpoint();
+    ///     writer.write_bits(0b101, 3);
+    ///     if writer.is_full() {
+    ///         writer.rollback(before);
+    ///         break;
+    ///     }
+    ///     items += 1;
+    /// }
+    /// assert_eq!((items, writer.position()), (5, 15));
+    /// assert_eq!(writer.finish()?, [0b01_101_101, 0b0_101_101_1]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.state
+    }
+
+    /// Takes back everything written since `checkpoint`, mistakes and overflow included.
+    ///
+    /// A checkpoint of another writer, or of a place that a rollback has since left behind, is
+    /// a programming error: the bytes are then unspecified.
+    #[inline]
+    pub fn rollback(&mut self, checkpoint: Checkpoint) {
+        self.state = checkpoint;
+    }
+
+    /// The packet: the bytes written, the unused bits of the last one zero.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
+    #[inline]
+    pub fn finish(mut self) -> Result<&'a [u8], WriteRefused> {
+        if self.is_full() {
+            return Err(WriteRefused::Full {
+                needed_bits: self.position(),
+                capacity_bits: self.capacity(),
+            });
+        }
+        if self.state.oversized_at != NOWHERE {
+            return Err(WriteRefused::Oversized { bit: self.state.oversized_at });
+        }
+        self.store_word();
+        let length = self.position().div_ceil(8) as usize;
+        Ok(&self.data[..length])
+    }
+
+    /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    #[inline(always)]
+    fn refuse_value(&mut self) {
+        self.state.oversized_at = self.state.oversized_at.min(self.position());
+    }
+}
+
+/// The largest value of each width below 64. A look-up is cheaper than shifting, and constant
+/// widths never get to it.
+const LARGEST: [u64; 64] = {
+    let mut largest = [0; 64];
+    let mut width = 0;
+    while width < 64 {
+        largest[width] = (1 << width) - 1;
+        width += 1;
+    }
+    largest
+};
+
+/// Tells the compiler which way is rare.
+#[cold]
+#[inline(never)]
+fn cold() {}
+
+/// No place in any packet.
+const NOWHERE: u64 = u64::MAX;
+
+impl fmt::Debug for BitWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BitWriter")
+            .field("position", &self.position())
+            .field("capacity", &self.capacity())
+            .field("state", &self.state)
+            .finish()
+    }
+}
+
+impl fmt::Display for WriteRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { needed_bits, capacity_bits } => write!(
+                f,
+                "the buffer of {} bytes is too small, the packet needs {}: give it a larger one",
+                capacity_bits / 8,
+                needed_bits.div_ceil(8),
+            ),
+            Self::Oversized { bit } => write!(
+                f,
+                "the value at bit {bit} needs more bits than its width (at most 64): widen the field",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for WriteRefused {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_slice_of_any_length_at_any_alignment_is_filled_to_its_last_bit() {
+        for offset in 0..8 {
+            for length in 0..24 {
+                let mut memory = vec![0xaa; offset + length + 8];
+                let mut writer = BitWriter::new(&mut memory[offset..offset + length]);
+                for _ in 0..length * 8 {
+                    writer.write_bits(1, 1);
+                }
+                assert_eq!(writer.finish(), Ok(&*vec![0xff; length]));
+                assert!(memory[..offset].iter().all(|&byte| byte == 0xaa));
+                assert!(memory[offset + length..].iter().all(|&byte| byte == 0xaa));
+            }
+        }
+    }
+
+    #[test]
+    fn an_overflow_writes_nothing_outside_and_says_what_was_needed() {
+        for width in 1..=64 {
+            let mut memory = [0xaa; 24];
+            let mut writer = BitWriter::new(&mut memory[4..12]);
+            for _ in 0..20 {
+                writer.write_bits(u64::MAX >> (64 - width), width);
+            }
+            writer.write_bytes(&[0x55; 3]);
+            let needed_bits = (20 * u64::from(width)).next_multiple_of(8) + 24;
+            assert_eq!(
+                writer.finish().err(),
+                (needed_bits > 64).then_some(WriteRefused::Full { needed_bits, capacity_bits: 64 }),
+            );
+            assert!(memory[..4].iter().chain(&memory[12..]).all(|&byte| byte == 0xaa));
+        }
+    }
+
+    #[test]
+    fn a_value_above_its_width_is_refused_at_the_end_and_harms_no_neighbour() {
+        let mut buffer = [0; 8];
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(1, 2);
+        writer.write_bits(8, 3);
+        writer.write_bits(16, 3);
+        assert_eq!(writer.finish(), Err(WriteRefused::Oversized { bit: 2 }));
+        assert_eq!(buffer[0], 1);
+
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(0, 65);
+        assert_eq!(writer.finish(), Err(WriteRefused::Oversized { bit: 0 }));
+    }
+
+    #[test]
+    fn a_rollback_takes_back_bits_bytes_overflow_and_mistakes() {
+        let mut buffer = [0xff; 6];
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(0b11, 2);
+        let before = writer.checkpoint();
+        writer.write_bits(9, 3);
+        writer.write_bytes(&[0xee; 40]);
+        assert!(writer.is_full());
+        writer.write_bits(4, 2);
+        writer.rollback(before);
+        assert!(!writer.is_full());
+        writer.write_bits(0b0, 1);
+        writer.align();
+        assert_eq!(writer.finish(), Ok(&[0b011][..]));
+    }
+}

@@ -1,0 +1,99 @@
+//! Enums by ordinal, options and arrays.
+
+use alloc::vec::Vec;
+
+use super::{ErrorKind, Scope, Stream, misuse};
+
+/// The place of `value` in `variants`.
+#[inline(always)]
+pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
+    stream: &mut S,
+    value: &mut E,
+    variants: &[E],
+) -> Result<(), S::Error> {
+    let Some(last) = variants.len().checked_sub(1) else {
+        return misuse(stream, "enumerate: the list of variants is empty");
+    };
+    let mut ordinal = 0;
+    if S::WRITING {
+        match variants.iter().position(|variant| variant == value) {
+            Some(position) => ordinal = position as u64,
+            None => {
+                let start = stream.position();
+                stream.refuse_at(ErrorKind::OutOfRange, start)?;
+            }
+        }
+    }
+    stream.raw_offset(&mut ordinal, last as u64)?;
+    if S::READING {
+        *value = variants[ordinal as usize];
+    }
+    Ok(())
+}
+
+/// A bit, and the value if it is set. A value that is there already is read into.
+#[inline(always)]
+pub(super) fn option<S: Stream, T: Default>(
+    stream: &mut S,
+    value: &mut Option<T>,
+    inner: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let mut is_some = value.is_some();
+    stream.named("is_some").bool(&mut is_some)?;
+    if is_some {
+        inner(value.get_or_insert_default(), stream)
+    } else {
+        *value = None;
+        Ok(())
+    }
+}
+
+/// The length, then the elements. Those that are there already are read into.
+#[inline(always)]
+pub(super) fn array<S: Stream, T: Default>(
+    stream: &mut S,
+    items: &mut Vec<T>,
+    max_len: usize,
+    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let mut length = items.len();
+    stream.named("len").int(&mut length, 0..=max_len)?;
+    if S::READING {
+        items.truncate(length);
+    }
+    for index in 0..length {
+        if index == items.len() {
+            // One by one: the packet pays for an element before memory for many is taken.
+            items.push(T::default());
+        }
+        one_of(stream, index, &mut items[index], &mut element)?;
+    }
+    Ok(())
+}
+
+/// The elements alone, since both sides know how many there are.
+#[inline(always)]
+pub(super) fn fixed_array<S: Stream, T>(
+    stream: &mut S,
+    items: &mut [T],
+    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    for (index, item) in items.iter_mut().enumerate() {
+        one_of(stream, index, item, &mut element)?;
+    }
+    Ok(())
+}
+
+/// An element with its place in the path.
+#[inline(always)]
+pub(super) fn one_of<S: Stream, T>(
+    stream: &mut S,
+    index: usize,
+    item: &mut T,
+    element: &mut impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    stream.enter(Scope::Index(index));
+    let result = element(item, stream);
+    stream.leave();
+    result
+}

@@ -1,0 +1,146 @@
+//! Indices relative to the one before: two ladders of ever wider buckets.
+
+use super::{ErrorKind, Stream, misuse};
+
+/// One step of a ladder: the differences `min..=max`, after as many zeros as steps lie before.
+struct Step {
+    min: u64,
+    max: u64,
+}
+
+/// Both ladders have this many steps before the one for everything else.
+const STEPS: u32 = 6;
+
+const OBJECT_INDEX: [Step; STEPS as usize] = [
+    Step { min: 1, max: 1 },
+    Step { min: 2, max: 5 },
+    Step { min: 6, max: 13 },
+    Step { min: 14, max: 29 },
+    Step { min: 30, max: 61 },
+    Step { min: 62, max: 125 },
+];
+
+const INT_RELATIVE: [Step; STEPS as usize] = [
+    Step { min: 1, max: 1 },
+    Step { min: 2, max: 6 },
+    Step { min: 7, max: 23 },
+    Step { min: 24, max: 280 },
+    Step { min: 281, max: 4377 },
+    Step { min: 4378, max: 69914 },
+];
+
+/// What a ladder says of a difference.
+enum Rung {
+    Difference(u64),
+    /// Above every step; what follows is the ladder's own.
+    Beyond,
+}
+
+/// The articles' ladder: the difference to the index before, the first one relative to -1.
+#[inline(always)]
+pub(super) fn object_index<S: Stream>(
+    stream: &mut S,
+    previous: Option<u32>,
+    index: &mut u32,
+    count: u32,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    // With -1 as 0, every number here is positive.
+    let previous = previous.map_or(0, |previous| u64::from(previous) + 1);
+    let end = u64::from(count) + 1;
+    let mut difference = (u64::from(*index) + 1).wrapping_sub(previous);
+    if S::WRITING {
+        if u64::from(*index) + 1 <= previous {
+            return stream.refuse_at(ErrorKind::NotIncreasing, start);
+        }
+        if *index > count {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
+    }
+    match rung(stream, difference, &OBJECT_INDEX)? {
+        Rung::Difference(read) => difference = read,
+        Rung::Beyond => {
+            let min = OBJECT_INDEX[STEPS as usize - 1].max + 1;
+            if end < min {
+                // An array this small has no such differences: only a hostile packet gets here.
+                return stream.refuse_at(ErrorKind::OutOfRange, start);
+            }
+            let mut offset = difference.wrapping_sub(min);
+            stream.raw_offset(&mut offset, end - min)?;
+            difference = offset + min;
+        }
+    }
+    if S::READING {
+        let read = previous + difference;
+        if read > end {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
+        *index = (read - 1) as u32;
+    }
+    Ok(())
+}
+
+/// The ladder of the public format: differences of up to 69914, else the number itself.
+#[inline(always)]
+pub(super) fn int_relative<S: Stream>(
+    stream: &mut S,
+    previous: u32,
+    current: &mut u32,
+) -> Result<(), S::Error> {
+    const MAX: u64 = i32::MAX as u64;
+    let start = stream.position();
+    let before = u64::from(previous);
+    if before > MAX {
+        return misuse(stream, "int_relative: previous must be at most i32::MAX");
+    }
+    let mut value = u64::from(*current);
+    if S::WRITING {
+        if value <= before {
+            return stream.refuse_at(ErrorKind::NotIncreasing, start);
+        }
+        if value > MAX {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
+    }
+    match rung(stream, value.wrapping_sub(before), &INT_RELATIVE)? {
+        Rung::Difference(difference) => value = before + difference,
+        Rung::Beyond => stream.raw_bits(&mut value, 32)?,
+    }
+    if S::READING {
+        if value <= before {
+            return stream.refuse_at(ErrorKind::NotIncreasing, start);
+        }
+        if value > MAX {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
+        *current = value as u32;
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn rung<S: Stream>(
+    stream: &mut S,
+    difference: u64,
+    ladder: &[Step; STEPS as usize],
+) -> Result<Rung, S::Error> {
+    let mut zeros = ladder.iter().map(|step| u32::from(difference > step.max)).sum();
+    stream.raw_unary(&mut zeros, STEPS)?;
+    match ladder.get(zeros as usize) {
+        Some(step) => {
+            let mut offset = difference.wrapping_sub(step.min);
+            stream.raw_offset(&mut offset, step.max - step.min)?;
+            Ok(Rung::Difference(offset + step.min))
+        }
+        None => Ok(Rung::Beyond),
+    }
+}
+
+/// The bits that [`object_index`] takes for a difference in an array of `count` objects.
+pub(super) fn object_index_cost(difference: u64, count: u32) -> u64 {
+    match OBJECT_INDEX.iter().position(|step| difference <= step.max) {
+        Some(0) => 1,
+        Some(step) => 2 * step as u64 + 2,
+        None => u64::from(STEPS) + u64::from(u64::BITS - (u64::from(count) + 1 - 126).leading_zeros()),
+    }
+}

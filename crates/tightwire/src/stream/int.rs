@@ -1,0 +1,237 @@
+//! Integers: ranged, fixed point, variable-length.
+
+use core::ops::RangeInclusive;
+
+use super::{ErrorKind, Number, Stream, misuse};
+
+/// The primitive integers, signed and unsigned, of every width.
+pub trait Int: sealed::Sealed + Copy + PartialOrd + Default {
+    /// The width of the type.
+    const BITS: u32;
+
+    /// How far `self` is above `min`, modulo the type's own range.
+    #[doc(hidden)]
+    fn offset_from(self, min: Self) -> u128;
+
+    /// The value that is `offset` above `min`.
+    #[doc(hidden)]
+    fn at_offset(min: Self, offset: u128) -> Self;
+
+    /// `self << bits`, if no bit is lost.
+    #[doc(hidden)]
+    fn scaled(self, bits: u32) -> Option<Self>;
+
+    /// The value as a number to show.
+    #[doc(hidden)]
+    fn number(self) -> Number;
+
+    /// Small magnitudes of either sign as small unsigned numbers: 0, -1, 1, -2, … for a signed
+    /// type, the number itself for an unsigned one.
+    #[doc(hidden)]
+    fn zigzag(self) -> u128;
+
+    /// The value with this zigzag code, if the type has it.
+    #[doc(hidden)]
+    fn from_zigzag(code: u128) -> Option<Self>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! int {
+    ($unsigned:ty, $signed:ty) => {
+        impl sealed::Sealed for $unsigned {}
+        impl Int for $unsigned {
+            const BITS: u32 = <$unsigned>::BITS;
+
+            #[inline(always)]
+            fn offset_from(self, min: Self) -> u128 {
+                self.wrapping_sub(min) as u128
+            }
+
+            #[inline(always)]
+            fn at_offset(min: Self, offset: u128) -> Self {
+                min.wrapping_add(offset as $unsigned)
+            }
+
+            #[inline(always)]
+            fn scaled(self, bits: u32) -> Option<Self> {
+                self.checked_shl(bits).filter(|scaled| scaled >> bits == self)
+            }
+
+            fn number(self) -> Number {
+                Number::Unsigned(self as u128)
+            }
+
+            #[inline(always)]
+            fn zigzag(self) -> u128 {
+                self as u128
+            }
+
+            #[inline(always)]
+            fn from_zigzag(code: u128) -> Option<Self> {
+                (code <= <$unsigned>::MAX as u128).then_some(code as $unsigned)
+            }
+        }
+
+        impl sealed::Sealed for $signed {}
+        impl Int for $signed {
+            const BITS: u32 = <$signed>::BITS;
+
+            #[inline(always)]
+            fn offset_from(self, min: Self) -> u128 {
+                self.wrapping_sub(min) as $unsigned as u128
+            }
+
+            #[inline(always)]
+            fn at_offset(min: Self, offset: u128) -> Self {
+                min.wrapping_add(offset as $signed)
+            }
+
+            #[inline(always)]
+            fn scaled(self, bits: u32) -> Option<Self> {
+                self.checked_shl(bits).filter(|scaled| scaled >> bits == self)
+            }
+
+            fn number(self) -> Number {
+                Number::Signed(self as i128)
+            }
+
+            #[inline(always)]
+            fn zigzag(self) -> u128 {
+                (self << 1 ^ self >> (Self::BITS - 1)) as $unsigned as u128
+            }
+
+            #[inline(always)]
+            fn from_zigzag(code: u128) -> Option<Self> {
+                let code = <$unsigned>::from_zigzag(code)?;
+                Some((code >> 1) as $signed ^ -((code & 1) as $signed))
+            }
+        }
+    };
+}
+
+int!(u8, i8);
+int!(u16, i16);
+int!(u32, i32);
+int!(u64, i64);
+int!(u128, i128);
+int!(usize, isize);
+
+/// The number as it is.
+#[inline(always)]
+pub(super) fn bits<S: Stream>(stream: &mut S, value: &mut u64, width: u32) -> Result<(), S::Error> {
+    if width > u64::BITS {
+        return misuse(stream, "bits: a field has at most 64 bits");
+    }
+    stream.raw_bits(value, width)
+}
+
+/// One for true.
+#[inline(always)]
+pub(super) fn bool<S: Stream>(stream: &mut S, value: &mut bool) -> Result<(), S::Error> {
+    let mut bit = u64::from(*value);
+    stream.raw_bits(&mut bit, 1)?;
+    *value = bit != 0;
+    Ok(())
+}
+
+/// The hash of a name, which both sides know.
+#[inline(always)]
+pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Error> {
+    let start = stream.position();
+    let expected = u64::from(xxhash_rust::const_xxh32::xxh32(name.as_bytes(), 0));
+    let mut value = expected;
+    stream.raw_bits(&mut value, 32)?;
+    if value == expected { Ok(()) } else { stream.refuse_at(ErrorKind::CheckFailed, start) }
+}
+
+/// The offset from the start of the range, in the bits that the whole range needs.
+#[inline(always)]
+pub(super) fn ranged<S: Stream, T: Int>(
+    stream: &mut S,
+    value: &mut T,
+    range: RangeInclusive<T>,
+) -> Result<(), S::Error> {
+    let (min, max) = range.into_inner();
+    if min > max {
+        return misuse(stream, "int: the range is reversed, swap its bounds");
+    }
+    let span = max.offset_from(min);
+    let mut offset = value.offset_from(min);
+    if T::BITS <= u64::BITS {
+        let mut narrow = offset as u64;
+        stream.raw_offset(&mut narrow, span as u64)?;
+        offset = u128::from(narrow);
+    } else {
+        wide_offset(stream, &mut offset, span)?;
+    }
+    if S::READING {
+        *value = T::at_offset(min, offset);
+    }
+    Ok(())
+}
+
+/// An offset of up to 128 bits: the lower 64 first.
+#[inline(always)]
+fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Result<(), S::Error> {
+    let start = stream.position();
+    if S::WRITING && *offset > span {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    }
+    let width = u128::BITS - span.leading_zeros();
+    let mut low = *offset as u64;
+    let mut high = (*offset >> 64) as u64;
+    stream.raw_bits(&mut low, width.min(64))?;
+    stream.raw_bits(&mut high, width.saturating_sub(64))?;
+    let read = u128::from(high) << 64 | u128::from(low);
+    if S::READING && read > span {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    }
+    *offset = read;
+    Ok(())
+}
+
+/// A fixed-point number: a ranged integer whose bounds are given in whole units.
+#[inline(always)]
+pub(super) fn fixed<S: Stream, T: Int>(
+    stream: &mut S,
+    value: &mut T,
+    fraction_bits: u32,
+    units: RangeInclusive<T>,
+) -> Result<(), S::Error> {
+    match (units.start().scaled(fraction_bits), units.end().scaled(fraction_bits)) {
+        (Some(min), Some(max)) => ranged(stream, value, min..=max),
+        _ => misuse(stream, "fixed: the bounds times 2^fraction_bits do not fit the type"),
+    }
+}
+
+/// Seven bits at a time, low first, each group with a bit that says whether another follows.
+#[inline(always)]
+pub(super) fn varint<S: Stream, T: Int>(stream: &mut S, value: &mut T) -> Result<(), S::Error> {
+    let start = stream.position();
+    let mut left = value.zigzag();
+    let mut read = 0u128;
+    for shift in (0..T::BITS).step_by(7) {
+        let mut group = (left & 0x7f) as u64 | u64::from(left > 0x7f) << 7;
+        left >>= 7;
+        stream.raw_bits(&mut group, 8)?;
+        let payload = u128::from(group & 0x7f);
+        read |= payload << shift;
+        if group & 0x80 == 0 {
+            // A last group of zero could have been left out; a lost bit would change the value.
+            if S::READING && payload == 0 && shift > 0 {
+                return stream.refuse_at(ErrorKind::Overlong, start);
+            }
+            return match T::from_zigzag(read) {
+                Some(whole) if read >> shift == payload => {
+                    *value = whole;
+                    Ok(())
+                }
+                _ => stream.refuse_at(ErrorKind::OutOfRange, start),
+            };
+        }
+    }
+    stream.refuse_at(ErrorKind::OutOfRange, start)
+}

@@ -1,0 +1,100 @@
+//! The stream that only counts.
+
+use core::convert::Infallible;
+
+use super::{ErrorKind, RawStream};
+
+/// Counts the bits that a value takes at most, wherever it starts in a packet: exact widths, and
+/// seven bits for each alignment.
+///
+/// ```
+/// use tightwire::{MeasureStream, Stream};
+///
+/// let bits = MeasureStream::bits_of(|stream| {
+///     stream.int(&mut 77u8, 0..=100)?;
+///     stream.string(&mut "hello".into(), 15)
+/// });
+/// assert_eq!(bits, 7 + 4 + 7 + 5 * 8);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct MeasureStream {
+    bits: u64,
+}
+
+impl MeasureStream {
+    /// Starts at nothing.
+    #[must_use]
+    #[inline]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The bits that `serialize` takes at most.
+    #[must_use]
+    #[inline]
+    pub fn bits_of(serialize: impl FnOnce(&mut Self) -> Result<(), Infallible>) -> u64 {
+        let mut stream = Self::new();
+        let Ok(()) = serialize(&mut stream);
+        stream.bits
+    }
+
+    /// The bits so far.
+    #[must_use]
+    #[inline]
+    pub fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    /// The whole bytes that hold these bits.
+    #[must_use]
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bits.div_ceil(8) as usize
+    }
+}
+
+impl RawStream for MeasureStream {
+    type Error = Infallible;
+    const WRITING: bool = true;
+    const READING: bool = false;
+
+    #[inline(always)]
+    fn raw_bits(&mut self, _: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.bits += u64::from(width);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
+        self.bits += u64::from(*zeros) + u64::from(*zeros < limit);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_align(&mut self) -> Result<(), Infallible> {
+        self.bits += 7;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], _: usize) -> Result<&'s [u8], Infallible> {
+        self.bits += 7 + source.len() as u64 * 8;
+        Ok(source)
+    }
+
+    /// A value that a writer refuses has no size; what was counted stands.
+    #[inline(always)]
+    fn refuse_at(&mut self, _: ErrorKind, _: u64) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn position(&self) -> u64 {
+        self.bits
+    }
+
+    #[inline(always)]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        None
+    }
+}

@@ -1,0 +1,627 @@
+//! The streams: one serialize function that writes, reads, measures and traces.
+//!
+//! [`Stream`] lists every operation; what each does is in the file of its family. A stream itself
+//! is only the handful of functions of [`RawStream`].
+
+mod collection;
+mod error;
+mod float;
+mod index;
+mod int;
+mod measure;
+mod op;
+mod picture;
+mod raw;
+mod read;
+mod selection;
+mod text;
+mod trace;
+mod vector;
+mod wire;
+mod write;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::any::type_name;
+use core::fmt::Debug;
+use core::ops::RangeInclusive;
+
+pub use error::{ErrorKind, ReadError, WriteError};
+pub use float::FloatRange;
+pub use int::Int;
+pub use measure::MeasureStream;
+pub use op::{Number, Op, Scope, Value};
+pub use raw::RawStream;
+pub use read::ReadStream;
+pub use selection::{Selection, SubsetCoding};
+pub use text::Pod;
+pub use trace::{Span, Trace, TraceStream};
+pub use vector::{Quaternion, Vector};
+pub use wire::{Wire, decode, decode_into, encode, explain, explain_write, measure};
+pub use write::{WriteCheckpoint, WriteStream};
+
+/// What a serialize function is written against: the same call writes a value, reads it, counts
+/// its bits or traces it, depending on the stream.
+///
+/// Every operation takes the value by `&mut`: reading goes into it, writing leaves it alone.
+/// Reading refuses what is out of range and leaves a refused scalar as it was.
+///
+/// Operations are named after what they carry. The functions of [`RawStream`] below them are for
+/// implementing a stream or an operation of your own.
+///
+/// ```
+/// use tightwire::{Stream, Wire};
+///
+/// #[derive(Default, PartialEq, Debug)]
+/// struct Player {
+///     health: u8,
+///     name: String,
+/// }
+///
+/// impl Wire for Player {
+///     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+///         stream.int(&mut self.health, 0..=100)?;
+///         stream.string(&mut self.name, 31)
+///     }
+/// }
+///
+/// let mut player = Player { health: 77, name: "Ada".into() };
+/// let mut buffer = [0; 64];
+/// let packet = tightwire::encode(&mut player, &mut buffer)?;
+/// assert_eq!(packet.len(), 5);
+/// assert_eq!(tightwire::decode::<Player>(packet)?, player);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub trait Stream: RawStream {
+    /// Names the next operation in traces and errors. Without a name they give the source line.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// # struct Player { health: u8 }
+    /// # impl Wire for Player {
+    /// fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    ///     stream.named("health").int(&mut self.health, 0..=100)
+    /// }
+    /// # }
+    /// let trace = explain_write(&mut Player { health: 101 });
+    /// assert!(trace.to_string().contains("Player.health at bit 0: 101 is not in 0..=100"));
+    /// ```
+    #[inline(always)]
+    fn named(&mut self, name: &'static str) -> &mut Self {
+        self.name_next(name);
+        self
+    }
+
+    /// An integer of a range, in the bits that the range needs; a range of one value costs nothing.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut 77u8, 0..=100)), 7);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut -3i64, -4..=3)), 3);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn int<T: Int>(&mut self, value: &mut T, range: RangeInclusive<T>) -> Result<(), Self::Error> {
+        self.begin(Op::int(&range));
+        let result = int::ranged(self, value, range);
+        self.end(|| Value::Number(value.number()));
+        result
+    }
+
+    /// The lowest `width` bits of an unsigned number, `0..=64`.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bits(&mut 0b1011, 12)), 12);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
+        self.begin(Op::Bits { width });
+        let result = int::bits(self, value, width);
+        self.end(|| Value::Number(value.number()));
+        result
+    }
+
+    /// One bit.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bool(&mut true)), 1);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn bool(&mut self, value: &mut bool) -> Result<(), Self::Error> {
+        self.begin(Op::Bool);
+        let result = int::bool(self, value);
+        self.end(|| Value::Bool(*value));
+        result
+    }
+
+    /// A fixed-point number with `fraction_bits` behind the point, its range in whole units: exact,
+    /// unlike a compressed float.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut metres = 1.5f32 as i32 * 256 + 128;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.fixed(&mut metres, 8, -100..=100)), 16);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn fixed<T: Int>(
+        &mut self,
+        value: &mut T,
+        fraction_bits: u32,
+        units: RangeInclusive<T>,
+    ) -> Result<(), Self::Error> {
+        let (min, max) = (units.start().number(), units.end().number());
+        self.begin(Op::Fixed { fraction_bits, min, max });
+        let result = int::fixed(self, value, fraction_bits, units);
+        self.end(|| Value::Number(value.number()));
+        result
+    }
+
+    /// An integer of any size that is usually small: 8 bits for each 7 that it has. Signed ones
+    /// cost by their distance from zero.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut 100u64)), 8);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut -100i32)), 16);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn varint<T: Int>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+        self.begin(Op::Varint);
+        let result = int::varint(self, value);
+        self.end(|| Value::Number(value.number()));
+        result
+    }
+
+    /// A whole `f32`, every bit pattern of it.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.float(&mut 0.1)), 32);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn float(&mut self, value: &mut f32) -> Result<(), Self::Error> {
+        self.begin(Op::Float);
+        let result = float::single(self, value);
+        self.end(|| Value::Number(Number::Float(*value)));
+        result
+    }
+
+    /// A whole `f64`, every bit pattern of it.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.double(&mut 0.1)), 64);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn double(&mut self, value: &mut f64) -> Result<(), Self::Error> {
+        self.begin(Op::Double);
+        let result = float::double(self, value);
+        self.end(|| Value::Number(Number::Double(*value)));
+        result
+    }
+
+    /// A float quantised to a range and a resolution. Values outside the range become its bounds;
+    /// one that is not finite is refused.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// const VOLUME: FloatRange = FloatRange::new(0.0, 10.0, 0.01);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_float(&mut 7.5, VOLUME)), 10);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn compressed_float(&mut self, value: &mut f32, range: FloatRange) -> Result<(), Self::Error> {
+        self.begin(Op::CompressedFloat(range));
+        let result = float::compressed(self, value, range);
+        self.end(|| Value::Number(Number::Float(*value)));
+        result
+    }
+
+    /// An enum by its place in the list of its variants.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// #[derive(Clone, Copy, PartialEq, Debug)]
+    /// enum Weapon { Fist, Bow, Staff }
+    /// const WEAPONS: [Weapon; 3] = [Weapon::Fist, Weapon::Bow, Weapon::Staff];
+    /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&mut Weapon::Bow.clone(), &WEAPONS)), 2);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn enumerate<E: Copy + PartialEq + Debug>(
+        &mut self,
+        value: &mut E,
+        variants: &[E],
+    ) -> Result<(), Self::Error> {
+        self.begin(Op::Enumerate { count: variants.len() });
+        let result = collection::enumerate(self, value, variants);
+        self.end(|| Value::Name(alloc::format!("{value:?}")));
+        result
+    }
+
+    /// A bit that says whether there is a value, and the value.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut target = Some(17u16);
+    /// let bits = MeasureStream::bits_of(|s| s.option(&mut target, |id, s| s.int(id, 0..=1023)));
+    /// assert_eq!(bits, 11);
+    /// ```
+    #[inline(always)]
+    fn option<T: Default>(
+        &mut self,
+        value: &mut Option<T>,
+        inner: impl FnOnce(&mut T, &mut Self) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error> {
+        self.enter(Scope::Group("option"));
+        let result = collection::option(self, value, inner);
+        self.leave();
+        result
+    }
+
+    /// A vector of whole floats.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.vector(&mut [1.0, 2.0, 3.0])), 96);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn vector<V: Vector<N>, const N: usize>(&mut self, value: &mut V) -> Result<(), Self::Error> {
+        self.begin(Op::Vector { dimensions: N });
+        let result = vector::whole(self, value);
+        self.end(|| Value::Vector(value.to_array().to_vec()));
+        result
+    }
+
+    /// A vector, each component quantised as [`compressed_float`](Self::compressed_float) does it.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// const PLACE: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_vector(&mut [1.0, 2.0, 3.0], PLACE)), 57);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn compressed_vector<V: Vector<N>, const N: usize>(
+        &mut self,
+        value: &mut V,
+        range: FloatRange,
+    ) -> Result<(), Self::Error> {
+        self.begin(Op::CompressedVector { dimensions: N, range });
+        let result = vector::compressed(self, value, range);
+        self.end(|| Value::Vector(value.to_array().to_vec()));
+        result
+    }
+
+    /// Any quaternion, as four whole floats.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.quaternion(&mut [0.0, 0.0, 0.0, 1.0])), 128);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn quaternion<Q: Quaternion>(&mut self, value: &mut Q) -> Result<(), Self::Error> {
+        self.begin(Op::Quaternion);
+        let result = vector::quaternion(self, value);
+        self.end(|| Value::Vector(value.to_xyzw().to_vec()));
+        result
+    }
+
+    /// A rotation: a unit quaternion by its three smallest components, each in `3..=20` bits.
+    /// The identity is exact. Another length is normalised, zero and infinity are refused.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.smallest_three(&mut [0.0, 0.6, 0.0, 0.8], 10)), 32);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn smallest_three<Q: Quaternion>(&mut self, value: &mut Q, bits: u32) -> Result<(), Self::Error> {
+        self.begin(Op::SmallestThree { bits });
+        let result = vector::smallest_three(self, value, bits);
+        self.end(|| Value::Vector(value.to_xyzw().to_vec()));
+        result
+    }
+
+    /// A direction: a unit vector by two coordinates on the octahedron, each in `2..=20` bits.
+    /// The axes are exact. Another length is normalised, zero and infinity are refused.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.unit_vector(&mut [0.0, 0.6, 0.8], 12)), 24);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn unit_vector<V: Vector<3>>(&mut self, value: &mut V, bits: u32) -> Result<(), Self::Error> {
+        self.begin(Op::UnitVector { bits });
+        let result = vector::unit_vector(self, value, bits);
+        self.end(|| Value::Vector(value.to_array().to_vec()));
+        result
+    }
+
+    /// Zeros up to the next whole byte; the reader refuses anything else.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let bits = MeasureStream::bits_of(|s| s.align());
+    /// assert_eq!(bits, 7, "at most, since it depends on what stands before");
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn align(&mut self) -> Result<(), Self::Error> {
+        self.begin(Op::Align);
+        let result = self.raw_align();
+        self.end(|| Value::Unit);
+        result
+    }
+
+    /// Bytes whose number both sides know, aligned and copied.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bytes(&mut [1, 2, 3])), 7 + 24);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn bytes(&mut self, value: &mut [u8]) -> Result<(), Self::Error> {
+        self.begin(Op::Bytes { len: value.len() });
+        let result = text::bytes(self, value);
+        self.end(|| Value::Bytes(value.to_vec()));
+        result
+    }
+
+    /// Up to `max_len` bytes: their number, then as [`bytes`](Self::bytes).
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.blob(&mut vec![1, 2, 3], 100)), 7 + 7 + 24);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn blob(&mut self, value: &mut Vec<u8>, max_len: usize) -> Result<(), Self::Error> {
+        self.begin(Op::Blob { max_len });
+        let result = text::blob(self, value, max_len);
+        self.end(|| Value::Bytes(value.clone()));
+        result
+    }
+
+    /// Text of up to `max_len` bytes of UTF-8, without zero characters.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.string(&mut "hello".into(), 31)), 5 + 7 + 40);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
+        self.begin(Op::String { max_len });
+        let result = text::string(self, value, max_len);
+        self.end(|| Value::Text(value.clone()));
+        result
+    }
+
+    /// Text as up to `max_len` UTF-16 code units of 32 bits each, not aligned: the wide strings of
+    /// the public `serialize` format. Prefer [`string`](Self::string).
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.wide_string(&mut "hi".into(), 31)), 5 + 64);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn wide_string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
+        self.begin(Op::WideString { max_len });
+        let result = text::wide_string(self, value, max_len);
+        self.end(|| Value::Text(value.clone()));
+        result
+    }
+
+    /// The memory image of a plain struct, or of a slice of them, aligned and copied.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.pod(&mut [1u32, 2, 3])), 7 + 96);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn pod<T: Pod + ?Sized>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+        self.begin(Op::Pod { size: size_of_val(value) });
+        let result = text::bytes(self, value.as_mut_bytes());
+        self.end(|| Value::Bytes(value.as_bytes().to_vec()));
+        result
+    }
+
+    /// Up to `max_len` elements: their number, then each as `element` says.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut scores = vec![3u8, 1, 4];
+    /// let bits = MeasureStream::bits_of(|s| s.array(&mut scores, 15, |score, s| s.int(score, 0..=9)));
+    /// assert_eq!(bits, 4 + 3 * 4);
+    /// ```
+    #[inline(always)]
+    fn array<T: Default>(
+        &mut self,
+        items: &mut Vec<T>,
+        max_len: usize,
+        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error> {
+        self.enter(Scope::Group("array"));
+        let result = collection::array(self, items, max_len, element);
+        self.leave();
+        result
+    }
+
+    /// Elements whose number both sides know, each as `element` says.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut scores = [3u8, 1, 4];
+    /// let bits = MeasureStream::bits_of(|s| s.fixed_array(&mut scores, |score, s| s.int(score, 0..=9)));
+    /// assert_eq!(bits, 3 * 4);
+    /// ```
+    #[inline(always)]
+    fn fixed_array<T>(
+        &mut self,
+        items: &mut [T],
+        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error> {
+        self.enter(Scope::Group("fixed_array"));
+        let result = collection::fixed_array(self, items, element);
+        self.leave();
+        result
+    }
+
+    /// The selected elements of an array whose length both sides know: which they are, then each
+    /// as `element` says. Reading leaves the other elements alone.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut objects = [0u8; 4096];
+    /// let mut dirty = Selection::new(4096);
+    /// dirty.insert(7);
+    /// dirty.insert(8);
+    /// let bits = MeasureStream::bits_of(|s| {
+    ///     s.subset(&mut objects, &mut dirty, SubsetCoding::Best, |object, s| s.int(object, 0..=255))
+    /// });
+    /// assert_eq!(bits, 2 + 6 + 1 + 18 + 2 * 8, "choice, two indices, the end, two bytes");
+    /// ```
+    #[inline(always)]
+    fn subset<T>(
+        &mut self,
+        objects: &mut [T],
+        selection: &mut Selection,
+        coding: SubsetCoding,
+        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+    ) -> Result<(), Self::Error> {
+        self.enter(Scope::Group("subset"));
+        let result = selection::subset(self, objects, selection, coding, element);
+        self.leave();
+        result
+    }
+
+    /// A set of indices, without the elements.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut dirty = Selection::new(100);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.selection(&mut dirty, SubsetCoding::BitPerObject)), 100);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn selection(&mut self, value: &mut Selection, coding: SubsetCoding) -> Result<(), Self::Error> {
+        self.begin(Op::Selection { len: value.len(), coding });
+        let result = selection::selection(self, value, coding);
+        self.end(|| Value::Indices(value.iter().collect()));
+        result
+    }
+
+    /// An index into an array of `count` elements, relative to the one before: 1 bit for the next
+    /// one, 4 for the four after it, and so on. `count` itself says that there are no more.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.index(Some(41), &mut 42, 4096)), 1);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.index(None, &mut 4, 4096)), 4);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn index(
+        &mut self,
+        previous: Option<u32>,
+        index: &mut u32,
+        count: u32,
+    ) -> Result<(), Self::Error> {
+        self.begin(Op::Index { count });
+        let result = index::object_index(self, previous, index, count);
+        self.end(|| Value::Number(index.number()));
+        result
+    }
+
+    /// A number above `previous`, both at most `i32::MAX`, in the fewer bits the nearer it is: the
+    /// ladder of the public `serialize` format, for sequence numbers without an upper bound.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 1001)), 1);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 9_000_000)), 38);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn int_relative(&mut self, previous: u32, current: &mut u32) -> Result<(), Self::Error> {
+        self.begin(Op::IntRelative);
+        let result = index::int_relative(self, previous, current);
+        self.end(|| Value::Number(current.number()));
+        result
+    }
+
+    /// 32 bits that follow from `name`, and are refused if they do not come out: put it between
+    /// the sections of a packet to see which of them the two sides serialize differently.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.check("after the players")), 32);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn check(&mut self, name: &'static str) -> Result<(), Self::Error> {
+        self.begin(Op::Check { name });
+        let result = int::check(self, name);
+        self.end(|| Value::Unit);
+        result
+    }
+
+    /// A value with a serialize function of its own.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// assert_eq!(MeasureStream::bits_of(|s| s.object(&mut [1u8, 2, 3])), 24);
+    /// ```
+    #[inline(always)]
+    fn object<T: Wire>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+        self.enter(Scope::Object { type_name: type_name::<T>() });
+        let result = value.serialize(self);
+        self.leave();
+        result
+    }
+
+    /// Refuses the value that was just read, or is about to be written, for a reason of the
+    /// application's own: a reader fails, a writer refuses to finish.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// let mut stream = ReadStream::new(&[7]);
+    /// let mut even = 0u8;
+    /// stream.int(&mut even, 0..=255)?;
+    /// if even % 2 == 1 {
+    ///     assert_eq!(stream.refuse(), Err(ReadError { kind: ErrorKind::Custom, bit: 8 }));
+    /// }
+    /// # Ok::<(), ReadError>(())
+    /// ```
+    #[inline(always)]
+    fn refuse(&mut self) -> Result<(), Self::Error> {
+        let bit = self.position();
+        self.refuse_at(ErrorKind::Custom, bit)
+    }
+}
+
+impl<S: RawStream> Stream for S {}
+
+/// The program described a field wrongly: a panic that says how in debug builds, a refusal in
+/// release builds.
+#[cold]
+fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Error> {
+    debug_assert!(false, "{message}");
+    let bit = stream.position();
+    stream.refuse_at(ErrorKind::Misuse, bit)
+}

@@ -1,0 +1,94 @@
+//! What a stream has to do: the few functions that every operation is made of.
+
+use core::fmt::Debug;
+
+use super::{ErrorKind, Op, Scope, Value};
+
+/// A stream without the operations: implement this, and [`Stream`](crate::Stream) comes with it.
+///
+/// A serialize function needs it only to ask [`WRITING`](Self::WRITING) or
+/// [`READING`](Self::READING). An operation of your own that is built on the `raw_` functions
+/// stands between [`begin`](Self::begin) and [`end`](Self::end), also when it fails, so that it
+/// shows in traces and errors.
+pub trait RawStream: Sized {
+    /// [`ReadError`](crate::ReadError) for a reader; a writer cannot fail on the way.
+    type Error: Debug;
+
+    /// Whether values go to the packet, as they do for writing and measuring.
+    const WRITING: bool;
+
+    /// Whether values come from the packet.
+    const READING: bool;
+
+    /// The bits of the packet so far.
+    fn position(&self) -> u64;
+
+    /// What was refused first, and at which bit.
+    fn failure(&self) -> Option<(ErrorKind, u64)>;
+
+    /// A field of `width` bits, `0..=64`.
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error>;
+
+    /// As many zeros as the number says and then a one, which is left out at the `limit`.
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Self::Error>;
+
+    /// Zeros up to the next whole byte.
+    fn raw_align(&mut self) -> Result<(), Self::Error>;
+
+    /// Aligned bytes: a writer writes `source` and returns it, a reader returns the next `length`
+    /// bytes of the packet.
+    fn raw_bytes<'s>(
+        &'s mut self,
+        source: &'s [u8],
+        length: usize,
+    ) -> Result<&'s [u8], Self::Error>;
+
+    /// Refuses the value at `bit`: a reader fails, a writer refuses to finish.
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Self::Error>;
+
+    /// A number of `0..=span`, in the bits that `span` needs.
+    #[inline(always)]
+    fn raw_offset(&mut self, offset: &mut u64, span: u64) -> Result<(), Self::Error> {
+        let start = self.position();
+        let mut value = *offset;
+        if Self::WRITING && value > span {
+            self.refuse_at(ErrorKind::OutOfRange, start)?;
+            value = 0;
+        }
+        self.raw_bits(&mut value, u64::BITS - span.leading_zeros())?;
+        if Self::READING && value > span {
+            return self.refuse_at(ErrorKind::OutOfRange, start);
+        }
+        *offset = value;
+        Ok(())
+    }
+
+    /// Names the next operation: see [`Stream::named`](crate::Stream::named).
+    #[inline(always)]
+    fn name_next(&mut self, name: &'static str) {
+        let _ = name;
+    }
+
+    /// An operation begins; a tracing stream records it.
+    #[inline(always)]
+    #[track_caller]
+    fn begin(&mut self, op: Op) {
+        let _ = op;
+    }
+
+    /// The operation that began last is over, and carried this value.
+    #[inline(always)]
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        let _ = value;
+    }
+
+    /// A group of operations begins; a tracing stream adds it to their path.
+    #[inline(always)]
+    fn enter(&mut self, scope: Scope) {
+        let _ = scope;
+    }
+
+    /// The group that began last is over.
+    #[inline(always)]
+    fn leave(&mut self) {}
+}

@@ -1,0 +1,137 @@
+//! Bytes, text and plain structs: what is copied whole.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{ErrorKind, Stream};
+
+/// A struct that may be sent as its memory image: no padding, and any bytes are a value of it.
+///
+/// `zerocopy` decides; derive its `FromBytes`, `IntoBytes` and `Immutable`. The image is the
+/// machine's own, so use its `byteorder` types where a big-endian machine may take part.
+pub trait Pod: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
+
+impl<T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + ?Sized> Pod for T {}
+
+/// Aligned to a byte, then copied.
+#[inline(always)]
+pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S::Error> {
+    let length = bytes.len();
+    if S::READING {
+        bytes.copy_from_slice(stream.raw_bytes(&[], length)?);
+        Ok(())
+    } else {
+        stream.raw_bytes(bytes, length).map(drop)
+    }
+}
+
+/// The length, then as `bytes`.
+#[inline(always)]
+pub(super) fn blob<S: Stream>(
+    stream: &mut S,
+    blob: &mut Vec<u8>,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let mut length = blob.len();
+    self::length(stream, &mut length, max_len)?;
+    if S::READING {
+        // The bytes are known to be in the packet before room for them is made.
+        let bytes = stream.raw_bytes(&[], length)?;
+        blob.clear();
+        blob.extend_from_slice(bytes);
+        Ok(())
+    } else {
+        stream.raw_bytes(blob, length).map(drop)
+    }
+}
+
+/// The length of a collection.
+#[inline(always)]
+pub(super) fn length<S: Stream>(
+    stream: &mut S,
+    length: &mut usize,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let mut offset = *length as u64;
+    stream.raw_offset(&mut offset, max_len as u64)?;
+    *length = offset as usize;
+    Ok(())
+}
+
+/// The length in bytes, then the bytes of the UTF-8 text.
+#[inline(always)]
+pub(super) fn string<S: Stream>(
+    stream: &mut S,
+    text: &mut String,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    let mut length = text.len();
+    self::length(stream, &mut length, max_len)?;
+    if S::READING {
+        let refused = match checked_text(stream.raw_bytes(&[], length)?) {
+            Ok(read) => {
+                text.clear();
+                text.push_str(read);
+                return Ok(());
+            }
+            Err(kind) => kind,
+        };
+        return stream.refuse_at(refused, start);
+    }
+    if text.as_bytes().contains(&0) {
+        return stream.refuse_at(ErrorKind::InteriorNul, start);
+    }
+    stream.raw_bytes(text.as_bytes(), length).map(drop)
+}
+
+fn checked_text(bytes: &[u8]) -> Result<&str, ErrorKind> {
+    let text = core::str::from_utf8(bytes).map_err(|_| ErrorKind::MalformedText)?;
+    if bytes.contains(&0) { Err(ErrorKind::InteriorNul) } else { Ok(text) }
+}
+
+/// The number of UTF-16 code units, then each in 32 bits, not aligned.
+pub(super) fn wide_string<S: Stream>(
+    stream: &mut S,
+    text: &mut String,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    let mut length = text.encode_utf16().count();
+    self::length(stream, &mut length, max_len)?;
+    if S::WRITING {
+        for unit in text.encode_utf16().take(length) {
+            if unit == 0 {
+                return stream.refuse_at(ErrorKind::InteriorNul, start);
+            }
+            stream.raw_bits(&mut u64::from(unit), 32)?;
+        }
+        return Ok(());
+    }
+    text.clear();
+    let mut high = None;
+    for _ in 0..length {
+        let mut group = 0;
+        stream.raw_bits(&mut group, 32)?;
+        let character = match (high.take(), u16::try_from(group)) {
+            (None, Ok(first @ 0xd800..0xdc00)) => {
+                high = Some(first);
+                continue;
+            }
+            (None, Ok(unit)) => char::from_u32(unit.into()),
+            (Some(first), Ok(last)) => {
+                char::decode_utf16([first, last]).next().and_then(Result::ok)
+            }
+            (_, Err(_)) => None,
+        };
+        match character {
+            Some('\0') => return stream.refuse_at(ErrorKind::InteriorNul, start),
+            Some(character) => text.push(character),
+            None => return stream.refuse_at(ErrorKind::MalformedText, start),
+        }
+    }
+    match high {
+        Some(_) => stream.refuse_at(ErrorKind::MalformedText, start),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,249 @@
+//! The stream that tells what another one does.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+use core::ops::Range;
+use core::panic::Location;
+
+use super::{ErrorKind, Number, Op, RawStream, Scope, Value};
+
+/// Runs another stream and records every operation: what it was, what it is called or where in
+/// the source it stands, which bits it took and what value it carried.
+///
+/// [`explain`](crate::explain) and [`explain_write`](crate::explain_write) are the short way.
+///
+/// ```
+/// use tightwire::{ReadStream, Stream, TraceStream};
+///
+/// let mut stream = TraceStream::new(ReadStream::new(&[0b1_1001101]));
+/// stream.named("health").int(&mut 0u8, 0..=100)?;
+/// stream.named("alive").bool(&mut false)?;
+/// let (_, trace) = stream.into_parts();
+/// assert_eq!(trace.spans()[1].path, "alive");
+/// assert_eq!(trace.spans()[1].bits, 7..8);
+/// assert_eq!(trace.spans()[1].value.to_string(), "true");
+/// # Ok::<(), tightwire::ReadError>(())
+/// ```
+#[derive(Debug)]
+pub struct TraceStream<S> {
+    inner: S,
+    trace: Trace,
+    /// The path of the scopes that are open.
+    path: String,
+    /// The lengths of the path outside of each of them.
+    outside: Vec<usize>,
+    name: Option<&'static str>,
+    /// Whether the stream had failed before the operation that runs.
+    had_failed: bool,
+    /// The last raw field, since a refused value does not reach its destination.
+    last_field: u64,
+}
+
+/// What a stream did, operation by operation. `Display` draws it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Trace {
+    spans: Vec<Span>,
+    failure: Option<(ErrorKind, u64)>,
+    bytes: Vec<u8>,
+}
+
+/// One operation of a [`Trace`].
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Span {
+    /// The names that lead to the value, as in `Player.inventory[3].count`.
+    pub path: String,
+    /// The operation with its parameters.
+    pub op: Op,
+    /// The bits that it took; up to where it failed, if it did.
+    pub bits: Range<u64>,
+    /// The value; the refused one, if it was refused.
+    pub value: Value,
+    /// Whether it was refused.
+    pub refused: bool,
+    /// Where the serialize function calls the operation.
+    pub location: &'static Location<'static>,
+}
+
+impl<S: RawStream> TraceStream<S> {
+    /// Records what `inner` does from now on.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        Self {
+            inner,
+            trace: Trace::default(),
+            path: String::new(),
+            outside: Vec::new(),
+            name: None,
+            had_failed: false,
+            last_field: 0,
+        }
+    }
+
+    /// The stream that did the work, and what it did.
+    #[must_use]
+    pub fn into_parts(self) -> (S, Trace) {
+        let failure = self.inner.failure();
+        (self.inner, Trace { failure, ..self.trace })
+    }
+
+    /// Adds a step to the path, and returns the length to come back to.
+    fn enter_step(&mut self, step: fmt::Arguments<'_>) -> usize {
+        let length = self.path.len();
+        let _ = self.path.write_fmt(step);
+        length
+    }
+
+    /// The same for a name, with a dot between it and what stands before.
+    fn enter_name(&mut self, name: &str) -> usize {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        self.enter_step(format_args!("{dot}{name}"))
+    }
+}
+
+impl Trace {
+    /// The operations in the order of their bits.
+    #[must_use]
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
+    /// What was refused first, and at which bit.
+    #[must_use]
+    pub fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.failure
+    }
+
+    /// The packet; empty if none could be written.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The operation that was refused, if the failure was one operation's.
+    #[must_use]
+    pub fn refused(&self) -> Option<&Span> {
+        self.spans.iter().find(|span| span.refused)
+    }
+
+    pub(super) fn set_failure(&mut self, kind: ErrorKind, bit: u64) {
+        self.failure = Some((kind, bit));
+    }
+
+    pub(super) fn set_bytes(&mut self, bytes: &[u8]) {
+        self.bytes = bytes.to_vec();
+    }
+}
+
+impl<S: RawStream> RawStream for TraceStream<S> {
+    type Error = S::Error;
+    const WRITING: bool = S::WRITING;
+    const READING: bool = S::READING;
+
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        self.inner.raw_bits(value, width)?;
+        self.last_field = *value;
+        Ok(())
+    }
+
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
+        self.inner.raw_unary(zeros, limit)
+    }
+
+    fn raw_align(&mut self) -> Result<(), S::Error> {
+        self.inner.raw_align()
+    }
+
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], length: usize) -> Result<&'s [u8], S::Error> {
+        self.inner.raw_bytes(source, length)
+    }
+
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        self.inner.refuse_at(kind, bit)
+    }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.inner.failure()
+    }
+
+    fn name_next(&mut self, name: &'static str) {
+        self.name = Some(name);
+    }
+
+    #[track_caller]
+    fn begin(&mut self, op: Op) {
+        let location = Location::caller();
+        let outside = match self.name.take() {
+            Some(name) => self.enter_name(name),
+            None if is_own(location) => self.path.len(),
+            None => {
+                let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
+                self.enter_name(&alloc::format!("{}@{file}:{}", op.name(), location.line()))
+            }
+        };
+        self.outside.push(outside);
+        self.had_failed = self.failure().is_some();
+        let start = self.position();
+        let (path, bits) = (self.path.clone(), start..start);
+        let span = Span { path, op, bits, value: Value::Unit, refused: false, location };
+        self.trace.spans.push(span);
+    }
+
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        self.leave();
+        let (failure, end) = (self.failure(), self.position());
+        if let Some(span) = self.trace.spans.last_mut() {
+            span.bits.end = end;
+            span.refused = !self.had_failed && failure.is_some();
+            span.value = match failure {
+                Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(span.op, self.last_field),
+                Some(_) if S::READING => Value::Unit,
+                _ => value(),
+            };
+        }
+    }
+
+    fn enter(&mut self, scope: Scope) {
+        let outside = match (self.name.take(), scope) {
+            (Some(name), _) => self.enter_name(name),
+            (None, Scope::Index(index)) => self.enter_step(format_args!("[{index}]")),
+            // The element of an array is known by its index.
+            (None, Scope::Object { type_name }) if !self.path.ends_with(']') => {
+                self.enter_name(short_type_name(type_name))
+            }
+            (None, Scope::Object { .. } | Scope::Group(_)) => self.path.len(),
+        };
+        self.outside.push(outside);
+    }
+
+    fn leave(&mut self) {
+        self.path.truncate(self.outside.pop().unwrap_or_default());
+    }
+}
+
+/// The name of a type without the modules it stands in, its parameters included.
+fn short_type_name(name: &str) -> &str {
+    let modules = name.split(['<', '[', '(']).next().unwrap_or(name);
+    &name[modules.rfind("::").map_or(0, |colons| colons + 2)..]
+}
+
+/// Whether an operation was called by one of ours, which adds nothing to the path.
+fn is_own(location: &Location<'_>) -> bool {
+    let own_folder = file!().trim_end_matches("trace.rs");
+    location.file().starts_with(own_folder)
+}
+
+/// What a reader would have got, had it been in range.
+fn refused_value(op: Op, field: u64) -> Value {
+    let number = match op {
+        Op::Int { min: Number::Unsigned(min), .. } => Number::Unsigned(min + u128::from(field)),
+        Op::Int { min: Number::Signed(min), .. } => Number::Signed(min + i128::from(field)),
+        _ => Number::Unsigned(field.into()),
+    };
+    Value::Number(number)
+}

@@ -1,0 +1,301 @@
+//! Vectors, quaternions and directions.
+
+use super::float::{FloatRange, compressed_array, single, sqrt};
+use super::{ErrorKind, Stream, misuse};
+
+/// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
+///
+/// ```
+/// use tightwire::{MeasureStream, Stream, Vector};
+///
+/// #[derive(Clone, Copy)]
+/// struct Metres { east: f32, north: f32 }
+///
+/// impl Vector<2> for Metres {
+///     fn to_array(self) -> [f32; 2] { [self.east, self.north] }
+///     fn from_array([east, north]: [f32; 2]) -> Self { Self { east, north } }
+/// }
+///
+/// let mut place = Metres { east: 3.0, north: 4.0 };
+/// assert_eq!(MeasureStream::bits_of(|stream| stream.vector(&mut place)), 64);
+/// ```
+pub trait Vector<const N: usize>: Copy {
+    /// The components in order.
+    fn to_array(self) -> [f32; N];
+    /// The vector with these components.
+    fn from_array(components: [f32; N]) -> Self;
+}
+
+/// A quaternion: `[f32; 4]` as x, y, z, w, `mint`'s, `glam`'s behind its feature, or your own.
+///
+/// ```
+/// use tightwire::Quaternion;
+///
+/// let turn = mint::Quaternion::from_xyzw([0.0, 0.6, 0.0, 0.8]);
+/// assert_eq!(turn.s, 0.8);
+/// ```
+pub trait Quaternion: Copy {
+    /// The components, the real part last.
+    fn to_xyzw(self) -> [f32; 4];
+    /// The quaternion with these components.
+    fn from_xyzw(components: [f32; 4]) -> Self;
+}
+
+impl<const N: usize> Vector<N> for [f32; N] {
+    #[inline(always)]
+    fn to_array(self) -> [f32; N] {
+        self
+    }
+    #[inline(always)]
+    fn from_array(components: [f32; N]) -> Self {
+        components
+    }
+}
+
+impl Quaternion for [f32; 4] {
+    #[inline(always)]
+    fn to_xyzw(self) -> [f32; 4] {
+        self
+    }
+    #[inline(always)]
+    fn from_xyzw(components: [f32; 4]) -> Self {
+        components
+    }
+}
+
+macro_rules! vectors {
+    ($($foreign:ty = $n:literal),*) => {$(
+        impl Vector<$n> for $foreign {
+            #[inline(always)]
+            fn to_array(self) -> [f32; $n] {
+                self.into()
+            }
+            #[inline(always)]
+            fn from_array(components: [f32; $n]) -> Self {
+                components.into()
+            }
+        }
+    )*};
+}
+
+vectors!(mint::Vector2<f32> = 2, mint::Vector3<f32> = 3, mint::Vector4<f32> = 4);
+vectors!(mint::Point2<f32> = 2, mint::Point3<f32> = 3);
+
+impl Quaternion for mint::Quaternion<f32> {
+    #[inline(always)]
+    fn to_xyzw(self) -> [f32; 4] {
+        self.into()
+    }
+    #[inline(always)]
+    fn from_xyzw(components: [f32; 4]) -> Self {
+        components.into()
+    }
+}
+
+#[cfg(feature = "glam-034")]
+mod glam {
+    use glam_034::{Quat, Vec2, Vec3, Vec3A, Vec4};
+
+    use super::{Quaternion, Vector};
+
+    vectors!(Vec2 = 2, Vec3 = 3, Vec3A = 3, Vec4 = 4);
+
+    impl Quaternion for Quat {
+        #[inline(always)]
+        fn to_xyzw(self) -> [f32; 4] {
+            self.to_array()
+        }
+        #[inline(always)]
+        fn from_xyzw(components: [f32; 4]) -> Self {
+            Self::from_array(components)
+        }
+    }
+}
+
+/// Each component as a whole float.
+#[inline(always)]
+pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
+    stream: &mut S,
+    vector: &mut V,
+) -> Result<(), S::Error> {
+    let mut components = vector.to_array();
+    for component in &mut components {
+        single(stream, component)?;
+    }
+    if S::READING {
+        *vector = V::from_array(components);
+    }
+    Ok(())
+}
+
+/// Each component as a whole float.
+#[inline(always)]
+pub(super) fn quaternion<S: Stream, Q: Quaternion>(
+    stream: &mut S,
+    quaternion: &mut Q,
+) -> Result<(), S::Error> {
+    let mut components = quaternion.to_xyzw();
+    whole(stream, &mut components)?;
+    if S::READING {
+        *quaternion = Q::from_xyzw(components);
+    }
+    Ok(())
+}
+
+/// Each component quantised.
+#[inline(always)]
+pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
+    stream: &mut S,
+    vector: &mut V,
+    range: FloatRange,
+) -> Result<(), S::Error> {
+    let mut components = vector.to_array();
+    compressed_array(stream, &mut components, range)?;
+    if S::READING {
+        *vector = V::from_array(components);
+    }
+    Ok(())
+}
+
+/// Codes of one width, in as few words as they fit.
+#[inline(always)]
+pub(super) fn codes<S: Stream, const N: usize>(
+    stream: &mut S,
+    codes: &mut [u32; N],
+    width: u32,
+    max_code: u32,
+) -> Result<(), S::Error> {
+    let mut rest = &mut codes[..];
+    while !rest.is_empty() {
+        let (word_codes, later) = rest.split_at_mut(rest.len().min((64 / width) as usize));
+        let start = stream.position();
+        let mut word = 0;
+        for &code in word_codes.iter().rev() {
+            word = word << width | u64::from(code);
+        }
+        stream.raw_bits(&mut word, width * word_codes.len() as u32)?;
+        if S::READING {
+            let mut in_range = true;
+            for code in &mut *word_codes {
+                *code = (word & ((1 << width) - 1)) as u32;
+                in_range &= *code <= max_code;
+                word >>= width;
+            }
+            if !in_range {
+                let before = word_codes.iter().take_while(|&&code| code <= max_code).count();
+                return stream
+                    .refuse_at(ErrorKind::OutOfRange, start + u64::from(width) * before as u64);
+            }
+        }
+        rest = later;
+    }
+    Ok(())
+}
+
+/// The index of the largest component in two bits, then the other three, each in `bits` bits.
+///
+/// The sign is chosen so that the largest is positive; it follows from the others. Codes are
+/// symmetric around an exact zero, which leaves the topmost unused.
+#[inline(always)]
+pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
+    stream: &mut S,
+    quaternion: &mut Q,
+    bits: u32,
+) -> Result<(), S::Error> {
+    if !(3..=20).contains(&bits) {
+        return misuse(stream, "smallest_three: 3 to 20 bits per component are possible");
+    }
+    let start = stream.position();
+    let centre = (1 << (bits - 1)) - 1;
+    let mut word = 0;
+    if S::WRITING {
+        let [x, y, z, w] = quaternion.to_xyzw();
+        let length_squared = x * x + y * y + z * z + w * w;
+        if !(length_squared >= f32::MIN_POSITIVE && length_squared < f32::INFINITY) {
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        }
+        // No branches: which component is the largest is as random as the rotation.
+        let (xy, in_xy) = if y.abs() > x.abs() { (y, 1) } else { (x, 0) };
+        let (zw, in_zw) = if w.abs() > z.abs() { (w, 3) } else { (z, 2) };
+        let (largest, index) = if zw.abs() > xy.abs() { (zw, in_zw) } else { (xy, in_xy) };
+        let others = [
+            if index == 0 { y } else { x },
+            if index <= 1 { z } else { y },
+            if index <= 2 { w } else { z },
+        ];
+        let unit = centre as f32 * core::f32::consts::SQRT_2 / sqrt(length_squared);
+        let scale = unit.copysign(largest);
+        let codes = others.map(|component| {
+            // Plus the centre nothing is negative, so truncation rounds to the nearest.
+            let code = (component * scale + (centre as f32 + 0.5)) as i32;
+            code.clamp(0, 2 * centre) as u64
+        });
+        word = index | codes[0] << 2 | codes[1] << (2 + bits) | codes[2] << (2 + 2 * bits);
+    }
+    stream.raw_bits(&mut word, 2 + 3 * bits)?;
+    if S::READING {
+        let index = word & 3;
+        let codes = [2, 2 + bits, 2 + 2 * bits].map(|at| (word >> at & ((1 << bits) - 1)) as i32);
+        let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
+        let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
+        let sum = a * a + b * b + c * c;
+        let in_range = codes.iter().fold(true, |in_range, &code| in_range & (code <= 2 * centre));
+        if !in_range | (sum > 1.0) {
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        }
+        let largest = sqrt(1.0 - sum);
+        *quaternion = Q::from_xyzw([
+            if index == 0 { largest } else { a },
+            [a, largest, b, b][index as usize],
+            [b, b, largest, c][index as usize],
+            if index == 3 { largest } else { c },
+        ]);
+    }
+    Ok(())
+}
+
+/// A direction on the octahedron: the sphere unfolded to a square, each side in `bits` bits.
+///
+/// The six axes are exact.
+#[inline(always)]
+pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
+    stream: &mut S,
+    direction: &mut V,
+    bits: u32,
+) -> Result<(), S::Error> {
+    if !(2..=20).contains(&bits) {
+        return misuse(stream, "unit_vector: 2 to 20 bits per coordinate are possible");
+    }
+    let centre = (1 << (bits - 1)) - 1;
+    let mut sides = [0; 2];
+    if S::WRITING {
+        let [x, y, z] = direction.to_array();
+        let sum = x.abs() + y.abs() + z.abs();
+        if !(sum >= f32::MIN_POSITIVE && sum < f32::INFINITY) {
+            let start = stream.position();
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        }
+        let (u, v) = (x / sum, y / sum);
+        let (u, v) = if z < 0.0 { fold(u, v) } else { (u, v) };
+        sides = [u, v].map(|side| {
+            let code = (side * centre as f32 + (centre as f32 + 0.5)) as i32;
+            code.clamp(0, 2 * centre) as u32
+        });
+    }
+    codes(stream, &mut sides, bits, 2 * centre as u32)?;
+    if S::READING {
+        let [u, v] = sides.map(|code| (code as i32 - centre) as f32 / centre as f32);
+        let z = 1.0 - u.abs() - v.abs();
+        let (x, y) = if z < 0.0 { fold(u, v) } else { (u, v) };
+        // At least 1/√3: a point of the octahedron is never near its centre.
+        let length = sqrt(x * x + y * y + z * z);
+        *direction = V::from_array([x / length, y / length, z / length]);
+    }
+    Ok(())
+}
+
+/// The lower half of the octahedron folded outwards over the edges of the upper, and back.
+#[inline(always)]
+fn fold(u: f32, v: f32) -> (f32, f32) {
+    ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v))
+}

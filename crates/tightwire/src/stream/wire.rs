@@ -1,0 +1,206 @@
+//! Values with a wire form, and the functions most people need.
+
+use alloc::boxed::Box;
+
+use super::{MeasureStream, ReadError, ReadStream, Stream, Trace, TraceStream, WriteError, WriteStream};
+
+/// A value that describes its wire form once, in one function.
+///
+/// ```
+/// use tightwire::{FloatRange, Stream, Wire};
+///
+/// #[derive(Default)]
+/// struct Body {
+///     position: [f32; 3],
+///     at_rest: bool,
+///     velocity: [f32; 3],
+/// }
+///
+/// const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+/// const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
+///
+/// impl Wire for Body {
+///     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+///         stream.compressed_vector(&mut self.position, POSITION)?;
+///         stream.bool(&mut self.at_rest)?;
+///         if !self.at_rest {
+///             stream.compressed_vector(&mut self.velocity, VELOCITY)?;
+///         } else if S::READING {
+///             self.velocity = [0.0; 3];
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let mut resting = Body { at_rest: true, ..Body::default() };
+/// assert_eq!(tightwire::measure(&mut resting), 58);
+/// ```
+pub trait Wire {
+    /// Writes, reads, measures or traces the value, depending on the stream.
+    ///
+    /// # Errors
+    ///
+    /// What the stream's operations return; pass it on with `?`.
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error>;
+}
+
+/// Writes `value` into `buffer` and returns the packet.
+///
+/// The value is only `&mut` because the same function reads; it is not changed.
+///
+/// ```
+/// let mut buffer = [0; 16];
+/// assert_eq!(tightwire::encode(&mut [1u16, 2], &mut buffer), Ok(&[1, 0, 2, 0][..]));
+/// ```
+///
+/// # Errors
+///
+/// [`WriteError`] if the buffer is too small or a value is out of its range.
+#[inline]
+pub fn encode<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    let mut stream = WriteStream::new(buffer);
+    let Ok(()) = value.serialize(&mut stream);
+    stream.finish()
+}
+
+/// Reads a value from exactly the bytes of one packet.
+///
+/// ```
+/// assert_eq!(tightwire::decode::<[u16; 2]>(&[1, 0, 2, 0]), Ok([1, 2]));
+/// ```
+///
+/// # Errors
+///
+/// [`ReadError`] for anything but a whole valid packet.
+#[inline]
+pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
+    let mut value = T::default();
+    decode_into(packet, &mut value)?;
+    Ok(value)
+}
+
+/// As [`decode`], into a value that is there already: its strings and arrays keep their memory.
+/// After a refusal the value is partly read.
+///
+/// ```
+/// let mut pair = [0u16; 2];
+/// tightwire::decode_into(&[1, 0, 2, 0], &mut pair)?;
+/// assert_eq!(pair, [1, 2]);
+/// # Ok::<(), tightwire::ReadError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ReadError`] for anything but a whole valid packet.
+#[inline]
+pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    let mut stream = ReadStream::new(packet);
+    value.serialize(&mut stream)?;
+    stream.finish()
+}
+
+/// The bits that `value` takes at most, wherever in a packet it starts.
+///
+/// ```
+/// assert_eq!(tightwire::measure(&mut [1u16, 2]), 32);
+/// ```
+#[must_use]
+#[inline]
+pub fn measure<T: Wire>(value: &mut T) -> u64 {
+    MeasureStream::bits_of(|stream| value.serialize(stream))
+}
+
+/// Reads `packet` once more, slowly, and says what every bit of it means and where and why it was
+/// refused.
+///
+/// ```
+/// let trace = tightwire::explain::<[u16; 2]>(&[1, 0, 2]);
+/// assert_eq!(trace.spans()[0].path, "[u16; 2][0]");
+/// assert!(trace.failure().is_some());
+/// println!("{trace}");
+/// ```
+#[must_use]
+pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
+    let mut stream = TraceStream::new(ReadStream::new(packet));
+    let result = stream.object(&mut T::default());
+    let (reader, mut trace) = stream.into_parts();
+    if let Err(ReadError { kind, bit }) = result.and_then(|()| reader.finish()) {
+        trace.set_failure(kind, bit);
+    }
+    trace.set_bytes(packet);
+    trace
+}
+
+/// Writes `value` once more, slowly, and says what every bit means and what was refused.
+///
+/// ```
+/// let trace = tightwire::explain_write(&mut [1u16, 2]);
+/// assert_eq!(trace.spans()[1].bits, 16..32);
+/// ```
+#[must_use]
+pub fn explain_write<T: Wire>(value: &mut T) -> Trace {
+    let mut buffer = alloc::vec![0; measure(value).div_ceil(8) as usize];
+    let mut stream = TraceStream::new(WriteStream::new(&mut buffer));
+    let Ok(()) = stream.object(value);
+    let (writer, mut trace) = stream.into_parts();
+    if let Ok(packet) = writer.finish() {
+        trace.set_bytes(packet);
+    }
+    trace
+}
+
+macro_rules! whole_int {
+    ($($int:ty),*) => {$(
+        /// The whole range of the type.
+        impl Wire for $int {
+            #[inline(always)]
+            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                stream.int(self, <$int>::MIN..=<$int>::MAX)
+            }
+        }
+    )*};
+}
+
+whole_int!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
+
+macro_rules! by_operation {
+    ($($kind:ty: $operation:ident),*) => {$(
+        impl Wire for $kind {
+            #[inline(always)]
+            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                stream.$operation(self)
+            }
+        }
+    )*};
+}
+
+by_operation!(bool: bool, f32: float, f64: double);
+
+impl<T: Wire, const N: usize> Wire for [T; N] {
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.fixed_array(self, T::serialize)
+    }
+}
+
+impl<T: Wire + Default> Wire for Option<T> {
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.option(self, T::serialize)
+    }
+}
+
+impl<T: Wire + ?Sized> Wire for Box<T> {
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        (**self).serialize(stream)
+    }
+}
+
+impl Wire for () {
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        // Nothing to carry, but a failed stream stays failed.
+        stream.raw_bits(&mut 0, 0)
+    }
+}

@@ -1,0 +1,155 @@
+//! The stream that writes.
+
+use core::convert::Infallible;
+
+use super::{ErrorKind, RawStream, WriteError};
+use crate::bits::{BitWriter, Checkpoint};
+
+/// Writes a packet into a caller's buffer of any length and alignment.
+///
+/// Writing cannot fail on the way: a full buffer or a value that its range does not allow is
+/// remembered, and [`finish`](Self::finish) refuses to hand out bytes.
+///
+/// ```
+/// use tightwire::{ErrorKind, Stream, WriteError, WriteStream};
+///
+/// let mut buffer = [0; 64];
+/// let mut stream = WriteStream::new(&mut buffer);
+/// stream.int(&mut 77u8, 0..=100)?;
+/// stream.bool(&mut true)?;
+/// assert_eq!(stream.finish()?, [0b1_1001101]);
+///
+/// let mut stream = WriteStream::new(&mut buffer);
+/// stream.bool(&mut true)?;
+/// stream.int(&mut 101u8, 0..=100)?;
+/// let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
+/// assert_eq!(stream.finish(), Err(refused));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteStream<'a> {
+    writer: BitWriter<'a>,
+    refused: Option<(ErrorKind, u64)>,
+}
+
+/// A place to come back to: see [`WriteStream::checkpoint`].
+#[derive(Clone, Copy, Debug)]
+pub struct WriteCheckpoint {
+    writer: Checkpoint,
+    refused: Option<(ErrorKind, u64)>,
+}
+
+impl<'a> WriteStream<'a> {
+    /// Starts at the first bit of `buffer`, whose contents do not matter.
+    #[must_use]
+    #[inline]
+    pub fn new(buffer: &'a mut [u8]) -> Self {
+        Self { writer: BitWriter::new(buffer), refused: None }
+    }
+
+    /// The bits written so far.
+    #[must_use]
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    /// Whether more was written than the buffer holds.
+    #[must_use]
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.writer.is_full()
+    }
+
+    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows: a
+    /// packet is filled until it is full, and the last item taken back.
+    ///
+    /// ```
+    /// use tightwire::{Stream, WriteStream};
+    ///
+    /// let mut buffer = [0; 3];
+    /// let mut stream = WriteStream::new(&mut buffer);
+    /// for mut score in [900u16, 350, 800] {
+    ///     let before = stream.checkpoint();
+    ///     stream.int(&mut score, 0..=1000)?;
+    ///     if stream.is_full() {
+    ///         stream.rollback(before);
+    ///     }
+    /// }
+    /// assert_eq!(stream.position(), 20);
+    /// assert_eq!(stream.finish()?.len(), 3);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn checkpoint(&self) -> WriteCheckpoint {
+        WriteCheckpoint { writer: self.writer.checkpoint(), refused: self.refused }
+    }
+
+    /// Takes back everything written since `checkpoint`, refusals and overflow included.
+    #[inline]
+    pub fn rollback(&mut self, checkpoint: WriteCheckpoint) {
+        self.writer.rollback(checkpoint.writer);
+        self.refused = checkpoint.refused;
+    }
+
+    /// The packet: the bytes written, the unused bits of the last one zero.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`] if a value was refused, or the buffer was too small.
+    #[inline]
+    pub fn finish(self) -> Result<&'a [u8], WriteError> {
+        match self.refused {
+            Some((kind, bit)) => Err(WriteError::Value { kind, bit }),
+            None => Ok(self.writer.finish()?),
+        }
+    }
+}
+
+impl RawStream for WriteStream<'_> {
+    type Error = Infallible;
+    const WRITING: bool = true;
+    const READING: bool = false;
+
+    #[inline(always)]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.write_bits(*value, width);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
+        self.writer.write_unary(*zeros, limit);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_align(&mut self) -> Result<(), Infallible> {
+        self.writer.align();
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], _: usize) -> Result<&'s [u8], Infallible> {
+        self.writer.write_bytes(source);
+        Ok(source)
+    }
+
+    #[inline(always)]
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
+        self.refused.get_or_insert((kind, bit));
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    #[inline]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        let full = self.is_full().then(|| (ErrorKind::Full, self.writer.capacity()));
+        self.refused.or(full)
+    }
+}
