@@ -1,0 +1,226 @@
+//! Tightwire with hand-written serialize functions.
+
+use super::Codec;
+use crate::packets::{
+    BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_PLAINS, MAX_TEXT, Message, Plain,
+    Plains, PlayerInput, RawBodies, RawBody, RigidBody,
+};
+use ::tightwire::{
+    BitReader, BitWriter, FloatRange, ReadStream, Selection, Stream, SubsetCoding, Wire,
+    WriteStream, decode_into, encode,
+};
+
+pub struct Tightwire;
+
+impl<P: Wire> Codec<P> for Tightwire {
+    const NAME: &'static str = "tightwire";
+    const QUANTISES: bool = true;
+
+    fn write(&mut self, packet: &mut P, buffer: &mut [u8]) -> usize {
+        encode(packet, buffer).expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut P) {
+        // No slack: exactly the bytes of the packet, and all of them.
+        decode_into(&buffer[..len], slot).expect("tightwire reads");
+    }
+}
+
+const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
+const AXIS: FloatRange = FloatRange::new(-1.0, 1.0, 0.01);
+const YAW: FloatRange = FloatRange::new(0.0, 360.0, 0.01);
+const PITCH: FloatRange = FloatRange::new(-90.0, 90.0, 0.01);
+
+impl Wire for RigidBody {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.compressed_vector(&mut self.position, POSITION)?;
+        stream.smallest_three(&mut self.orientation, 10)?;
+        stream.bool(&mut self.at_rest)?;
+        if !self.at_rest {
+            stream.compressed_vector(&mut self.linear_velocity, VELOCITY)?;
+            stream.compressed_vector(&mut self.angular_velocity, VELOCITY)?;
+        } else if S::READING {
+            self.linear_velocity = [0.0; 3];
+            self.angular_velocity = [0.0; 3];
+        }
+        Ok(())
+    }
+}
+
+impl Wire for Bodies {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.array(&mut self.bodies, MAX_BODIES, Wire::serialize)
+    }
+}
+
+impl Wire for RawBody {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.vector(&mut self.position)?;
+        stream.quaternion(&mut self.orientation)?;
+        stream.bool(&mut self.at_rest)?;
+        if !self.at_rest {
+            stream.vector(&mut self.linear_velocity)?;
+            stream.vector(&mut self.angular_velocity)?;
+        } else if S::READING {
+            self.linear_velocity = [0.0; 3];
+            self.angular_velocity = [0.0; 3];
+        }
+        Ok(())
+    }
+}
+
+impl Wire for RawBodies {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.array(&mut self.bodies, MAX_BODIES, Wire::serialize)
+    }
+}
+
+impl Wire for PlayerInput {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.int(&mut self.tick, 0..=u32::MAX)?;
+        stream.int(&mut self.buttons, 0..=(1 << 12) - 1)?;
+        stream.compressed_float(&mut self.move_x, AXIS)?;
+        stream.compressed_float(&mut self.move_y, AXIS)?;
+        stream.compressed_float(&mut self.yaw, YAW)?;
+        stream.compressed_float(&mut self.pitch, PITCH)?;
+        stream.int(&mut self.weapon, 0..=9)?;
+        stream.int(&mut self.sequence, 0..=u16::MAX)
+    }
+}
+
+/// The variant the reader fills in.
+#[rustfmt::skip]
+fn empty_message(ordinal: u8) -> Message {
+    match ordinal {
+        0 => Message::Spawn { id: 0, kind: 0, x: 0, y: 0 },
+        1 => Message::Despawn { id: 0 },
+        2 => Message::Damage { target: 0, source: 0, amount: 0, critical: false },
+        3 => Message::Chat { from: 0, text: String::new() },
+        4 => Message::Score { player: 0, score: 0 },
+        5 => Message::Ping { time: 0, sequence: 0 },
+        6 => Message::Pickup { player: 0, item: 0, count: 1 },
+        _ => Message::Teleport { player: 0, position: [0.0; 3] },
+    }
+}
+
+impl Wire for Message {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        let mut ordinal = self.ordinal();
+        stream.int(&mut ordinal, 0..=7)?;
+        // A message of the same kind is filled in again, and so a text's memory.
+        if S::READING && ordinal != self.ordinal() {
+            *self = empty_message(ordinal);
+        }
+        match self {
+            Self::Spawn { id, kind, x, y } => {
+                stream.int(id, 0..=4095)?;
+                stream.int(kind, 0..=31)?;
+                stream.int(x, -2000..=2000)?;
+                stream.int(y, -2000..=2000)
+            }
+            Self::Despawn { id } => stream.int(id, 0..=4095),
+            Self::Damage { target, source, amount, critical } => {
+                stream.int(target, 0..=4095)?;
+                stream.int(source, 0..=4095)?;
+                stream.int(amount, 0..=500)?;
+                stream.bool(critical)
+            }
+            Self::Chat { from, text } => {
+                stream.int(from, 0..=63)?;
+                stream.string(text, MAX_TEXT)
+            }
+            Self::Score { player, score } => {
+                stream.int(player, 0..=63)?;
+                stream.int(score, -100_000..=100_000)
+            }
+            Self::Ping { time, sequence } => {
+                stream.int(time, 0..=u32::MAX)?;
+                stream.int(sequence, 0..=u16::MAX)
+            }
+            Self::Pickup { player, item, count } => {
+                stream.int(player, 0..=63)?;
+                stream.int(item, 0..=1023)?;
+                stream.int(count, 1..=99)
+            }
+            Self::Teleport { player, position } => {
+                stream.int(player, 0..=63)?;
+                stream.vector(position)
+            }
+        }
+    }
+}
+
+impl Wire for Plains {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        let mut count = self.plains.len();
+        stream.int(&mut count, 0..=MAX_PLAINS)?;
+        if S::READING {
+            self.plains.resize(count, Plain::default());
+        }
+        stream.pod(&mut self.plains[..])
+    }
+}
+
+/// The indices go into a selection first, and come out of one: both are timed.
+pub struct TightwireIndices {
+    selection: Selection,
+}
+
+impl Default for TightwireIndices {
+    fn default() -> Self {
+        Self { selection: Selection::new(MAX_INDICES) }
+    }
+}
+
+impl Codec<Indices> for TightwireIndices {
+    const NAME: &'static str = "tightwire";
+
+    fn write(&mut self, packet: &mut Indices, buffer: &mut [u8]) -> usize {
+        self.selection.clear();
+        for (index, _) in &packet.entries {
+            self.selection.insert(usize::from(*index));
+        }
+        let mut stream = WriteStream::new(buffer);
+        let Ok(()) = stream.selection(&mut self.selection, SubsetCoding::Best);
+        for (_, value) in &mut packet.entries {
+            let Ok(()) = stream.int(value, 0..=255);
+        }
+        stream.finish().expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut Indices) {
+        let mut stream = ReadStream::new(&buffer[..len]);
+        stream.selection(&mut self.selection, SubsetCoding::Best).expect("tightwire reads");
+        slot.entries.clear();
+        for index in self.selection.iter() {
+            let mut value = 0;
+            stream.int(&mut value, 0..=255).expect("tightwire reads");
+            slot.entries.push((index as u16, value));
+        }
+        stream.finish().expect("tightwire reads");
+    }
+}
+
+/// The bit writer and reader themselves; every call of theirs is checked.
+pub struct TightwireBits;
+
+impl Codec<BitFields> for TightwireBits {
+    const NAME: &'static str = "tightwire";
+    const QUANTISES: bool = true;
+
+    fn write(&mut self, packet: &mut BitFields, buffer: &mut [u8]) -> usize {
+        let mut writer = BitWriter::new(buffer);
+        for (value, width) in packet.values.iter().zip(&packet.widths) {
+            writer.write_bits(u64::from(*value), u32::from(*width));
+        }
+        writer.finish().expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut BitFields) {
+        let mut reader = BitReader::new(&buffer[..len]);
+        for width in &slot.widths {
+            slot.sum += reader.read_bits(u32::from(*width)).expect("all was written");
+        }
+    }
+}

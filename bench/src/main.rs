@@ -1,0 +1,157 @@
+//! Tightwire and its peers on the same packets: see README.md.
+
+mod codecs;
+mod counting;
+mod data;
+mod harness;
+mod packets;
+mod quantise;
+
+use harness::{Length, Row, measure};
+use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+struct Table {
+    name: &'static str,
+    about: &'static str,
+    measure: fn(Length) -> (Vec<Row>, usize),
+}
+
+const TABLES: [Table; 8] = [
+    Table {
+        name: "bodies",
+        about: "one packet of 1000 rigid bodies, quantised by the bit-level codecs",
+        measure: |length| measure(codecs::bodies(), data::bodies, length),
+    },
+    Table {
+        name: "bodies_raw",
+        about: "one packet of 1000 rigid bodies, raw floats for all codecs",
+        measure: |length| measure(codecs::bodies_raw(), data::bodies_raw, length),
+    },
+    Table {
+        name: "inputs",
+        about: "256 player inputs, each a packet",
+        measure: |length| measure(codecs::inputs(), data::inputs, length),
+    },
+    Table {
+        name: "messages",
+        about: "1000 mixed small messages, each a packet",
+        measure: |length| measure(codecs::messages(), data::messages, length),
+    },
+    Table {
+        name: "indices_2000",
+        about: "4 packets, each 2000 sorted indices of 4096 with a byte",
+        measure: |length| measure(codecs::indices(), data::indices_2000, length),
+    },
+    Table {
+        name: "indices_32",
+        about: "128 packets, each 32 sorted indices of 4096 with a byte",
+        measure: |length| measure(codecs::indices(), data::indices_32, length),
+    },
+    Table {
+        name: "plain",
+        about: "one packet of 1000 plain structs of 32 bytes",
+        measure: |length| measure(codecs::plain(), data::plain, length),
+    },
+    Table {
+        name: "bits",
+        about: "one packet of 32768 raw fields of 1 to 32 bits",
+        measure: |length| measure(codecs::bits(), data::bits, length),
+    },
+];
+
+struct Options {
+    length: Length,
+    json: bool,
+    /// All if there is none.
+    packet: Option<String>,
+}
+
+fn main() {
+    let options = parse(std::env::args().skip(1)).unwrap_or_else(|message| {
+        let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+        eprintln!("{message}\nusage: tightwire-bench [--quick] [--json] [--packet NAME]");
+        eprintln!("packets: {}", names.join(", "));
+        std::process::exit(2);
+    });
+    let wanted = |table: &&Table| {
+        let name = options.packet.as_ref();
+        name.is_none_or(|name| name == table.name)
+    };
+    let mut objects = Vec::new();
+    for table in TABLES.iter().filter(wanted) {
+        let (rows, rounds) = (table.measure)(options.length);
+        if options.json {
+            objects.extend(rows.iter().map(|row| json(table, row)));
+        } else {
+            print(table, &rows, rounds);
+        }
+    }
+    if options.json {
+        println!("[\n{}\n]", objects.join(",\n"));
+    }
+}
+
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+    let mut options =
+        Options { length: Length::Time(Duration::from_secs(9)), json: false, packet: None };
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--quick" => options.length = Length::Rounds(16),
+            "--json" => options.json = true,
+            "--packet" => {
+                let name = args.next().unwrap_or_default();
+                if !TABLES.iter().any(|table| table.name == name) {
+                    return Err(format!("no packet {name:?}"));
+                }
+                options.packet = Some(name);
+            }
+            _ => return Err(format!("unknown argument {arg:?}")),
+        }
+    }
+    Ok(options)
+}
+
+fn print(table: &Table, rows: &[Row], rounds: usize) {
+    println!("{}: {} ({rounds} rounds)", table.name, table.about);
+    println!(
+        "{:<20}{:>10}{:>12}{:>12}{:>9}{:>9}{:>10}{:>10}",
+        "per packet", "bytes", "write ns", "read ns", "write x", "read x", "w allocs", "r allocs"
+    );
+    for row in rows {
+        println!(
+            "{:<20}{:>10.1}{:>12.1}{:>12.1}{:>9.2}{:>9.2}{:>10.2}{:>10.2}",
+            row.codec,
+            row.bytes,
+            row.write_ns,
+            row.read_ns,
+            row.write_ratio,
+            row.read_ratio,
+            row.write_allocations,
+            row.read_allocations
+        );
+    }
+    println!();
+}
+
+/// Names need no escapes.
+fn json(table: &Table, row: &Row) -> String {
+    format!(
+        concat!(
+            r#"{{"packet":"{}","codec":"{}","bytes":{:.2},"write_ns":{:.2},"read_ns":{:.2},"#,
+            r#""write_ratio":{:.4},"read_ratio":{:.4},"#,
+            r#""write_allocations":{:.4},"read_allocations":{:.4}}}"#
+        ),
+        table.name,
+        row.codec,
+        row.bytes,
+        row.write_ns,
+        row.read_ns,
+        row.write_ratio,
+        row.read_ratio,
+        row.write_allocations,
+        row.read_allocations
+    )
+}

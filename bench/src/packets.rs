@@ -1,0 +1,234 @@
+//! The packets every library writes and reads. They are plain Rust types with all
+//! the derives on them; what a field's range is, the hand-written codecs say.
+
+use std::f32::consts::FRAC_1_SQRT_2;
+
+/// What the harness needs to know of a packet type.
+pub trait Packet: Clone + PartialEq {
+    /// More than any library needs for one packet, with slack after it.
+    const MAX_BYTES: usize;
+
+    /// Tells the slot what a reader knows before it reads. Never timed.
+    fn prepare(&mut self, _source: &Self) {}
+
+    /// Whether `read` is what a codec which quantises may make of `self`.
+    fn is_close(&self, read: &Self) -> bool {
+        self == read
+    }
+}
+
+/// Puts the derives of all libraries on each type.
+macro_rules! packets {
+    ($($item:item)*) => {$(
+        #[derive(
+            Clone, PartialEq,
+            bitcode::Encode, bitcode::Decode,
+            borsh::BorshSerialize, borsh::BorshDeserialize,
+            rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
+            serde::Serialize, serde::Deserialize,
+            speedy::Writable, speedy::Readable,
+            wincode::SchemaWrite, wincode::SchemaRead,
+        )]
+        $item
+    )*};
+}
+
+packets! {
+    /// Quantised by the bit-level codecs: see [`crate::quantise`].
+    #[derive(Default)]
+    pub struct RigidBody {
+        pub position: [f32; 3],
+        /// x, y, z, w of a unit quaternion.
+        pub orientation: [f32; 4],
+        pub at_rest: bool,
+        /// Both velocities are zero for a body at rest.
+        pub linear_velocity: [f32; 3],
+        pub angular_velocity: [f32; 3],
+    }
+
+    /// At most [`MAX_BODIES`].
+    pub struct Bodies {
+        pub bodies: Vec<RigidBody>,
+    }
+
+    /// The same fields, but nobody quantises them. A type of its own, so that a
+    /// codec described by attributes on the fields can say so.
+    #[derive(Default)]
+    pub struct RawBody {
+        pub position: [f32; 3],
+        pub orientation: [f32; 4],
+        pub at_rest: bool,
+        pub linear_velocity: [f32; 3],
+        pub angular_velocity: [f32; 3],
+    }
+
+    /// At most [`MAX_BODIES`].
+    pub struct RawBodies {
+        pub bodies: Vec<RawBody>,
+    }
+
+    pub struct PlayerInput {
+        pub tick: u32,
+        /// 12 bits.
+        pub buttons: u16,
+        /// -1..=1 at 0.01, as `move_y`.
+        pub move_x: f32,
+        pub move_y: f32,
+        /// 0..=360 at 0.01.
+        pub yaw: f32,
+        /// -90..=90 at 0.01.
+        pub pitch: f32,
+        /// 0..=9.
+        pub weapon: u8,
+        pub sequence: u16,
+    }
+
+    /// Entity ids are 0..=4095, players 0..=63.
+    // The byte-level libraries which offer it get the one-byte tag.
+    #[speedy(tag_type = u8)]
+    #[wincode(tag_encoding = "u8")]
+    pub enum Message {
+        /// Kind 0..=31, coordinates -2000..=2000.
+        Spawn { id: u16, kind: u8, x: i16, y: i16 },
+        Despawn { id: u16 },
+        /// Amount 0..=500.
+        Damage { target: u16, source: u16, amount: u16, critical: bool },
+        /// At most [`MAX_TEXT`] bytes of text.
+        Chat { from: u8, text: String },
+        /// Score -100000..=100000.
+        Score { player: u8, score: i32 },
+        Ping { time: u32, sequence: u16 },
+        /// Item 0..=1023, count 1..=99.
+        Pickup { player: u8, item: u16, count: u8 },
+        /// Raw floats.
+        Teleport { player: u8, position: [f32; 3] },
+    }
+
+    /// Sorted distinct indices below [`MAX_INDICES`], each with a byte.
+    pub struct Indices {
+        pub entries: Vec<(u16, u8)>,
+    }
+
+    /// 32 bytes without padding.
+    #[derive(
+        Copy, Default,
+        zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout,
+    )]
+    #[repr(C)]
+    pub struct Plain {
+        pub id: u64,
+        pub position: [f32; 4],
+        pub flags: u32,
+        pub kind: u16,
+        pub owner: u16,
+    }
+
+    /// At most [`MAX_PLAINS`].
+    pub struct Plains {
+        pub plains: Vec<Plain>,
+    }
+}
+
+pub const MAX_BODIES: usize = 1000;
+pub const MAX_PLAINS: usize = 1000;
+pub const MAX_INDICES: usize = 4096;
+pub const MAX_TEXT: usize = 32;
+
+/// Raw bit fields. Writers take `values`; readers know the widths and leave the
+/// sum of what they read, which is enough to check and cannot be optimised out.
+#[derive(Clone, PartialEq)]
+pub struct BitFields {
+    pub widths: Vec<u8>,
+    pub values: Vec<u32>,
+    pub sum: u64,
+}
+
+impl Message {
+    /// The variant's number on the wire of the bit-level codecs.
+    pub fn ordinal(&self) -> u8 {
+        match self {
+            Self::Spawn { .. } => 0,
+            Self::Despawn { .. } => 1,
+            Self::Damage { .. } => 2,
+            Self::Chat { .. } => 3,
+            Self::Score { .. } => 4,
+            Self::Ping { .. } => 5,
+            Self::Pickup { .. } => 6,
+            Self::Teleport { .. } => 7,
+        }
+    }
+}
+
+impl Packet for Bodies {
+    const MAX_BYTES: usize = 64 * (MAX_BODIES + 1);
+
+    fn is_close(&self, read: &Self) -> bool {
+        let pairs = self.bodies.iter().zip(&read.bodies);
+        self.bodies.len() == read.bodies.len()
+            && pairs.into_iter().all(|(a, b)| body_is_close(a, b))
+    }
+}
+
+impl Packet for RawBodies {
+    const MAX_BYTES: usize = 64 * (MAX_BODIES + 1);
+}
+
+impl Packet for PlayerInput {
+    const MAX_BYTES: usize = 64;
+
+    fn is_close(&self, read: &Self) -> bool {
+        // The floats are compared on their own, all else exactly.
+        let exact = Self {
+            move_x: self.move_x,
+            move_y: self.move_y,
+            yaw: self.yaw,
+            pitch: self.pitch,
+            ..read.clone()
+        };
+        *self == exact
+            && within(&[self.move_x, self.move_y], &[read.move_x, read.move_y], 0.01)
+            && within(&[self.yaw, self.pitch], &[read.yaw, read.pitch], 0.01)
+    }
+}
+
+impl Packet for Message {
+    const MAX_BYTES: usize = 96;
+}
+
+impl Packet for Indices {
+    const MAX_BYTES: usize = 4 * (MAX_INDICES + 8);
+}
+
+impl Packet for Plains {
+    const MAX_BYTES: usize = 40 * (MAX_PLAINS + 1);
+}
+
+impl Packet for BitFields {
+    const MAX_BYTES: usize = 4 * crate::data::BIT_FIELDS + 64;
+
+    fn prepare(&mut self, source: &Self) {
+        self.widths.clone_from(&source.widths);
+        self.sum = 0;
+    }
+
+    fn is_close(&self, read: &Self) -> bool {
+        self.sum == read.sum
+    }
+}
+
+fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
+    // A quaternion and its negation are the same rotation. The largest component
+    // is computed from the three others, so it may be off by all their errors.
+    let dot: f32 = a.orientation.iter().zip(&b.orientation).map(|(a, b)| a * b).sum();
+    let orientation = b.orientation.map(|component| component * dot.signum());
+    within(&a.position, &b.position, 0.001)
+        && within(&a.orientation, &orientation, 3.0 * FRAC_1_SQRT_2 / 511.0)
+        && a.at_rest == b.at_rest
+        && within(&a.linear_velocity, &b.linear_velocity, 0.01)
+        && within(&a.angular_velocity, &b.angular_velocity, 0.01)
+}
+
+/// Whether all differ by half of `step` at most, with room for f32 rounding.
+fn within(a: &[f32], b: &[f32], step: f32) -> bool {
+    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= step * 0.52)
+}
