@@ -29,11 +29,15 @@ pub struct BitReader<'a> {
     data: &'a [u8],
     /// The last eight bytes of the packet, or all of a shorter one.
     last_word: u64,
+    /// The bits read so far; with [`FAILED`] on top after a refusal, so that the one comparison
+    /// with `end` refuses everything.
     position: u64,
-    /// The bits of the packet; `position` itself after a refusal.
+    /// The bits of the packet; none after a refusal.
     end: u64,
-    failed: bool,
 }
+
+/// Far beyond the end of any packet.
+const FAILED: u64 = 1 << 63;
 
 /// The packet ended before the value did, or a width was above 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,28 +52,28 @@ impl<'a> BitReader<'a> {
             Some(word) => u64::from_le_bytes(*word),
             None => data.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
         };
-        Self { data, last_word, position: 0, end: data.len() as u64 * 8, failed: false }
+        Self { data, last_word, position: 0, end: data.len() as u64 * 8 }
     }
 
     /// The bits read so far.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn position(&self) -> u64 {
-        self.position
+        self.position & !FAILED
     }
 
     /// The bits that are left; none after a refusal.
     #[must_use]
     #[inline]
     pub fn remaining(&self) -> u64 {
-        self.end - self.position
+        self.end.saturating_sub(self.position)
     }
 
     /// Whether a read was refused.
     #[must_use]
     #[inline]
     pub fn has_failed(&self) -> bool {
-        self.failed
+        self.position & FAILED != 0
     }
 
     /// Reads a field of `width` bits, `width` being `0..=64`.
@@ -82,8 +86,19 @@ impl<'a> BitReader<'a> {
         if width <= WORD_FIELD {
             return self.read_word(width);
         }
+        // A ninth byte holds what the word that starts with the first one does not.
+        let start = (self.position >> 3) as usize;
+        if let Some((&last, bytes)) = self.data.get(start..start + 9).and_then(<[u8]>::split_last)
+            && let Ok(bytes) = bytes.try_into()
+            && width <= u64::BITS
+        {
+            let shift = self.position & 7;
+            let value = u64::from_le_bytes(bytes) >> shift | u64::from(last) << 1 << (63 - shift);
+            self.position += u64::from(width);
+            return Ok(value & u64::MAX >> (u64::BITS - width));
+        }
         // Asked before the first half is taken, so that a refusal takes nothing.
-        if u64::from(width) > self.remaining() || width > u64::BITS {
+        if self.position + u64::from(width) > self.end || width > u64::BITS {
             return self.refuse();
         }
         let low = self.read_word(32)?;
@@ -99,7 +114,7 @@ impl<'a> BitReader<'a> {
             // A whole word is there, so any field of up to `WORD_FIELD` bits is.
             Some(bytes) => (u64::from_le_bytes(bytes), self.position & 7),
             None => {
-                if u64::from(width) > self.remaining() || self.failed {
+                if self.position + u64::from(width) > self.end {
                     return self.refuse();
                 }
                 // At the very end, only a field of no bits comes here with a shift of 64.
@@ -165,7 +180,7 @@ impl<'a> BitReader<'a> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..).and_then(|rest| rest.get(..length));
         match bytes {
-            Some(bytes) if self.position & 7 == 0 && !self.failed => {
+            Some(bytes) if self.position & 7 == 0 && !self.has_failed() => {
                 self.position += length as u64 * 8;
                 Ok(bytes)
             }
@@ -176,10 +191,9 @@ impl<'a> BitReader<'a> {
     /// From here on, every read is refused.
     #[inline(always)]
     pub fn fail(&mut self) {
-        self.failed = true;
-        // An empty packet takes every read to the one branch that looks at `failed`.
+        self.position |= FAILED;
         self.data = &[];
-        self.end = self.position;
+        self.end = 0;
     }
 
     /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
@@ -193,9 +207,9 @@ impl<'a> BitReader<'a> {
 impl fmt::Debug for BitReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BitReader")
-            .field("position", &self.position)
+            .field("position", &self.position())
             .field("remaining", &self.remaining())
-            .field("failed", &self.failed)
+            .field("has_failed", &self.has_failed())
             .finish()
     }
 }

@@ -1,6 +1,7 @@
 //! Writing bits into a byte slice.
 
 use core::fmt;
+use core::hint::select_unpredictable;
 
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
@@ -113,14 +114,15 @@ impl<'a> BitWriter<'a> {
     /// Writes `width <= 64` bits of a `value` that needs no more.
     #[inline(always)]
     fn push(&mut self, value: u64, width: u32) {
-        let Checkpoint { word_index, word, used, .. } = &mut self.state;
-        *word |= value << *used;
-        match self.data.as_chunks_mut::<8>().0.get_mut(*word_index) {
-            Some(bytes) => *bytes = word.to_le_bytes(),
+        self.state.word |= value << self.state.used;
+        let filled = self.state.word.to_le_bytes();
+        match self.word_in_slice() {
+            Some(bytes) => *bytes = filled,
             // The last bytes of a slice that is not made of whole words: `finish` stores them.
             None => cold(),
         }
-        // What of `value` is beyond the word: all of it above the lowest `64 - used` bits.
+        let Checkpoint { word_index, word, used, .. } = &mut self.state;
+        // What of `value` is beyond the word.
         let beyond = if width < u64::BITS {
             // For `used == 0` this is `value` itself, but then the word does not get full.
             value.wrapping_shr(used.wrapping_neg())
@@ -128,9 +130,7 @@ impl<'a> BitWriter<'a> {
             value >> 1 >> (63 - *used)
         };
         *used += width;
-        if *used >= u64::BITS {
-            *word = beyond;
-        }
+        *word = select_unpredictable(*used >= u64::BITS, beyond, *word);
         *word_index += (*used / u64::BITS) as usize;
         *used %= u64::BITS;
     }
@@ -169,16 +169,31 @@ impl<'a> BitWriter<'a> {
         self.state.word_index = end / 8;
         self.state.used = (end % 8 * 8) as u32;
         // The copy ended within a word: the bytes that it left there are its lower bits.
-        let unfinished = self.data.get(end / 8 * 8..end).unwrap_or_default();
-        self.state.word = unfinished.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        self.state.word = match self.word_in_slice() {
+            Some(bytes) => u64::from_le_bytes(*bytes) & LARGEST[self.state.used as usize],
+            None => {
+                let unfinished = self.data.get(end / 8 * 8..end).unwrap_or_default();
+                unfinished.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+            }
+        };
+    }
+
+    /// The bytes of the word that is being filled, if the slice holds all of them.
+    #[inline(always)]
+    fn word_in_slice(&mut self) -> Option<&mut [u8; 8]> {
+        self.data.as_chunks_mut().0.get_mut(self.state.word_index)
     }
 
     /// Stores the word that is being filled, or as much of it as there is room for.
     #[inline]
     fn store_word(&mut self) {
-        let start = self.state.word_index * 8;
-        let room = self.data.get_mut(start..).unwrap_or_default();
-        for (byte, value) in room.iter_mut().zip(self.state.word.to_le_bytes()) {
+        let value = self.state.word.to_le_bytes();
+        if let Some(bytes) = self.word_in_slice() {
+            *bytes = value;
+            return;
+        }
+        let room = self.data.get_mut(self.state.word_index * 8..).unwrap_or_default();
+        for (byte, value) in room.iter_mut().zip(value) {
             *byte = value;
         }
     }

@@ -58,9 +58,10 @@ pub(super) fn array<S: Stream, T: Default>(
 ) -> Result<(), S::Error> {
     let mut length = items.len();
     stream.named("len").int(&mut length, 0..=max_len)?;
-    if S::READING {
-        items.truncate(length);
+    if !S::READING {
+        return fixed_array(stream, items, element);
     }
+    items.truncate(length);
     for index in 0..length {
         if index == items.len() {
             // One by one: the packet pays for an element before memory for many is taken.

@@ -1,5 +1,7 @@
 //! Floats: whole, or quantised to a range and a resolution.
 
+use wide::{f32x4, i32x4};
+
 use super::{ErrorKind, Stream, misuse};
 
 /// How a compressed float is quantised: a range, and the largest step between two values.
@@ -21,6 +23,8 @@ pub struct FloatRange {
     /// The largest code: the top of the range. Zero if the declaration makes no sense.
     max_code: u32,
 }
+
+const INVALID: &str = "FloatRange: needs finite min < max and a positive resolution";
 
 impl FloatRange {
     /// Values of `min..=max` in steps of at most `resolution`.
@@ -68,32 +72,51 @@ impl FloatRange {
         self.max_code
     }
 
-    /// The code of the step nearest to `value`. Values outside the range count as its bounds.
-    ///
-    /// Each step rounds to `f32`, in this order: that is the wire format.
+    /// The code of the step nearest to `value`. Values outside the range count as its bounds; what
+    /// is not finite has no code, and gives any.
     #[must_use]
     #[inline(always)]
-    pub const fn quantize(self, value: f32) -> u32 {
-        let position = (value - self.min) / (self.max - self.min);
-        // Written so that one `max` and one `min` instruction do it, and NaN becomes 0.
-        let position = if position > 0.0 { position } else { 0.0 };
-        let position = if position < 1.0 { position } else { 1.0 };
-        let rounded = position * self.max_code as f32 + 0.5;
-        // Truncation is `floor`, since nothing here is negative. The signed conversion is the one
-        // that vector units have.
-        let code = if self.max_code < 1 << 30 { rounded as i32 as u32 } else { rounded as u32 };
-        // From 2^23 steps on, the sum can round up to a code that does not exist.
-        if code < self.max_code { code } else { self.max_code }
+    pub fn quantize(self, value: f32) -> u32 {
+        self.quantize_four([value; 4])[0]
     }
 
     /// The value that `code` stands for.
     #[must_use]
     #[inline(always)]
-    pub const fn dequantize(self, code: u32) -> f32 {
-        let code = if self.max_code < 1 << 30 { code as i32 as f32 } else { code as f32 };
-        code / self.max_code as f32 * (self.max - self.min) + self.min
+    pub fn dequantize(self, code: u32) -> f32 {
+        self.dequantize_four([code; 4])[0]
+    }
+
+    /// Four at a time, as vector units do. Each step rounds to `f32`, in this order: that is the
+    /// wire format.
+    #[inline(always)]
+    fn quantize_four(self, values: [f32; 4]) -> [u32; 4] {
+        let position = (f32x4::new(values) - self.min) / (self.max - self.min);
+        let position = position.fast_max(f32x4::ZERO).fast_min(f32x4::ONE);
+        let rounded = position * self.max_code as f32 + 0.5;
+        // Truncation is `floor`, since nothing here is negative.
+        if self.max_code < SMALL_CODES {
+            rounded.fast_trunc_int().to_array().map(i32::cast_unsigned)
+        } else {
+            // From 2^23 steps on, the sum can round up to a code that does not exist.
+            rounded.to_array().map(|rounded| (rounded as u32).min(self.max_code))
+        }
+    }
+
+    #[inline(always)]
+    fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
+        let codes = if self.max_code < SMALL_CODES {
+            f32x4::from_i32x4(i32x4::new(codes.map(u32::cast_signed)))
+        } else {
+            f32x4::new(codes.map(|code| code as f32))
+        };
+        (codes / self.max_code as f32 * (self.max - self.min) + self.min).to_array()
     }
 }
+
+/// Below this, codes and a half are exact floats, and codes convert as signed integers: that is
+/// the conversion that vector units have.
+const SMALL_CODES: u32 = 1 << 22;
 
 /// The number of steps, rounded up: at least one, at most the largest `f32` below 2^32.
 const fn steps(values: f32) -> u32 {
@@ -109,9 +132,21 @@ pub(super) fn compressed<S: Stream>(
     value: &mut f32,
     range: FloatRange,
 ) -> Result<(), S::Error> {
-    let mut values = [*value];
-    compressed_array(stream, &mut values, range)?;
-    [*value] = values;
+    if range.max_code == 0 {
+        return misuse(stream, INVALID);
+    }
+    let mut code = 0;
+    if S::WRITING {
+        if !all_finite([*value; 4]) {
+            let start = stream.position();
+            stream.refuse_at(ErrorKind::NotFinite, start)?;
+        }
+        code = u64::from(range.quantize(*value));
+    }
+    stream.raw_offset(&mut code, range.max_code.into())?;
+    if S::READING {
+        *value = range.dequantize(code as u32);
+    }
     Ok(())
 }
 
@@ -123,22 +158,46 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     range: FloatRange,
 ) -> Result<(), S::Error> {
     if range.max_code == 0 {
-        return misuse(stream, "FloatRange: needs finite min < max and a positive resolution");
+        return misuse(stream, INVALID);
     }
-    let width = range.width();
     let mut codes = [0; N];
     if S::WRITING {
-        if !values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+        let mut finite = true;
+        by_fours(values, &mut codes, |values| {
+            finite &= all_finite(values);
+            range.quantize_four(values)
+        });
+        if !finite {
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
-        codes = values.map(|value| range.quantize(value));
     }
-    super::vector::codes(stream, &mut codes, width, range.max_code)?;
+    super::vector::codes(stream, &mut codes, range.width(), range.max_code)?;
     if S::READING {
-        *values = codes.map(|code| range.dequantize(code));
+        by_fours(&codes, values, |codes| range.dequantize_four(codes));
     }
     Ok(())
+}
+
+/// A finite number less itself is zero, anything else is NaN.
+#[inline(always)]
+fn all_finite(values: [f32; 4]) -> bool {
+    let values = f32x4::new(values);
+    (values - values).is_nan().none()
+}
+
+/// Maps four elements at a time, as vector units do, the last ones with copies beside them.
+#[inline(always)]
+fn by_fours<T: Copy, U: Copy, const N: usize>(
+    values: &[T; N],
+    mapped: &mut [U; N],
+    mut map: impl FnMut([T; 4]) -> [U; 4],
+) {
+    for (values, mapped) in values.chunks(4).zip(mapped.chunks_mut(4)) {
+        let mut four = [values[0]; 4];
+        four[..values.len()].copy_from_slice(values);
+        mapped.copy_from_slice(&map(four)[..mapped.len()]);
+    }
 }
 
 /// The 32 bits of the float, any of them.

@@ -137,10 +137,31 @@ fn rung<S: Stream>(
 }
 
 /// The bits that [`object_index`] takes for a difference in an array of `count` objects.
+#[inline]
 pub(super) fn object_index_cost(difference: u64, count: u32) -> u64 {
-    match OBJECT_INDEX.iter().position(|step| difference <= step.max) {
-        Some(0) => 1,
-        Some(step) => 2 * step as u64 + 2,
-        None => u64::from(STEPS) + u64::from(u64::BITS - (u64::from(count) + 1 - 126).leading_zeros()),
+    let last_step_bits = || u64::BITS - (u64::from(count) + 1 - 126).leading_zeros();
+    match difference {
+        1 => 1,
+        // Step `n` starts at `2^(n + 1) - 2`, and has as many flags as bits.
+        2..126 => 2 * u64::from((difference + 2).ilog2()),
+        _ => u64::from(STEPS + last_step_bits()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::MeasureStream;
+
+    #[test]
+    fn the_cost_of_an_index_is_what_it_measures() {
+        for count in [125, 126, 1000, 4096] {
+            for index in 0..=count {
+                let bits = MeasureStream::bits_of(|stream| {
+                    object_index(stream, None, &mut { index }, count)
+                });
+                assert_eq!(object_index_cost(u64::from(index) + 1, count), bits);
+            }
+        }
     }
 }

@@ -96,12 +96,32 @@ impl Selection {
     }
 
     /// The indices, ascending.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(place, &word)| {
-            let ones = core::iter::successors(Some(word), |&left| Some(left & left.wrapping_sub(1)));
-            ones.take_while(|&left| left != 0)
-                .map(move |left| place * 64 + left.trailing_zeros() as usize)
-        })
+        Indices { words: &self.words, word: 0, next_word: 0 }
+    }
+}
+
+/// Walks the set bits.
+struct Indices<'a> {
+    words: &'a [u64],
+    /// What is left of the word before `next_word`.
+    word: u64,
+    next_word: usize,
+}
+
+impl Iterator for Indices<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.word == 0 {
+            self.word = *self.words.get(self.next_word)?;
+            self.next_word += 1;
+        }
+        let index = self.next_word * 64 - 64 + self.word.trailing_zeros() as usize;
+        self.word &= self.word - 1;
+        Some(index)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Vectors, quaternions and directions.
 
-use super::float::{FloatRange, compressed_array, single, sqrt};
+use wide::f32x4;
+
+use super::float::{FloatRange, compressed_array, sqrt};
 use super::{ErrorKind, Stream, misuse};
 
 /// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
@@ -119,8 +121,16 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     vector: &mut V,
 ) -> Result<(), S::Error> {
     let mut components = vector.to_array();
-    for component in &mut components {
-        single(stream, component)?;
+    // Two at a time: a word holds them.
+    for pair in components.chunks_mut(2) {
+        let mut word = pair.iter().rev().fold(0, |word, float| word << 32 | u64::from(float.to_bits()));
+        stream.raw_bits(&mut word, 32 * pair.len() as u32)?;
+        if S::READING {
+            for float in pair {
+                *float = f32::from_bits(word as u32);
+                word >>= 32;
+            }
+        }
     }
     if S::READING {
         *vector = V::from_array(components);
@@ -209,32 +219,27 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     let centre = (1 << (bits - 1)) - 1;
     let mut word = 0;
     if S::WRITING {
-        let [x, y, z, w] = quaternion.to_xyzw();
-        let length_squared = x * x + y * y + z * z + w * w;
-        if !(length_squared >= f32::MIN_POSITIVE && length_squared < f32::INFINITY) {
+        let components = quaternion.to_xyzw();
+        let [x, y, z, w] = components;
+        let unit = centre as f32 * core::f32::consts::SQRT_2;
+        let Some(unit) = over_length(unit, x * x + y * y + z * z + w * w) else {
             return stream.refuse_at(ErrorKind::NotUnit, start);
-        }
-        // No branches: which component is the largest is as random as the rotation.
-        let (xy, in_xy) = if y.abs() > x.abs() { (y, 1) } else { (x, 0) };
-        let (zw, in_zw) = if w.abs() > z.abs() { (w, 3) } else { (z, 2) };
-        let (largest, index) = if zw.abs() > xy.abs() { (zw, in_zw) } else { (xy, in_xy) };
-        let others = [
-            if index == 0 { y } else { x },
-            if index <= 1 { z } else { y },
-            if index <= 2 { w } else { z },
-        ];
-        let unit = centre as f32 * core::f32::consts::SQRT_2 / sqrt(length_squared);
-        let scale = unit.copysign(largest);
-        let codes = others.map(|component| {
-            // Plus the centre nothing is negative, so truncation rounds to the nearest.
-            let code = (component * scale + (centre as f32 + 0.5)) as i32;
-            code.clamp(0, 2 * centre) as u64
-        });
+        };
+        // No branch on which is the largest: that is as random as the rotation. Magnitudes
+        // compare as the integers of their bits, and tables say what goes where.
+        let magnitudes = components.map(|component| component.to_bits() << 1);
+        let in_xy = usize::from(magnitudes[1] > magnitudes[0]);
+        let in_zw = 2 + usize::from(magnitudes[3] > magnitudes[2]);
+        let largest = if magnitudes[in_zw] > magnitudes[in_xy] { in_zw } else { in_xy };
+        let scale = unit.copysign(components[largest & 3]);
+        let others = OTHERS[largest & 3].map(|place| components[usize::from(place & 3)]);
+        let codes = codes_around(centre, others, scale).map(u64::from);
+        let index = largest as u64;
         word = index | codes[0] << 2 | codes[1] << (2 + bits) | codes[2] << (2 + 2 * bits);
     }
     stream.raw_bits(&mut word, 2 + 3 * bits)?;
     if S::READING {
-        let index = word & 3;
+        let index = (word & 3) as usize;
         let codes = [2, 2 + bits, 2 + 2 * bits].map(|at| (word >> at & ((1 << bits) - 1)) as i32);
         let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
         let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
@@ -243,15 +248,35 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         if !in_range | (sum > 1.0) {
             return stream.refuse_at(ErrorKind::NotUnit, start);
         }
-        let largest = sqrt(1.0 - sum);
-        *quaternion = Q::from_xyzw([
-            if index == 0 { largest } else { a },
-            [a, largest, b, b][index as usize],
-            [b, b, largest, c][index as usize],
-            if index == 3 { largest } else { c },
-        ]);
+        let from = [a, b, c, sqrt(1.0 - sum)];
+        *quaternion = Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)]));
     }
     Ok(())
+}
+
+/// Which components are sent, by the index of the largest; the fourth makes the vector whole.
+const OTHERS: [[u8; 4]; 4] = [[1, 2, 3, 3], [0, 2, 3, 3], [0, 1, 3, 3], [0, 1, 2, 2]];
+
+/// Where each component is found among the three that were sent and the largest, by its index.
+const SOURCES: [[u8; 4]; 4] = [[3, 0, 1, 2], [0, 3, 1, 2], [0, 1, 3, 2], [0, 1, 2, 3]];
+
+/// The nearest integers to the scaled numbers, with the centre as the code of zero.
+#[inline(always)]
+fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
+    // With the centre added nothing is negative, so that truncation rounds to the nearest.
+    let codes = f32x4::new(numbers) * scale + (centre as f32 + 0.5);
+    codes.fast_trunc_int().to_array().map(i32::cast_unsigned)
+}
+
+/// `number` divided by the length with this square; none if there is no such length.
+#[inline(always)]
+fn over_length(number: f32, length_squared: f32) -> Option<f32> {
+    // What normalised numbers are off by is less than any quantisation: no square root for them.
+    if (length_squared - 1.0).abs() <= 1e-6 {
+        return Some(number);
+    }
+    let is_length = length_squared >= f32::MIN_POSITIVE && length_squared < f32::INFINITY;
+    is_length.then(|| number / sqrt(length_squared))
 }
 
 /// A direction on the octahedron: the sphere unfolded to a square, each side in `bits` bits.
@@ -277,10 +302,8 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
         }
         let (u, v) = (x / sum, y / sum);
         let (u, v) = if z < 0.0 { fold(u, v) } else { (u, v) };
-        sides = [u, v].map(|side| {
-            let code = (side * centre as f32 + (centre as f32 + 0.5)) as i32;
-            code.clamp(0, 2 * centre) as u32
-        });
+        let [u, v, ..] = codes_around(centre, [u, v, u, v], centre as f32);
+        sides = [u, v];
     }
     codes(stream, &mut sides, bits, 2 * centre as u32)?;
     if S::READING {

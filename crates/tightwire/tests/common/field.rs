@@ -1,0 +1,299 @@
+//! Every operation of a stream as a value: what is written, and what may be read.
+
+use std::ops::RangeInclusive;
+
+use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Wire};
+
+/// One operation with its parameters and its value. Whole floats are kept as their bits, so that
+/// NaN compares.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Field {
+    Bits { value: u64, width: u32 },
+    Bool(bool),
+    Int(Integer),
+    Fixed { integer: Integer, fraction_bits: u32 },
+    Varint(Integer),
+    Float(u32),
+    Double(u64),
+    CompressedFloat { value: f32, range: FloatRange },
+    Enumerate(Weapon),
+    Option(Option<u16>),
+    Vector([u32; 3]),
+    CompressedVector { value: [f32; 3], range: FloatRange },
+    Quaternion([u32; 4]),
+    SmallestThree { value: [f32; 4], bits: u32 },
+    UnitVector { value: [f32; 3], bits: u32 },
+    Align,
+    Bytes(Vec<u8>),
+    Blob { value: Vec<u8>, max_len: usize },
+    Text { value: String, max_len: usize },
+    WideText { value: String, max_len: usize },
+    Pod(Plain),
+    Array { value: Vec<i8>, max_len: usize },
+    FixedArray([u16; 5]),
+    Selection { value: Selection, coding: SubsetCoding },
+    Subset { objects: Vec<u8>, selection: Selection, coding: SubsetCoding },
+    Index { previous: Option<u32>, index: u32, count: u32 },
+    IntRelative { previous: u32, current: u32 },
+    Check,
+    Object(Nested),
+}
+
+/// What the elements of the arrays may be.
+const ELEMENT: RangeInclusive<i8> = -5..=5;
+const SCORE: RangeInclusive<u16> = 10..=1000;
+const OBJECT: RangeInclusive<u8> = 0..=99;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Weapon {
+    Fist,
+    Bow,
+    Staff,
+    Sword,
+    Net,
+}
+
+pub(crate) const WEAPONS: [Weapon; 5] =
+    [Weapon::Fist, Weapon::Bow, Weapon::Staff, Weapon::Sword, Weapon::Net];
+
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Debug,
+    Default,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+)]
+#[repr(C)]
+pub(crate) struct Plain {
+    pub(crate) id: u32,
+    pub(crate) parts: [u16; 3],
+    pub(crate) flags: u16,
+}
+
+/// An object that holds others, one in an option and several in an array.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Nested {
+    pub(crate) name: Option<Box<Name>>,
+    pub(crate) names: Vec<Name>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Name(pub(crate) String);
+
+impl Wire for Nested {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.named("name").object(&mut self.name)?;
+        stream.named("names").array(&mut self.names, 3, |name, stream| stream.object(name))
+    }
+}
+
+impl Wire for Name {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.string(&mut self.0, 20)
+    }
+}
+
+impl Nested {
+    fn is_in_range(&self) -> bool {
+        let mut names = self.name.iter().map(|name| &**name).chain(&self.names);
+        self.names.len() <= 3 && names.all(|name| is_text(&name.0, name.0.len(), 20))
+    }
+}
+
+/// Runs `$body` for the integer of whatever type it is.
+macro_rules! each_type {
+    ($integer:expr, $value:ident, $min:ident, $max:ident => $body:expr) => {
+        match $integer {
+            Integer::U8([$min, $value, $max]) => $body,
+            Integer::U16([$min, $value, $max]) => $body,
+            Integer::U32([$min, $value, $max]) => $body,
+            Integer::U64([$min, $value, $max]) => $body,
+            Integer::U128([$min, $value, $max]) => $body,
+            Integer::Usize([$min, $value, $max]) => $body,
+            Integer::I8([$min, $value, $max]) => $body,
+            Integer::I16([$min, $value, $max]) => $body,
+            Integer::I32([$min, $value, $max]) => $body,
+            Integer::I64([$min, $value, $max]) => $body,
+            Integer::I128([$min, $value, $max]) => $body,
+            Integer::Isize([$min, $value, $max]) => $body,
+        }
+    };
+}
+
+/// The smallest number allowed, the number, and the largest allowed.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Integer {
+    U8([u8; 3]),
+    U16([u16; 3]),
+    U32([u32; 3]),
+    U64([u64; 3]),
+    U128([u128; 3]),
+    Usize([usize; 3]),
+    I8([i8; 3]),
+    I16([i16; 3]),
+    I32([i32; 3]),
+    I64([i64; 3]),
+    I128([i128; 3]),
+    Isize([isize; 3]),
+}
+
+impl Wire for Field {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        match self {
+            Self::Bits { value, width } => stream.bits(value, *width),
+            Self::Bool(value) => stream.bool(value),
+            Self::Int(integer) => {
+                each_type!(integer, value, min, max => stream.int(value, *min..=*max))
+            }
+            Self::Fixed { integer, fraction_bits: bits } => {
+                each_type!(integer, value, min, max => stream.fixed(value, *bits, *min..=*max))
+            }
+            Self::Varint(integer) => each_type!(integer, value, _min, _max => stream.varint(value)),
+            Self::Float(bits) => {
+                let mut value = f32::from_bits(*bits);
+                stream.float(&mut value)?;
+                *bits = value.to_bits();
+                Ok(())
+            }
+            Self::Double(bits) => {
+                let mut value = f64::from_bits(*bits);
+                stream.double(&mut value)?;
+                *bits = value.to_bits();
+                Ok(())
+            }
+            Self::CompressedFloat { value, range } => stream.compressed_float(value, *range),
+            Self::Enumerate(weapon) => stream.enumerate(weapon, &WEAPONS),
+            Self::Option(value) => stream.option(value, |score, stream| stream.int(score, SCORE)),
+            Self::Vector(bits) => {
+                let mut value = bits.map(f32::from_bits);
+                stream.vector(&mut value)?;
+                *bits = value.map(f32::to_bits);
+                Ok(())
+            }
+            Self::CompressedVector { value, range } => stream.compressed_vector(value, *range),
+            Self::Quaternion(bits) => {
+                let mut value = bits.map(f32::from_bits);
+                stream.quaternion(&mut value)?;
+                *bits = value.map(f32::to_bits);
+                Ok(())
+            }
+            Self::SmallestThree { value, bits } => stream.smallest_three(value, *bits),
+            Self::UnitVector { value, bits } => stream.unit_vector(value, *bits),
+            Self::Align => stream.align(),
+            Self::Bytes(value) => stream.bytes(value),
+            Self::Blob { value, max_len } => stream.blob(value, *max_len),
+            Self::Text { value, max_len } => stream.string(value, *max_len),
+            Self::WideText { value, max_len } => stream.wide_string(value, *max_len),
+            Self::Pod(value) => stream.pod(value),
+            Self::Array { value, max_len } => {
+                stream.array(value, *max_len, |element, stream| stream.int(element, ELEMENT))
+            }
+            Self::FixedArray(value) => {
+                stream.fixed_array(value, |score, stream| stream.int(score, SCORE))
+            }
+            Self::Selection { value, coding } => stream.selection(value, *coding),
+            Self::Subset { objects, selection, coding } => {
+                stream.subset(objects, selection, *coding, |object, stream| stream.int(object, OBJECT))
+            }
+            Self::Index { previous, index, count } => stream.index(*previous, index, *count),
+            Self::IntRelative { previous, current } => stream.int_relative(*previous, current),
+            Self::Check => stream.check("the players"),
+            Self::Object(nested) => stream.object(nested),
+        }
+    }
+}
+
+impl Field {
+    /// The field as a reader has it before it reads: the parameters, and another value.
+    pub(crate) fn blank(&self) -> Self {
+        let mut blank = self.clone();
+        match &mut blank {
+            Self::Bits { value, .. } => *value = 0,
+            Self::Bool(value) => *value = false,
+            Self::Int(integer) | Self::Fixed { integer, .. } | Self::Varint(integer) => {
+                each_type!(integer, value, _min, _max => *value = 0);
+            }
+            Self::Float(bits) => *bits = 0,
+            Self::Double(bits) => *bits = 0,
+            Self::CompressedFloat { value, .. } => *value = 0.0,
+            Self::Enumerate(weapon) => *weapon = Weapon::Fist,
+            Self::Option(value) => *value = None,
+            Self::Vector(bits) => *bits = [0; 3],
+            Self::CompressedVector { value, .. } | Self::UnitVector { value, .. } => *value = [0.0; 3],
+            Self::Quaternion(bits) => *bits = [0; 4],
+            Self::SmallestThree { value, .. } => *value = [0.0; 4],
+            Self::Bytes(value) => value.fill(0),
+            Self::Blob { value, .. } => value.clear(),
+            Self::Text { value, .. } | Self::WideText { value, .. } => value.clear(),
+            Self::Pod(value) => *value = Plain::default(),
+            Self::Array { value, .. } => value.clear(),
+            Self::FixedArray(value) => *value = [0; 5],
+            Self::Selection { value, .. } => value.clear(),
+            Self::Subset { objects, selection, .. } => {
+                objects.fill(0);
+                selection.clear();
+            }
+            Self::Index { index, .. } => *index = 0,
+            Self::IntRelative { current, .. } => *current = 0,
+            Self::Object(nested) => *nested = Nested::default(),
+            Self::Align | Self::Check => {}
+        }
+        blank
+    }
+
+    /// Whether the value is one that the field may carry.
+    pub(crate) fn is_in_range(&self) -> bool {
+        match self {
+            Self::Bits { value, width } => u128::from(*value) >> width == 0,
+            Self::Int(integer) => each_type!(integer, value, min, max => value >= min && value <= max),
+            Self::Fixed { integer, fraction_bits: bits } => each_type!(integer, value, min, max => {
+                *value >= *min << bits && *value <= *max << bits
+            }),
+            Self::CompressedFloat { value, range } => is_in(*value, *range),
+            Self::CompressedVector { value, range } => value.iter().all(|&value| is_in(value, *range)),
+            Self::Option(score) => score.is_none_or(|score| SCORE.contains(&score)),
+            Self::SmallestThree { value, .. } => is_unit(value),
+            Self::UnitVector { value, .. } => is_unit(value),
+            Self::Blob { value, max_len } => value.len() <= *max_len,
+            Self::Text { value, max_len } => is_text(value, value.len(), *max_len),
+            Self::WideText { value, max_len } => {
+                is_text(value, value.encode_utf16().count(), *max_len)
+            }
+            Self::Array { value, max_len } => {
+                value.len() <= *max_len && value.iter().all(|element| ELEMENT.contains(element))
+            }
+            Self::FixedArray(value) => value.iter().all(|score| SCORE.contains(score)),
+            Self::Selection { value, .. } => value.iter().all(|index| index < value.len()),
+            Self::Subset { objects, selection, .. } => {
+                selection.iter().all(|index| objects.get(index).is_some_and(|o| OBJECT.contains(o)))
+            }
+            Self::Index { previous, index, count } => index <= count && Some(*index) > *previous,
+            Self::IntRelative { previous, current } => {
+                current > previous && i32::try_from(*current).is_ok()
+            }
+            Self::Object(nested) => nested.is_in_range(),
+            // Whatever the type can hold.
+            Self::Bool(_) | Self::Varint(_) | Self::Float(_) | Self::Double(_) => true,
+            Self::Vector(_) | Self::Quaternion(_) | Self::Bytes(_) | Self::Pod(_) => true,
+            Self::Enumerate(_) | Self::Align | Self::Check => true,
+        }
+    }
+}
+
+/// The last step of decoding rounds, so the bounds themselves may be missed by a rounding.
+fn is_in(value: f32, range: FloatRange) -> bool {
+    let rounding = (range.min().abs() + range.max().abs()) * f32::EPSILON;
+    value >= range.min() - rounding && value <= range.max() + rounding
+}
+
+pub(crate) fn is_unit(components: &[f32]) -> bool {
+    let squares = components.iter().map(|&component| f64::from(component).powi(2));
+    (squares.sum::<f64>().sqrt() - 1.0).abs() < 1e-5
+}
+
+fn is_text(text: &str, length: usize, max_len: usize) -> bool {
+    length <= max_len && !text.contains('\0')
+}
