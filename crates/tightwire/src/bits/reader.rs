@@ -27,7 +27,7 @@ use super::{WORD_FIELD, low_mask};
 #[derive(Clone)]
 pub struct BitReader<'a> {
     data: &'a [u8],
-    /// The last eight bytes of the packet, or all of a shorter one.
+    /// The last eight bytes of the packet; a shorter one stands in the upper ones.
     last_word: u64,
     /// The bits read so far; with [`FAILED`] on top after a refusal, so that the one comparison
     /// with `end` refuses everything.
@@ -37,7 +37,7 @@ pub struct BitReader<'a> {
 }
 
 /// Far beyond the end of any packet.
-const FAILED: u64 = 1 << 63;
+const FAILED: u64 = 1 << 62;
 
 /// The packet ended before the value did, or a width was above 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl<'a> BitReader<'a> {
     pub fn new(data: &'a [u8]) -> Self {
         let last_word = match data.last_chunk() {
             Some(word) => u64::from_le_bytes(*word),
-            None => data.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)),
+            None => data.iter().fold(0, |word, &byte| word >> 8 | u64::from(byte) << 56),
         };
         Self { data, last_word, position: 0, end: data.len() as u64 * 8 }
     }
@@ -114,11 +114,12 @@ impl<'a> BitReader<'a> {
             // A whole word is there, so any field of up to `WORD_FIELD` bits is.
             Some(bytes) => (u64::from_le_bytes(bytes), self.position & 7),
             None => {
-                if self.position + u64::from(width) > self.end {
+                let remaining = self.end.wrapping_sub(self.position);
+                if i64::from(width) > remaining.cast_signed() {
                     return self.refuse();
                 }
-                // At the very end, only a field of no bits comes here with a shift of 64.
-                (self.last_word, (self.position - self.end.saturating_sub(64)) & 63)
+                // What is left stands on top. If nothing is left, only a field of no bits is here.
+                (self.last_word, remaining.wrapping_neg() & 63)
             }
         };
         self.position += u64::from(width);
@@ -186,6 +187,14 @@ impl<'a> BitReader<'a> {
             }
             _ => self.refuse(),
         }
+    }
+
+    /// Whether the packet has been read: all of it but less than a byte of zeros.
+    #[must_use]
+    #[inline]
+    pub fn is_at_end(&self) -> bool {
+        let remaining = self.end.wrapping_sub(self.position);
+        remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0
     }
 
     /// From here on, every read is refused.

@@ -1,6 +1,6 @@
 //! Floats: whole, or quantised to a range and a resolution.
 
-use wide::{f32x4, i32x4};
+use wide::f32x4;
 
 use super::{ErrorKind, Stream, misuse};
 
@@ -106,7 +106,10 @@ impl FloatRange {
     #[inline(always)]
     fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
         let codes = if self.max_code < SMALL_CODES {
-            f32x4::from_i32x4(i32x4::new(codes.map(u32::cast_signed)))
+            // The float 2^23 has the integers above it in its lowest bits. A conversion would be
+            // the instruction that waits for whatever its register held before.
+            const SHIFT: f32 = (1 << 23) as f32;
+            f32x4::new(codes.map(|code| f32::from_bits(SHIFT.to_bits() | code))) - SHIFT
         } else {
             f32x4::new(codes.map(|code| code as f32))
         };
@@ -114,8 +117,7 @@ impl FloatRange {
     }
 }
 
-/// Below this, codes and a half are exact floats, and codes convert as signed integers: that is
-/// the conversion that vector units have.
+/// Below this, codes and a half are exact floats, and fit what vector units convert.
 const SMALL_CODES: u32 = 1 << 22;
 
 /// The number of steps, rounded up: at least one, at most the largest `f32` below 2^32.

@@ -53,16 +53,11 @@ impl<'a> ReadStream<'a> {
     ///
     /// The refusal that the stream ended with, or [`ErrorKind::TrailingData`].
     #[inline]
-    pub fn finish(mut self) -> Result<(), ReadError> {
-        if let Some(failure) = self.failure {
-            return Err(failure);
-        }
-        let bit = self.position();
-        let left = self.remaining();
-        if left < 8 && self.reader.read_bits(left as u32) == Ok(0) {
-            Ok(())
-        } else {
-            Err(ReadError { kind: ErrorKind::TrailingData, bit })
+    pub fn finish(self) -> Result<(), ReadError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None if self.reader.is_at_end() => Ok(()),
+            None => Err(ReadError { kind: ErrorKind::TrailingData, bit: self.position() }),
         }
     }
 

@@ -67,7 +67,7 @@ impl Everything {
             subset(10, SubsetCoding::SentinelIndex, &[2, 3]),
             Field::Quaternion([0, 0, 0, 1f32.to_bits()]),
             Field::Bytes(vec![9, 8, 7]),
-            Field::Int(Integer::U128([u128::MAX - 5, u128::MAX - 1, u128::MAX])),
+            Field::Int(Integer::U128([1 << 100, (1 << 100) + 7, (1 << 100) + 9])),
             Field::Varint(Integer::I128([0, i128::MIN, 0])),
             Field::Int(Integer::I8([5, 5, 5])),
             Field::Align,

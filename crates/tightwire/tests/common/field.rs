@@ -1,4 +1,5 @@
 //! Every operation of a stream as a value: what is written, and what may be read.
+#![allow(dead_code, reason = "each of the tests that share it uses a part")]
 
 use std::ops::RangeInclusive;
 
@@ -140,18 +141,29 @@ pub(crate) enum Integer {
     Isize([isize; 3]),
 }
 
+/// Functions of their own, since in a debug build a larger one is slower.
+impl Integer {
+    fn ranged<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        each_type!(self, value, min, max => stream.int(value, *min..=*max))
+    }
+
+    fn fixed<S: Stream>(&mut self, stream: &mut S, fraction_bits: u32) -> Result<(), S::Error> {
+        each_type!(self, value, min, max => stream.fixed(value, fraction_bits, *min..=*max))
+    }
+
+    fn varint<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        each_type!(self, value, _min, _max => stream.varint(value))
+    }
+}
+
 impl Wire for Field {
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         match self {
             Self::Bits { value, width } => stream.bits(value, *width),
             Self::Bool(value) => stream.bool(value),
-            Self::Int(integer) => {
-                each_type!(integer, value, min, max => stream.int(value, *min..=*max))
-            }
-            Self::Fixed { integer, fraction_bits: bits } => {
-                each_type!(integer, value, min, max => stream.fixed(value, *bits, *min..=*max))
-            }
-            Self::Varint(integer) => each_type!(integer, value, _min, _max => stream.varint(value)),
+            Self::Int(integer) => integer.ranged(stream),
+            Self::Fixed { integer, fraction_bits } => integer.fixed(stream, *fraction_bits),
+            Self::Varint(integer) => integer.varint(stream),
             Self::Float(bits) => {
                 let mut value = f32::from_bits(*bits);
                 stream.float(&mut value)?;
