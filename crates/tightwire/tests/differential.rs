@@ -179,7 +179,8 @@ fn single<E>(bits: &mut u32, run: impl FnOnce(&mut f32) -> Result<(), E>) -> Res
 
 /// What both writers made of the operations.
 fn written_by_both(ops: &[Op]) -> Vec<u8> {
-    let bits = MeasureStream::bits_of(|stream| ops.iter().try_for_each(|op| op.clone().ours(stream)));
+    let bits =
+        MeasureStream::bits_of(|stream| ops.iter().try_for_each(|op| op.clone().ours(stream)));
     let mut buffer = vec![0xaa; bits.div_ceil(8) as usize];
     let mut stream = WriteStream::new(&mut buffer);
     for op in ops {

@@ -98,7 +98,9 @@ fn collect_files(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<(Vec<
 fn offences_of(modules: &[String], text: &str) -> Vec<String> {
     let layer = &modules[0];
     let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| name == layer) else {
-        return vec![format!("{layer} is no layer: put it into the list, and say what it may import")];
+        return vec![format!(
+            "{layer} is no layer: put it into the list, and say what it may import"
+        )];
     };
     let names = names_from_root(&tokens(text), modules.len());
     let is_allowed = |name: &String| name == layer || allowed.contains(&name.as_str());
@@ -234,7 +236,9 @@ fn string(body: &str) -> usize {
 fn character(text: &str) -> usize {
     let mut characters = text.char_indices().skip(1);
     match (characters.next(), characters.next()) {
-        (Some((_, '\\')), Some(_)) => text[3..].find('\'').map_or(text.len(), |length| 3 + length + 1),
+        (Some((_, '\\')), Some(_)) => {
+            text[3..].find('\'').map_or(text.len(), |length| 3 + length + 1)
+        }
         (Some(_), Some((at, '\''))) => at + 1,
         _ => 1,
     }

@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use common::everything::Everything;
 use tightwire::{
-    ErrorKind, FloatRange, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire, WriteError,
-    WriteStream,
+    ErrorKind, FloatRange, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire,
+    WriteError, WriteStream,
 };
 
 /// A field that is described wrongly, as a function that runs on any stream.

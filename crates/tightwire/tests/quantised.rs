@@ -99,7 +99,8 @@ fn every_written_rotation_is_accepted_in_every_width_and_near() {
             assert!((norm(&read) - 1.0).abs() < 1e-5, "{rotation:?} gives {read:?}");
             let length = norm(&rotation) as f32;
             let unit = rotation.map(|component| component / length);
-            let error = distance(&unit, &read).min(distance(&unit.map(|component| -component), &read));
+            let error =
+                distance(&unit, &read).min(distance(&unit.map(|component| -component), &read));
             assert!(error <= 2.0 * step + 1e-5, "{rotation:?} in {bits} bits gives {read:?}");
         }
     }

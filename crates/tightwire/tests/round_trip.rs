@@ -112,7 +112,10 @@ fn is_near(written: &Field, read: &Field) -> bool {
             Field::CompressedVector { value: written, range },
             Field::CompressedVector { value: read, .. },
         ) => written.iter().zip(read).all(|(&w, &r)| is_within_half_a_step(w, r, *range)),
-        (Field::SmallestThree { value: written, bits }, Field::SmallestThree { value: read, .. }) => {
+        (
+            Field::SmallestThree { value: written, bits },
+            Field::SmallestThree { value: read, .. },
+        ) => {
             let step = 1.0 / (((1 << (bits - 1)) - 1) as f32 * 2f32.sqrt());
             // The same rotation as its negative.
             let negative = read.map(|component| -component);
@@ -248,8 +251,11 @@ fn any_bytes() -> impl Strategy<Value = Field> {
             let max_len = value.encode_utf16().count() + spare;
             Field::WideText { value, max_len }
         }),
-        any::<(u32, [u16; 3], u16)>()
-            .prop_map(|(id, parts, flags)| Field::Pod(Plain { id, parts, flags })),
+        any::<(u32, [u16; 3], u16)>().prop_map(|(id, parts, flags)| Field::Pod(Plain {
+            id,
+            parts,
+            flags
+        })),
     ]
 }
 

@@ -135,7 +135,11 @@ fn every_coding_brings_back_every_selection() {
         for selection in &selections {
             for coding in CODINGS {
                 let packet = written(selection, coding);
-                assert_eq!(read(&packet, len, coding).as_ref(), Ok(selection), "{len} as {coding:?}");
+                assert_eq!(
+                    read(&packet, len, coding).as_ref(),
+                    Ok(selection),
+                    "{len} as {coding:?}"
+                );
             }
         }
     }

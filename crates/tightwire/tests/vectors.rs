@@ -7,7 +7,9 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 use serde_json::Value as Json;
-use tightwire::{FloatRange, MeasureStream, RawStream, ReadStream, Stream, TraceStream, WriteStream};
+use tightwire::{
+    FloatRange, MeasureStream, RawStream, ReadStream, Stream, TraceStream, WriteStream,
+};
 
 const VALID: &str = include_str!("vectors/serialize_cpp.jsonl");
 const REJECTED: &str = include_str!("vectors/serialize_cpp_reject.jsonl");
@@ -52,7 +54,8 @@ fn every_valid_vector_is_written_bit_for_bit() {
             ops_seen.insert(text(op, "op"));
         }
         assert_eq!(stream.position(), bits(line, "bits"), "{}", line["name"]);
-        let packet = stream.finish().unwrap_or_else(|refused| panic!("{}: {refused}", line["name"]));
+        let packet =
+            stream.finish().unwrap_or_else(|refused| panic!("{}: {refused}", line["name"]));
         assert_eq!(hex(packet), text(line, "hex"), "{}", line["name"]);
     }
     assert_eq!(ops_seen, BTreeSet::from(OPS));
@@ -131,7 +134,8 @@ fn read_until_refused<S: Stream>(stream: &mut S, line: &Json) -> S::Error {
     let (last, before) = ops(line).split_last().unwrap();
     assert_eq!(bits(line, "fail_op"), before.len() as u64, "{}", line["name"]);
     for op in before {
-        let read = apply(stream, op).unwrap_or_else(|refused| panic!("{}: {refused:?}", line["name"]));
+        let read =
+            apply(stream, op).unwrap_or_else(|refused| panic!("{}: {refused:?}", line["name"]));
         assert_eq!(read, carried(op), "{}: {op}", line["name"]);
     }
     match apply(stream, last) {

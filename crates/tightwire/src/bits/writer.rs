@@ -3,6 +3,8 @@
 use core::fmt;
 use core::hint::select_unpredictable;
 
+use super::cold;
+
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
 /// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
@@ -104,7 +106,6 @@ impl<'a> BitWriter<'a> {
             Some(&largest) if value <= largest => self.push(value, width),
             _ if width == u64::BITS => self.push(value, u64::BITS),
             _ => {
-                cold();
                 self.refuse_value();
                 self.push(0, width.min(u64::BITS));
             }
@@ -259,6 +260,7 @@ impl<'a> BitWriter<'a> {
     /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
     #[inline(always)]
     fn refuse_value(&mut self) {
+        cold();
         self.state.oversized_at = self.state.oversized_at.min(self.position());
     }
 }
@@ -274,11 +276,6 @@ const LARGEST: [u64; 64] = {
     }
     largest
 };
-
-/// Tells the compiler which way is rare.
-#[cold]
-#[inline(never)]
-fn cold() {}
 
 /// No place in any packet.
 const NOWHERE: u64 = u64::MAX;

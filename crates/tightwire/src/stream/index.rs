@@ -60,7 +60,7 @@ pub(super) fn object_index<S: Stream>(
     match rung(stream, difference, &OBJECT_INDEX)? {
         Rung::Difference(read) => difference = read,
         Rung::Beyond => {
-            let min = OBJECT_INDEX[STEPS as usize - 1].max + 1;
+            let min = BEYOND as u64;
             if end < min {
                 // An array this small has no such differences: only a hostile packet gets here.
                 return stream.refuse_at(ErrorKind::OutOfRange, start);
@@ -136,17 +136,37 @@ fn rung<S: Stream>(
     }
 }
 
-/// The bits that [`object_index`] takes for a difference in an array of `count` objects.
-#[inline]
-pub(super) fn object_index_cost(difference: u64, count: u32) -> u64 {
-    let last_step_bits = || u64::BITS - (u64::from(count) + 1 - 126).leading_zeros();
-    match difference {
-        1 => 1,
-        // Step `n` starts at `2^(n + 1) - 2`, and has as many flags as bits.
-        2..126 => 2 * u64::from((difference + 2).ilog2()),
-        _ => u64::from(STEPS + last_step_bits()),
+/// The bits that [`object_index`] takes for differences in an array of some length.
+pub(super) struct ObjectIndexCost {
+    beyond: u64,
+}
+
+impl ObjectIndexCost {
+    /// The costs in an array of `count` objects.
+    pub(super) fn new(count: u32) -> Self {
+        let offsets = (u64::from(count) + 1).saturating_sub(BEYOND as u64);
+        Self { beyond: u64::from(STEPS + u64::BITS - offsets.leading_zeros()) }
+    }
+
+    /// The bits of one difference.
+    #[inline(always)]
+    pub(super) fn of(&self, difference: u64) -> u64 {
+        /// Step `n` starts at `2^(n + 1) - 2`, and has as many flags as bits; the first has none.
+        const COSTS: [u8; BEYOND] = {
+            let mut costs = [1; BEYOND];
+            let mut difference = 2;
+            while difference < BEYOND {
+                costs[difference] = 2 * (difference + 2).ilog2() as u8;
+                difference += 1;
+            }
+            costs
+        };
+        COSTS.get(difference as usize).map_or(self.beyond, |&cost| cost.into())
     }
 }
+
+/// The first difference above every step of the articles' ladder.
+const BEYOND: usize = OBJECT_INDEX[STEPS as usize - 1].max as usize + 1;
 
 #[cfg(test)]
 mod tests {
@@ -160,7 +180,7 @@ mod tests {
                 let bits = MeasureStream::bits_of(|stream| {
                     object_index(stream, None, &mut { index }, count)
                 });
-                assert_eq!(object_index_cost(u64::from(index) + 1, count), bits);
+                assert_eq!(ObjectIndexCost::new(count).of(u64::from(index) + 1), bits);
             }
         }
     }

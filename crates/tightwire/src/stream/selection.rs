@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::collection::one_of;
-use super::index::{object_index, object_index_cost};
+use super::index::{ObjectIndexCost, object_index};
 use super::{ErrorKind, Stream, misuse};
 
 /// A set of indices into an array: the part of it that is sent.
@@ -26,6 +26,7 @@ pub struct Selection {
     /// Bit `i % 64` of word `i / 64` says whether `i` is in; the bits above `len` are zero.
     words: Vec<u64>,
     len: usize,
+    count: usize,
 }
 
 /// How a [`Selection`] is written.
@@ -49,7 +50,7 @@ impl Selection {
     /// The empty set of indices into an array of `len` elements.
     #[must_use]
     pub fn new(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(64)], len }
+        Self { words: vec![0; len.div_ceil(64)], len, count: 0 }
     }
 
     /// The length of the array, not of the selection: that is [`count`](Self::count).
@@ -61,12 +62,14 @@ impl Selection {
 
     /// How many indices are in.
     #[must_use]
+    #[inline]
     pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        self.count
     }
 
     /// Whether `index` is in.
     #[must_use]
+    #[inline]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
@@ -76,16 +79,20 @@ impl Selection {
     pub fn insert(&mut self, index: usize) -> bool {
         let exists = index < self.len;
         if exists {
-            self.words[index / 64] |= 1 << (index % 64);
+            let word = &mut self.words[index / 64];
+            self.count += (!*word >> (index % 64) & 1) as usize;
+            *word |= 1 << (index % 64);
         }
         exists
     }
 
     /// Takes `index` out; false if it was not in.
+    #[inline]
     pub fn remove(&mut self, index: usize) -> bool {
         let was_in = self.contains(index);
         if was_in {
             self.words[index / 64] &= !(1 << (index % 64));
+            self.count -= 1;
         }
         was_in
     }
@@ -93,6 +100,7 @@ impl Selection {
     /// Takes every index out.
     pub fn clear(&mut self) {
         self.words.fill(0);
+        self.count = 0;
     }
 
     /// The indices, ascending.
@@ -182,6 +190,9 @@ fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Resul
         let width = bits_left.min(64);
         stream.raw_bits(word, width as u32)?;
         bits_left -= width;
+    }
+    if S::READING {
+        selection.count = selection.words.iter().map(|word| word.count_ones() as usize).sum();
     }
     Ok(())
 }
@@ -348,24 +359,26 @@ fn few_width(len: u32) -> u32 {
 
 /// Measures the three, and picks.
 fn cheapest(selection: &Selection, len: u32) -> u64 {
+    let bitmask = u64::from(len);
     let count = selection.count() as u64;
     let is_few = count >> few_width(len) == 0;
     let remainder_bits = rice_bits(count, len);
-    let mut rice = u64::from(if is_few { few_width(len) } else { many_width(len) });
+    let mut rice = u64::from(if is_few { few_width(len) } else { many_width(len) })
+        + count * u64::from(remainder_bits);
+    let relative_cost = ObjectIndexCost::new(len);
     let mut relative = 0;
     let mut first = 0;
-    let bitmask = u64::from(len);
     for index in selection.iter().map(|index| index as u64) {
-        relative += object_index_cost(index - first + 1, len);
-        let gap = index - first;
-        let is_last_quotient = gap >> remainder_bits == (u64::from(len) - 1 - first) >> remainder_bits;
-        rice += (gap >> remainder_bits) + u64::from(!is_last_quotient) + u64::from(remainder_bits);
+        relative += relative_cost.of(index - first + 1);
+        let quotient = (index - first) >> remainder_bits;
+        let limit = (bitmask - 1 - first) >> remainder_bits;
+        rice += quotient + u64::from(quotient < limit);
         first = index + 1;
         if relative > bitmask && rice > bitmask {
             return BITMASK;
         }
     }
-    relative += object_index_cost(u64::from(len) - first + 1, len);
+    relative += relative_cost.of(bitmask - first + 1);
     if bitmask <= relative && bitmask <= rice {
         BITMASK
     } else if relative <= rice {

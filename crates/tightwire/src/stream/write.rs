@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 
 use super::{ErrorKind, RawStream, WriteError};
-use crate::bits::{BitWriter, Checkpoint};
+use crate::bits::{BitWriter, Checkpoint, cold};
 
 /// Writes a packet into a caller's buffer of any length and alignment.
 ///
@@ -138,6 +138,7 @@ impl RawStream for WriteStream<'_> {
 
     #[inline(always)]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
+        cold();
         self.refused.get_or_insert((kind, bit));
         Ok(())
     }

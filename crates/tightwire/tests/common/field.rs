@@ -208,7 +208,9 @@ impl Wire for Field {
             }
             Self::Selection { value, coding } => stream.selection(value, *coding),
             Self::Subset { objects, selection, coding } => {
-                stream.subset(objects, selection, *coding, |object, stream| stream.int(object, OBJECT))
+                stream.subset(objects, selection, *coding, |object, stream| {
+                    stream.int(object, OBJECT)
+                })
             }
             Self::Index { previous, index, count } => stream.index(*previous, index, *count),
             Self::IntRelative { previous, current } => stream.int_relative(*previous, current),
@@ -234,7 +236,9 @@ impl Field {
             Self::Enumerate(weapon) => *weapon = Weapon::Fist,
             Self::Option(value) => *value = None,
             Self::Vector(bits) => *bits = [0; 3],
-            Self::CompressedVector { value, .. } | Self::UnitVector { value, .. } => *value = [0.0; 3],
+            Self::CompressedVector { value, .. } | Self::UnitVector { value, .. } => {
+                *value = [0.0; 3]
+            }
             Self::Quaternion(bits) => *bits = [0; 4],
             Self::SmallestThree { value, .. } => *value = [0.0; 4],
             Self::Bytes(value) => value.fill(0),
@@ -260,12 +264,18 @@ impl Field {
     pub(crate) fn is_in_range(&self) -> bool {
         match self {
             Self::Bits { value, width } => u128::from(*value) >> width == 0,
-            Self::Int(integer) => each_type!(integer, value, min, max => value >= min && value <= max),
-            Self::Fixed { integer, fraction_bits: bits } => each_type!(integer, value, min, max => {
-                *value >= *min << bits && *value <= *max << bits
-            }),
+            Self::Int(integer) => {
+                each_type!(integer, value, min, max => value >= min && value <= max)
+            }
+            Self::Fixed { integer, fraction_bits: bits } => {
+                each_type!(integer, value, min, max => {
+                    *value >= *min << bits && *value <= *max << bits
+                })
+            }
             Self::CompressedFloat { value, range } => is_in(*value, *range),
-            Self::CompressedVector { value, range } => value.iter().all(|&value| is_in(value, *range)),
+            Self::CompressedVector { value, range } => {
+                value.iter().all(|&value| is_in(value, *range))
+            }
             Self::Option(score) => score.is_none_or(|score| SCORE.contains(&score)),
             Self::SmallestThree { value, .. } => is_unit(value),
             Self::UnitVector { value, .. } => is_unit(value),

@@ -1,0 +1,144 @@
+//! Whatever bytes arrive, a read takes them or refuses them, and does nothing else.
+
+use std::fmt::Debug;
+
+use tightwire::{
+    ErrorKind, RawStream, ReadError, ReadStream, Stream, Trace, Wire, decode, decode_into, encode,
+    explain, measure,
+};
+
+use super::types::{Everything, Integers, Motion, Sets, Text, Varints, World};
+
+/// The first byte chooses a type, so that what one of them refuses hides nothing of the others.
+/// The next two say how long the first of two packets is; the other one is read into the value
+/// that the first left behind, whole or half-read.
+pub(crate) fn hostile_read(data: &[u8]) {
+    let &[choice, low, high, ref packets @ ..] = data else { return };
+    let length = u16::from_le_bytes([low, high]);
+    let (first, second) = packets.split_at(packets.len().min(length.into()));
+    match choice % 7 {
+        0 => check_both::<Integers>(first, second),
+        1 => check_both::<Varints>(first, second),
+        2 => check_both::<Motion>(first, second),
+        3 => check_both::<Text>(first, second),
+        4 => check_both::<Sets>(first, second),
+        5 => check_both::<World>(first, second),
+        _ => check_both::<Everything>(first, second),
+    }
+}
+
+/// What the checks need to know of a type besides its wire form.
+pub(super) trait Hostile: Wire + Default + PartialEq + Debug {
+    /// Whether a value has only one packet.
+    const IS_CANONICAL: bool;
+
+    /// Whether a value that was read is written and read again without a change. Rotations are
+    /// not: where two components are about the largest, rounding one makes it the other.
+    const IS_EXACT: bool = true;
+
+    /// The bytes of memory that the value holds, besides its own.
+    fn heap(&self) -> usize {
+        0
+    }
+
+    /// Whether `other` is this value written and read again.
+    fn agrees(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+/// Memory per byte of a packet. The elements of the arrays here take at most 24 bytes for each
+/// byte on the wire; a `Vec` that grows doubles, and starts with room for a few.
+const HEAP_PER_BYTE: usize = 64;
+const HEAP_AT_LEAST: usize = 1024;
+
+/// Operations that take no bits: the constants and the empty sets of the types here.
+const OPERATIONS_FOR_FREE: usize = 64;
+
+fn check_both<T: Hostile>(first: &[u8], second: &[u8]) {
+    let mut value = check::<T>(first);
+    let fresh = decode::<T>(second);
+    let in_place = decode_into(second, &mut value);
+    match fresh {
+        Ok(fresh) => {
+            assert_eq!(in_place, Ok(()));
+            assert_eq!(value, fresh, "what the value was before shows");
+        }
+        Err(refused) => assert_eq!(in_place, Err(refused)),
+    }
+}
+
+/// Reads one packet; the value is half-read if it was refused.
+fn check<T: Hostile>(packet: &[u8]) -> T {
+    let mut value = T::default();
+    let mut stream = ReadStream::new(packet);
+    let read = value.serialize(&mut stream);
+    assert!(value.heap() <= HEAP_AT_LEAST + HEAP_PER_BYTE * packet.len(), "{} bytes", value.heap());
+    if let Err(refused) = read {
+        check_stays_failed(stream.clone(), refused);
+    }
+    let end = stream.position();
+    let outcome = stream.finish();
+
+    let trace = explain::<T>(packet);
+    assert_eq!(trace.failure(), outcome.err().map(|refused| (refused.kind, refused.bit)));
+    check_trace(&trace, end);
+    match outcome {
+        Ok(()) => check_accepted(&mut value, packet, end),
+        Err(refused) => assert!(refused.bit <= packet.len() as u64 * 8, "{refused:?}"),
+    }
+    value
+}
+
+fn check_stays_failed(mut stream: ReadStream<'_>, refused: ReadError) {
+    assert_eq!(stream.failure(), Some((refused.kind, refused.bit)));
+    assert_eq!(stream.remaining(), 0);
+    assert_eq!(stream.bits(&mut 0, 0), Err(refused));
+    assert_eq!(stream.int(&mut 0u64, 0..=u64::MAX), Err(refused));
+    assert_eq!(stream.align(), Err(refused));
+    assert_eq!(stream.bytes(&mut []), Err(refused));
+    assert_eq!(stream.finish(), Err(refused));
+}
+
+/// The operations stand one after the other, up to where the reader came.
+fn check_trace(trace: &Trace, end: u64) {
+    assert!(trace.spans().len() as u64 <= end + OPERATIONS_FOR_FREE as u64);
+    let mut at = 0;
+    for span in trace.spans() {
+        assert_eq!(span.bits.start, at, "{}", span.path);
+        at = span.bits.end;
+    }
+    assert_eq!(at, end);
+    // Drawing is slow, and a long trace is drawn as a short one is.
+    if trace.bytes().len() <= 16 {
+        assert!(trace.to_string().lines().count() >= trace.spans().len());
+    }
+}
+
+fn check_accepted<T: Hostile>(value: &mut T, packet: &[u8], end: u64) {
+    let measured = measure(value);
+    assert!(measured >= end || !T::IS_CANONICAL, "{measured} bits measured, {end} read");
+    let mut buffer = vec![0xff; measured.div_ceil(8) as usize];
+    let again = encode(value, &mut buffer);
+    let Ok(again) = again else { panic!("{again:?}: what was read is not written: {value:?}") };
+    if T::IS_CANONICAL {
+        assert_eq!(again, packet);
+    }
+    let mut second = match decode::<T>(again) {
+        Ok(second) => second,
+        Err(refused) => panic!("{refused:?}: what was written is not read: {value:?}"),
+    };
+    assert!(value.agrees(&second), "{value:?} became {second:?}");
+    if T::IS_EXACT {
+        let mut buffer = vec![0; again.len()];
+        assert_eq!(encode(&mut second, &mut buffer), Ok(again), "each writing changes the packet");
+    }
+
+    if let Some((_, cut)) = packet.split_last() {
+        let kind = decode::<T>(cut).err().map(|refused| refused.kind);
+        assert_eq!(kind, Some(ErrorKind::UnexpectedEnd));
+    }
+    let longer = [packet, &[0]].concat();
+    let refused = ReadError { kind: ErrorKind::TrailingData, bit: end };
+    assert_eq!(decode::<T>(&longer).err(), Some(refused));
+}

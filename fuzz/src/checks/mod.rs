@@ -1,0 +1,13 @@
+//! One function per fuzz target: it takes the fuzzer's bytes, and panics if something is wrong.
+
+mod bits;
+mod hostile_read;
+mod item;
+mod number;
+mod quantised;
+mod round_trip;
+mod types;
+
+pub(crate) use bits::bits;
+pub(crate) use hostile_read::hostile_read;
+pub(crate) use round_trip::round_trip;

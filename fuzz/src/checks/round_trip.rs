@@ -1,0 +1,134 @@
+//! What is written comes back, whatever it is, wherever it starts and however little room it has.
+
+use arbitrary::{Result, Unstructured};
+use tightwire::{
+    RawStream, ReadStream, Stream, TraceStream, Wire, WriteError, WriteStream, decode_into, measure,
+};
+
+use super::item::Items;
+
+/// The first byte says how many of the others choose the operations; the rest are their values.
+pub(crate) fn round_trip(data: &[u8]) {
+    let Some((&length, rest)) = data.split_first() else { return };
+    let (shape, values) = rest.split_at(rest.len().min(length.into()));
+    // An input that ends early makes no message.
+    if let (Ok(mut message), Ok(mut blank)) = (generate(shape, values), generate(shape, &[])) {
+        check(&mut message, &mut blank);
+    }
+}
+
+/// Operations, and the bits in front of them that make them start anywhere.
+struct Message {
+    start: u32,
+    items: Items,
+    /// Where a rollback comes back to, and where it is called, in operations.
+    detour: (usize, usize),
+}
+
+const MOST_ITEMS: usize = 24;
+
+fn generate(shape: &[u8], values: &[u8]) -> Result<Message> {
+    let (mut shape, mut values) = (Unstructured::new(shape), Unstructured::new(values));
+    let start = shape.int_in_range(0..=63)?;
+    let detour = (shape.int_in_range(0..=MOST_ITEMS)?, shape.int_in_range(0..=MOST_ITEMS)?);
+    Ok(Message { start, items: Items::generate(&mut shape, &mut values, MOST_ITEMS, 2)?, detour })
+}
+
+impl Message {
+    fn serialize_start<S: Stream>(&self, stream: &mut S) -> std::result::Result<(), S::Error> {
+        stream.bits(&mut ((1 << self.start) - 1), self.start)
+    }
+}
+
+impl Wire for Message {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
+        self.serialize_start(stream)?;
+        stream.object(&mut self.items)
+    }
+}
+
+fn check(message: &mut Message, blank: &mut Message) {
+    let measured = measure(message);
+    let mut buffer = vec![0xff; measured.div_ceil(8) as usize];
+    let (needed_bits, packet) = write(message, &mut buffer);
+    assert!(needed_bits <= measured, "{needed_bits} bits, {measured} measured");
+    let Ok(packet) = packet else { panic!("{packet:?}: not written: {:?}", message.items) };
+    assert_eq!(packet.len() as u64, needed_bits.div_ceil(8));
+
+    assert_eq!(decode_into(packet, blank), Ok(()), "{:?}", message.items);
+    assert!(message.items.agrees(&blank.items), "{:?}\n{:?}", message.items, blank.items);
+
+    check_smaller_buffers(message, packet.len(), needed_bits);
+    check_detour(message, packet);
+    check_traces(message, packet, needed_bits);
+}
+
+/// The bits that were written, and what came of them.
+fn write<'a>(
+    message: &mut Message,
+    buffer: &'a mut [u8],
+) -> (u64, std::result::Result<&'a [u8], WriteError>) {
+    let mut stream = WriteStream::new(buffer);
+    let Ok(()) = message.serialize(&mut stream);
+    (stream.position(), stream.finish())
+}
+
+/// Around the stream's buffer: a write that leaves it shows.
+const GUARD: u8 = 0xa5;
+
+fn check_smaller_buffers(message: &mut Message, length: usize, needed_bits: u64) {
+    let mut memory = vec![GUARD; length + 16];
+    // Every one below 64 bytes; some of a longer message's, or a run would take too long.
+    for smaller in (0..length).rev().step_by(1 + length / 64) {
+        memory.fill(GUARD);
+        let refused = WriteError::Full { needed_bits, capacity_bits: smaller as u64 * 8 };
+        let buffer = &mut memory[8..8 + smaller];
+        assert_eq!(write(message, buffer), (needed_bits, Err(refused)));
+        let (before, after) = (&memory[..8], &memory[8 + smaller..]);
+        assert!(before.iter().chain(after).all(|&byte| byte == GUARD));
+    }
+}
+
+/// Writes some operations twice and takes them back once, with no byte to spare.
+fn check_detour(message: &mut Message, packet: &[u8]) {
+    let mut buffer = vec![0xff; packet.len()];
+    let mut stream = WriteStream::new(&mut buffer);
+    let Ok(()) = message.serialize_start(&mut stream);
+    let (place, end) = message.detour;
+    let items = &mut message.items.0;
+    let place = place.min(items.len());
+    let end = end.clamp(place, items.len());
+    let Ok(()) = items[..place].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    let checkpoint = stream.checkpoint();
+    let position = stream.position();
+    // From the start: more than there is room for, often.
+    let Ok(()) = items[..end].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    stream.rollback(checkpoint);
+    assert_eq!(stream.position(), position);
+    assert!(!stream.is_full());
+    let Ok(()) = items[place..].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    assert_eq!(stream.finish(), Ok(packet), "the detour from {place} to {end} shows");
+}
+
+/// The same operations at the same bits, whether they are written or read.
+fn check_traces(message: &mut Message, packet: &[u8], needed_bits: u64) {
+    let mut buffer = vec![0xff; packet.len()];
+    let mut stream = TraceStream::new(WriteStream::new(&mut buffer));
+    let Ok(()) = message.serialize(&mut stream);
+    assert_eq!(stream.failure(), None);
+    let (stream, written) = stream.into_parts();
+    assert_eq!(stream.finish(), Ok(packet));
+
+    let mut stream = TraceStream::new(ReadStream::new(packet));
+    assert_eq!(message.serialize(&mut stream), Ok(()));
+    let (stream, read) = stream.into_parts();
+    assert_eq!(stream.finish(), Ok(()));
+    assert_eq!(written.spans().len(), read.spans().len());
+    let mut at = 0;
+    for (written, read) in written.spans().iter().zip(read.spans()) {
+        assert_eq!((&written.path, &written.bits, written.op), (&read.path, &read.bits, read.op));
+        assert_eq!(written.bits.start, at, "{}", written.path);
+        at = written.bits.end;
+    }
+    assert_eq!(at, needed_bits);
+}

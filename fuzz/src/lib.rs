@@ -1,0 +1,19 @@
+//! What the fuzz targets check. `crates/tightwire/tests/corpus.rs` compiles the same checks, and
+//! replays the corpus with them on a stable toolchain.
+
+mod checks;
+
+/// Reads whatever comes into types that use every stream operation.
+pub fn hostile_read(data: &[u8]) {
+    checks::hostile_read(data);
+}
+
+/// Writes, measures, traces and reads any operations with any values in their ranges.
+pub fn round_trip(data: &[u8]) {
+    checks::round_trip(data);
+}
+
+/// Compares the bit writer and the bit reader with a list of bits.
+pub fn bits(data: &[u8]) {
+    checks::bits(data);
+}
