@@ -1,1 +1,88 @@
-fn main() {}
+//! The tool `tightwire`: for now it shows one packet, drawn bit by bit, and what happens to it on
+//! the way.
+
+use std::process::ExitCode;
+
+use tightwire::{FloatRange, Stream, Wire, decode, encode, explain, explain_write};
+
+const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
+
+/// What a server sends of one player: the worked example of the README.
+#[derive(Default, Clone, PartialEq, Debug)]
+struct Player {
+    health: u8,
+    position: [f32; 3],
+    orientation: [f32; 4],
+    at_rest: bool,
+    velocity: [f32; 3],
+    name: String,
+}
+
+impl Wire for Player {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.named("health").int(&mut self.health, 0..=100)?;
+        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
+        stream.named("orientation").smallest_three(&mut self.orientation, 10)?;
+        stream.named("at_rest").bool(&mut self.at_rest)?;
+        if !self.at_rest {
+            stream.named("velocity").compressed_vector(&mut self.velocity, VELOCITY)?;
+        } else if S::READING {
+            self.velocity = [0.0; 3];
+        }
+        stream.named("name").string(&mut self.name, 31)
+    }
+}
+
+fn main() -> ExitCode {
+    if let Some(argument) = std::env::args().nth(1) {
+        eprintln!("tightwire: `{argument}` is not understood: it takes no arguments yet");
+        return ExitCode::from(2);
+    }
+    match show() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tightwire: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn show() -> Result<(), Box<dyn core::error::Error>> {
+    let mut player = Player {
+        health: 77,
+        position: [12.5, -200.0, 3.25],
+        orientation: [0.0, 0.6, 0.0, 0.8],
+        at_rest: false,
+        velocity: [0.5, 0.0, -9.81],
+        name: "Ada".into(),
+    };
+    let mut buffer = [0; 64];
+    let packet = encode(&mut player, &mut buffer)?;
+    println!(
+        "A player takes {} bytes in memory and {} on the wire:\n",
+        size_of::<Player>() + player.name.len(),
+        packet.len(),
+    );
+    println!("{}", explain_write(&mut player));
+
+    let received: Player = decode(packet)?;
+    println!("The other side reads, each number within half a step of what was sent:\n");
+    println!("  {received:?}\n");
+
+    println!("A packet that was cut short, and one whose first byte was tampered with:\n");
+    println!("  {}", refusal(&explain::<Player>(&packet[..9])));
+    let mut tampered = packet.to_vec();
+    tampered[0] |= 0x7f;
+    println!("  {}\n", refusal(&explain::<Player>(&tampered)));
+
+    println!("A value that must not be sent is not sent:\n");
+    let mut overhealed = Player { health: 200, ..player };
+    println!("  {}", refusal(&explain_write(&mut overhealed)));
+    Ok(())
+}
+
+/// The sentence that says why.
+fn refusal(trace: &tightwire::Trace) -> String {
+    trace.refusal().map_or_else(|| "accepted".into(), |refusal| refusal.to_string())
+}

@@ -1,4 +1,110 @@
-//! Tightwire: the wire layer of real-time multiplayer games.
+//! The wire layer of real-time multiplayer games.
+//!
+//! A type describes its wire form once, in one serialize function, and gets writing, reading,
+//! measuring and tracing from it. Values cost the bits that their ranges need. A hostile packet
+//! is refused: no input panics, over-allocates, loops or is read past its end.
+//!
+//! The crate owns no socket, no clock and no thread, and is `no_std` + `alloc` without its
+//! default feature `std`. This page is the tour; `docs/WIRE.md` in the repository is the format
+//! to the bit.
+//!
+//! # The two lines most people need
+//!
+//! [`encode`] and [`decode`], for any type that is [`Wire`]:
+//!
+//! ```
+//! use tightwire::{Stream, Wire};
+//!
+//! #[derive(Default, PartialEq, Debug)]
+//! struct Player {
+//!     health: u8,
+//!     alive: bool,
+//!     name: String,
+//! }
+//!
+//! impl Wire for Player {
+//!     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+//!         stream.named("health").int(&mut self.health, 0..=100)?;
+//!         stream.named("alive").bool(&mut self.alive)?;
+//!         stream.named("name").string(&mut self.name, 31)
+//!     }
+//! }
+//!
+//! let mut player = Player { health: 77, alive: true, name: "Ada".into() };
+//! let mut buffer = [0; 64];
+//! let packet = tightwire::encode(&mut player, &mut buffer)?;
+//! assert_eq!(packet, [0b1_1001101, 3, b'A', b'd', b'a']);
+//! assert_eq!(tightwire::decode::<Player>(packet)?, player);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # bits
+//!
+//! [`BitWriter`] and [`BitReader`] move fields of 0 to 64 bits in and out of a byte slice of any
+//! length, a word at a time. They know nothing of ranges or types; use them for a format of your
+//! own. [`bits_required`] says what a range costs.
+//!
+//! ```
+//! use tightwire::{BitReader, BitWriter};
+//!
+//! let mut buffer = [0; 8];
+//! let mut writer = BitWriter::new(&mut buffer);
+//! writer.write_bits(1000, 10);
+//! assert_eq!(BitReader::new(writer.finish()?).read_bits(10)?, 1000);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # stream
+//!
+//! [`Stream`] lists every operation: integers, floats, vectors, rotations, strings, arrays, parts
+//! of arrays, checks. One serialize function runs on any stream:
+//!
+//! * [`WriteStream`] writes and cannot fail on the way; its `finish` refuses to hand out bytes
+//!   if the buffer was too small or a value was out of its range.
+//! * [`ReadStream`] reads from exactly the bytes that came, and refuses at once, with the kind of
+//!   the fault and the bit.
+//! * [`MeasureStream`] counts the bits at most needed.
+//! * [`TraceStream`] runs another stream and records each operation with its name, bits and value.
+//!
+//! A stream does not frame, checksum, encrypt or send.
+//!
+//! ```
+//! use tightwire::{FloatRange, ReadStream, Stream, WriteStream};
+//!
+//! const ANGLE: FloatRange = FloatRange::new(0.0, 360.0, 0.1);
+//!
+//! let mut buffer = [0; 8];
+//! let mut writer = WriteStream::new(&mut buffer);
+//! writer.compressed_float(&mut 90.0, ANGLE)?;
+//! let packet = writer.finish()?;
+//! assert_eq!(packet.len(), 2);
+//!
+//! let mut angle = 0.0;
+//! let mut reader = ReadStream::new(packet);
+//! reader.compressed_float(&mut angle, ANGLE)?;
+//! reader.finish()?;
+//! assert_eq!(angle, 90.0);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # When something is wrong
+//!
+//! The errors of the hot path are small. [`explain`] reads the same bytes again and names the
+//! field; [`explain_write`] does the same for a value that was not written. `Display` of the
+//! [`Trace`] that they return is a picture of the packet.
+//!
+//! ```
+//! # use tightwire::{Stream, Wire};
+//! # #[derive(Default)]
+//! # struct Player { health: u8 }
+//! # impl Wire for Player {
+//! #     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+//! #         stream.named("health").int(&mut self.health, 0..=100)
+//! #     }
+//! # }
+//! let trace = tightwire::explain::<Player>(&[0x7f]);
+//! assert!(trace.to_string().contains("Player.health at bit 0: 127 is not in 0..=100"));
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -16,3 +122,8 @@ pub use stream::{
     Wire, WriteCheckpoint, WriteError, WriteStream, decode, decode_into, encode, explain,
     explain_write, measure,
 };
+
+/// The README's example is compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

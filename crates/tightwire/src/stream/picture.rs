@@ -1,5 +1,8 @@
 //! A trace as a picture: a table of the fields, and the packet bit by bit.
 
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 
 use super::{ErrorKind, Op, Span, Trace};
@@ -10,33 +13,67 @@ const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 /// Bytes per line of the picture.
 const LINE: usize = 4;
 
+/// Characters of a value in the table.
+const MAX_VALUE: usize = 48;
+
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.spans().iter().map(|span| span.path.chars().count()).max().unwrap_or(0);
-        for (index, span) in self.spans().iter().enumerate() {
-            let bits = span.bits.end - span.bits.start;
-            writeln!(
-                f,
-                "{} {:>5} {:>4} bit{} {:path$}  {}  {}{}",
-                char::from(mark(index)),
-                span.bits.start,
-                bits,
-                if bits == 1 { " " } else { "s" },
-                span.path,
-                span.op,
-                span.value,
-                if span.refused { "  <- refused" } else { "" },
-            )?;
+        let rows: Vec<_> = self.spans().iter().map(Row::new).collect();
+        let width = |cell: fn(&Row) -> &String| {
+            rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0)
+        };
+        let (bits, path, value) =
+            (width(|row| &row.bits), width(|row| &row.path), width(|row| &row.value));
+        for (index, row) in rows.iter().enumerate() {
+            let mark = char::from(mark(index));
+            let Row { bits: at, path: named, value: shown, op } = row;
+            writeln!(f, "{mark}  {at:>bits$}  {named:path$}  {shown:value$}  {op}")?;
         }
-        if let Some((kind, bit)) = self.failure() {
-            Refusal { span: self.refused(), kind, bit }.fmt(f)?;
-            writeln!(f)?;
+        if let Some(refusal) = self.refusal() {
+            writeln!(f, "{refusal}")?;
         }
         draw_bits(self, f)
     }
 }
 
-/// Why a packet was refused, in a sentence.
+impl Trace {
+    /// Why the packet was refused, in a sentence with the path of the field:
+    /// `Player.health at bit 0: 127 is not in 0..=100`.
+    #[must_use]
+    pub fn refusal(&self) -> Option<impl fmt::Display + '_> {
+        let (kind, bit) = self.failure()?;
+        Some(Refusal { span: self.refused(), kind, bit })
+    }
+}
+
+/// A line of the table.
+struct Row {
+    bits: String,
+    path: String,
+    value: String,
+    op: String,
+}
+
+impl Row {
+    fn new(span: &Span) -> Self {
+        Self {
+            bits: format!("{}..{}", span.bits.start, span.bits.end),
+            path: span.path.clone(),
+            value: shortened(span.value.to_string()),
+            op: format!("{}{}", span.op, if span.refused { "  <- refused" } else { "" }),
+        }
+    }
+}
+
+/// As much of a long value as a line has room for.
+fn shortened(mut value: String) -> String {
+    if let Some((end, _)) = value.char_indices().nth(MAX_VALUE) {
+        value.truncate(end);
+        value.push('…');
+    }
+    value
+}
+
 struct Refusal<'a> {
     span: Option<&'a Span>,
     kind: ErrorKind,
