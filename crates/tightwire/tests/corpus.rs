@@ -15,12 +15,12 @@ fn bits_of_the_corpus_and_its_neighbours() {
 
 #[test]
 fn hostile_reads_of_the_corpus_and_its_neighbours() {
-    fuzz("hostile_read", checks::hostile_read, 280_000);
+    fuzz("hostile_read", checks::hostile_read, 300_000);
 }
 
 #[test]
 fn round_trips_of_the_corpus_and_its_neighbours() {
-    fuzz("round_trip", checks::round_trip, 20_000);
+    fuzz("round_trip", checks::round_trip, 40_000);
 }
 
 fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
@@ -45,7 +45,8 @@ fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
 /// In the order of their names, or the mutations would not be the same on every machine.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     files.iter().map(|file| fs::read(file).unwrap()).collect()
 }

@@ -243,7 +243,9 @@ impl fmt::Debug for BitReader<'_> {
 
 impl fmt::Display for UnexpectedEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the packet ends before this value does: it was cut short, or is not what is read")
+        f.write_str(
+            "the packet ends before this value does: it was cut short, or is not what is read",
+        )
     }
 }
 

@@ -96,8 +96,12 @@ impl ErrorKind {
             Self::NotIncreasing => "the index is not above the one before it: send indices sorted",
             Self::Overlong => "the integer is written with more bytes than it needs",
             Self::NotFinite => "the float is not finite: send it uncompressed, or not at all",
-            Self::NotUnit => "the numbers are no unit quaternion or vector: normalise before sending",
-            Self::CheckFailed => "a serialization check failed: the sender writes other fields than are read",
+            Self::NotUnit => {
+                "the numbers are no unit quaternion or vector: normalise before sending"
+            }
+            Self::CheckFailed => {
+                "a serialization check failed: the sender writes other fields than are read"
+            }
             Self::TrailingData => "data follows the end of the packet",
             Self::Misuse => "the field's description makes no sense: run a debug build to see why",
             Self::Custom => "the application refused the value",

@@ -181,11 +181,11 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     Ok(())
 }
 
-/// A finite number less itself is zero, anything else is NaN.
+/// Zero times a finite number is zero, zero times anything else is NaN.
 #[inline(always)]
 fn all_finite(values: [f32; 4]) -> bool {
     let values = f32x4::new(values);
-    (values - values).is_nan().none()
+    (values * 0.0).is_nan().none()
 }
 
 /// Maps four elements at a time, as vector units do, the last ones with copies beside them.

@@ -50,7 +50,7 @@ pub(super) fn object_index<S: Stream>(
     let end = u64::from(count) + 1;
     let mut difference = (u64::from(*index) + 1).wrapping_sub(previous);
     if S::WRITING {
-        if u64::from(*index) + 1 <= previous {
+        if u64::from(*index) < previous {
             return stream.refuse_at(ErrorKind::NotIncreasing, start);
         }
         if *index > count {

@@ -326,7 +326,11 @@ pub trait Stream: RawStream {
     /// ```
     #[inline(always)]
     #[track_caller]
-    fn smallest_three<Q: Quaternion>(&mut self, value: &mut Q, bits: u32) -> Result<(), Self::Error> {
+    fn smallest_three<Q: Quaternion>(
+        &mut self,
+        value: &mut Q,
+        bits: u32,
+    ) -> Result<(), Self::Error> {
         self.begin(Op::SmallestThree { bits });
         let result = vector::smallest_three(self, value, bits);
         self.end(|| Value::Vector(value.to_xyzw().to_vec()));
@@ -519,7 +523,11 @@ pub trait Stream: RawStream {
     /// ```
     #[inline(always)]
     #[track_caller]
-    fn selection(&mut self, value: &mut Selection, coding: SubsetCoding) -> Result<(), Self::Error> {
+    fn selection(
+        &mut self,
+        value: &mut Selection,
+        coding: SubsetCoding,
+    ) -> Result<(), Self::Error> {
         self.begin(Op::Selection { len: value.len(), coding });
         let result = selection::selection(self, value, coding);
         self.end(|| Value::Indices(value.iter().collect()));

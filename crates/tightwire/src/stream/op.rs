@@ -218,7 +218,9 @@ impl fmt::Display for Op {
                 let (min, max, resolution) = range(float);
                 write!(f, "{name} {min}..={max} at {resolution}")
             }
-            Self::Bits { width: bits } | Self::SmallestThree { bits } | Self::UnitVector { bits } => {
+            Self::Bits { width: bits }
+            | Self::SmallestThree { bits }
+            | Self::UnitVector { bits } => {
                 write!(f, "{name} of {bits}")
             }
             Self::Enumerate { count } => write!(f, "{name} of {count}"),

@@ -173,12 +173,14 @@ pub(super) fn selection<S: Stream>(
     match coding {
         SubsetCoding::BitPerObject => bit_per_object(stream, selection),
         SubsetCoding::CountAndIndex => count_and_index(stream, selection, len),
-        SubsetCoding::SentinelIndex => until_sentinel(stream, selection, len, |stream, _, index| {
-            let mut whole = u64::from(*index);
-            stream.raw_offset(&mut whole, len.into())?;
-            *index = whole as u32;
-            Ok(())
-        }),
+        SubsetCoding::SentinelIndex => {
+            until_sentinel(stream, selection, len, |stream, _, index| {
+                let mut whole = u64::from(*index);
+                stream.raw_offset(&mut whole, len.into())?;
+                *index = whole as u32;
+                Ok(())
+            })
+        }
         SubsetCoding::RelativeIndex => relative_index(stream, selection, len),
         SubsetCoding::Best => best(stream, selection, len),
     }

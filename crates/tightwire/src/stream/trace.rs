@@ -31,8 +31,9 @@ pub struct TraceStream<S> {
     trace: Trace,
     /// The path of the scopes that are open.
     path: String,
-    /// The lengths of the path outside of each of them.
-    outside: Vec<usize>,
+    /// For each of them the length of the path outside, and whether it is an object: what has no
+    /// name in an object gets one, elsewhere it is the option or the element itself.
+    scopes: Vec<(usize, bool)>,
     name: Option<&'static str>,
     /// Whether the stream had failed before the operation that runs.
     had_failed: bool,
@@ -74,7 +75,7 @@ impl<S: RawStream> TraceStream<S> {
             inner,
             trace: Trace::default(),
             path: String::new(),
-            outside: Vec::new(),
+            scopes: Vec::new(),
             name: None,
             had_failed: false,
             last_field: 0,
@@ -180,13 +181,14 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         let location = Location::caller();
         let outside = match self.name.take() {
             Some(name) => self.enter_name(name),
+            None if !self.scopes.last().is_none_or(|&(_, is_object)| is_object) => self.path.len(),
             None if is_own(location) => self.path.len(),
             None => {
                 let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
                 self.enter_name(&alloc::format!("{}@{file}:{}", op.name(), location.line()))
             }
         };
-        self.outside.push(outside);
+        self.scopes.push((outside, false));
         self.had_failed = self.failure().is_some();
         let start = self.position();
         let (path, bits) = (self.path.clone(), start..start);
@@ -201,7 +203,9 @@ impl<S: RawStream> RawStream for TraceStream<S> {
             span.bits.end = end;
             span.refused = !self.had_failed && failure.is_some();
             span.value = match failure {
-                Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(span.op, self.last_field),
+                Some((ErrorKind::OutOfRange, _)) if S::READING => {
+                    refused_value(span.op, self.last_field)
+                }
                 Some(_) if S::READING => Value::Unit,
                 _ => value(),
             };
@@ -218,11 +222,12 @@ impl<S: RawStream> RawStream for TraceStream<S> {
             }
             (None, Scope::Object { .. } | Scope::Group(_)) => self.path.len(),
         };
-        self.outside.push(outside);
+        self.scopes.push((outside, matches!(scope, Scope::Object { .. })));
     }
 
     fn leave(&mut self) {
-        self.path.truncate(self.outside.pop().unwrap_or_default());
+        let (outside, _) = self.scopes.pop().unwrap_or_default();
+        self.path.truncate(outside);
     }
 }
 

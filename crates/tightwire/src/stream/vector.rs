@@ -123,7 +123,8 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     let mut components = vector.to_array();
     // Two at a time: a word holds them.
     for pair in components.chunks_mut(2) {
-        let mut word = pair.iter().rev().fold(0, |word, float| word << 32 | u64::from(float.to_bits()));
+        let mut word =
+            pair.iter().rev().fold(0, |word, float| word << 32 | u64::from(float.to_bits()));
         stream.raw_bits(&mut word, 32 * pair.len() as u32)?;
         if S::READING {
             for float in pair {

@@ -2,7 +2,9 @@
 
 use alloc::boxed::Box;
 
-use super::{MeasureStream, ReadError, ReadStream, Stream, Trace, TraceStream, WriteError, WriteStream};
+use super::{
+    MeasureStream, ReadError, ReadStream, Stream, Trace, TraceStream, WriteError, WriteStream,
+};
 
 /// A value that describes its wire form once, in one function.
 ///

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# The commands of the project, one verb each: fmt lint test doc fuzz bench.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+# The Cargo workspaces: the project, and two that it must not depend on.
+manifests=(Cargo.toml bench/Cargo.toml fuzz/Cargo.toml)
+
+need_component() {
+    cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2"
+}
+
+fmt() {
+    need_component fmt rustfmt
+    for manifest in "${manifests[@]}"; do
+        cargo fmt --all --manifest-path "$manifest" "$@"
+    done
+}
+
+lint() {
+    fmt --check
+    need_component clippy clippy
+    for manifest in "${manifests[@]}"; do
+        cargo clippy --quiet --workspace --all-targets --manifest-path "$manifest" -- -D warnings
+    done
+    cargo clippy --quiet -p tightwire --all-features --all-targets -- -D warnings
+    doc
+}
+
+doc() {
+    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --all-features "$@"
+}
+
+# Everything that must hold.
+test() {
+    lint
+    cargo build --quiet -p tightwire --no-default-features
+    cargo test --workspace
+    cargo test --workspace --all-features --release
+    cargo run --release --quiet >/dev/null
+    for example in examples/*.rs; do
+        cargo run --quiet -p tightwire --example "$(basename "$example" .rs)" >/dev/null
+    done
+    # Every codec's round trip is checked before anything is timed.
+    (cd bench && cargo run --release --quiet -- --quick)
+}
+
+# fuzz [SECONDS]: each target for a while, from the committed corpus.
+fuzz() {
+    local seconds=${1:-60}
+    cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
+    for target in $(cd fuzz && cargo +nightly fuzz list); do
+        # New inputs go to a folder of their own: the committed corpus is minimised by hand.
+        mkdir -p "fuzz/found/$target"
+        (cd fuzz && cargo +nightly fuzz run "$target" "found/$target" "corpus/$target" -- \
+            -max_total_time="$seconds" -max_len=512 -rss_limit_mb=2048 -print_final_stats=1)
+    done
+}
+
+bench() {
+    (cd bench && cargo run --release --quiet -- "$@")
+}
+
+verb=${1:-}
+case "$verb" in
+    fmt | lint | test | doc | fuzz | bench)
+        shift
+        "$verb" "$@"
+        ;;
+    *)
+        echo "usage: ./ci.sh fmt|lint|test|doc|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]" >&2
+        exit 2
+        ;;
+esac

@@ -1,0 +1,51 @@
+//! One serialize function writes, reads and measures.
+
+use tightwire::{Stream, Wire, decode, encode, measure};
+
+#[derive(Default, Clone, PartialEq, Debug)]
+struct Item {
+    kind: u8,
+    count: u8,
+}
+
+#[derive(Default, Clone, PartialEq, Debug)]
+struct Player {
+    name: String,
+    health: u8,
+    target: Option<u16>,
+    inventory: Vec<Item>,
+}
+
+impl Wire for Item {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.named("kind").int(&mut self.kind, 0..=31)?;
+        stream.named("count").int(&mut self.count, 1..=64)
+    }
+}
+
+impl Wire for Player {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.named("name").string(&mut self.name, 15)?;
+        stream.named("health").int(&mut self.health, 0..=100)?;
+        stream.named("target").option(&mut self.target, |id, stream| stream.int(id, 0..=1023))?;
+        stream.named("inventory").array(&mut self.inventory, 20, Wire::serialize)
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut player = Player {
+        name: "Ada".into(),
+        health: 77,
+        target: Some(300),
+        inventory: vec![Item { kind: 3, count: 64 }, Item { kind: 30, count: 1 }],
+    };
+
+    let mut buffer = [0; 64];
+    let packet = encode(&mut player, &mut buffer)?;
+    println!("{} bytes, at most {} bits anywhere", packet.len(), measure(&mut player));
+    println!("{}", tightwire::explain::<Player>(packet));
+
+    let received: Player = decode(packet)?;
+    assert_eq!(received, player);
+    Ok(())
+}
