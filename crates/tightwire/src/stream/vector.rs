@@ -269,6 +269,9 @@ fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
     codes.fast_trunc_int().to_array().map(i32::cast_unsigned)
 }
 
+/// What the length of a direction can be, and its square.
+const LENGTHS: core::ops::Range<f32> = f32::MIN_POSITIVE..f32::INFINITY;
+
 /// `number` divided by the length with this square; none if there is no such length.
 #[inline(always)]
 fn over_length(number: f32, length_squared: f32) -> Option<f32> {
@@ -276,7 +279,7 @@ fn over_length(number: f32, length_squared: f32) -> Option<f32> {
     if (length_squared - 1.0).abs() <= 1e-6 {
         return Some(number);
     }
-    let is_length = length_squared >= f32::MIN_POSITIVE && length_squared < f32::INFINITY;
+    let is_length = LENGTHS.contains(&length_squared);
     is_length.then(|| number / sqrt(length_squared))
 }
 
@@ -297,7 +300,7 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
     if S::WRITING {
         let [x, y, z] = direction.to_array();
         let sum = x.abs() + y.abs() + z.abs();
-        if !(sum >= f32::MIN_POSITIVE && sum < f32::INFINITY) {
+        if !LENGTHS.contains(&sum) {
             let start = stream.position();
             return stream.refuse_at(ErrorKind::NotUnit, start);
         }
