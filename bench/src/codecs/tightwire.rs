@@ -2,8 +2,8 @@
 
 use super::Codec;
 use crate::packets::{
-    BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_PLAINS, MAX_TEXT, Message, Plain,
-    Plains, PlayerInput, RawBodies, RawBody, RigidBody,
+    BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_TEXT, Message, Plains, PlayerInput,
+    RawBodies, RawBody, RigidBody,
 };
 use ::tightwire::{
     BitReader, BitWriter, FloatRange, ReadStream, Selection, Stream, SubsetCoding, Wire,
@@ -151,13 +151,9 @@ impl Wire for Message {
     }
 }
 
+/// Both sides know how many there are, as for zerocopy and memcpy.
 impl Wire for Plains {
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let mut count = self.plains.len();
-        stream.int(&mut count, 0..=MAX_PLAINS)?;
-        if S::READING {
-            self.plains.resize(count, Plain::default());
-        }
         stream.pod(&mut self.plains[..])
     }
 }

@@ -161,6 +161,37 @@ fn a_trace_refuses_what_the_reader_refuses_at_the_same_bit() {
 }
 
 #[test]
+fn what_stood_in_a_value_before_does_not_matter() {
+    let mut mutator = Mutator::new(6);
+    let mut packet = Vec::new();
+    let mut used = Everything::sample();
+    for _ in 0..5_000 {
+        mutator.mutate(&mut packet);
+        let result = tightwire::decode_into(&packet, &mut used);
+        match tightwire::decode::<Everything>(&packet) {
+            Ok(fresh) => {
+                assert_eq!(result, Ok(()));
+                for (used, fresh) in used.fields.iter().zip(&fresh.fields) {
+                    // The elements that are not selected are not read.
+                    let selected = |field: &Field| match field {
+                        Field::Subset { objects, selection, .. } => {
+                            Some(selection.iter().map(|i| (i, objects[i])).collect::<Vec<_>>())
+                        }
+                        _ => None,
+                    };
+                    match selected(used) {
+                        None => assert_eq!(used, fresh),
+                        objects => assert_eq!(objects, selected(fresh)),
+                    }
+                }
+                mutator.keep(&packet);
+            }
+            Err(refused) => assert_eq!(result, Err(refused)),
+        }
+    }
+}
+
+#[test]
 fn a_trace_of_any_packet_can_be_drawn() {
     let mut mutator = Mutator::new(4);
     let mut packet = Vec::new();
@@ -229,6 +260,32 @@ fn is_same(field: &Field, before: &Field) -> bool {
     match (field, before) {
         (Field::Subset { objects, .. }, Field::Subset { objects: before, .. }) => objects == before,
         _ => field == before,
+    }
+}
+
+#[test]
+fn what_follows_the_packet_is_refused() {
+    for length in 0..20usize {
+        for read in 0..=length * 8 {
+            let finish = |packet: &[u8]| {
+                let mut stream = ReadStream::new(packet);
+                for _ in 0..read {
+                    stream.bool(&mut false)?;
+                }
+                stream.finish()
+            };
+            let refused = Err(ReadError { kind: ErrorKind::TrailingData, bit: read as u64 });
+            // Ones that were read are no trailing data; zeros that fill the last byte are none.
+            let mut packet = vec![0; length];
+            (0..read).for_each(|bit| packet[bit / 8] |= 1 << (bit % 8));
+            let fills_a_byte = length * 8 - read < 8;
+            assert_eq!(finish(&packet), if fills_a_byte { Ok(()) } else { refused });
+            for bit in read..length * 8 {
+                packet[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(finish(&packet), refused, "bit {bit} of {length} bytes");
+                packet[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
     }
 }
 

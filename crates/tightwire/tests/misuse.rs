@@ -255,13 +255,24 @@ fn a_refused_write_is_explained_whatever_refused_it() {
     assert_eq!(trace.refused().unwrap().path, "TooWide.flags");
 }
 
+/// Ends within a byte, so that bits and bytes that were mixed up show.
+struct Ragged(Everything);
+
+impl Wire for Ragged {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.object(&mut self.0)?;
+        stream.bits(&mut 5, 3)
+    }
+}
+
 #[test]
 fn a_buffer_too_small_says_exactly_how_many_bits_are_needed() {
-    let mut value = Everything::sample();
+    let mut value = Ragged(Everything::sample());
     let mut buffer = [0; 4096];
     let mut stream = WriteStream::new(&mut buffer);
     let Ok(()) = value.serialize(&mut stream);
     let needed_bits = stream.position();
+    assert_eq!(needed_bits % 8, 3);
     let packet = stream.finish().unwrap().to_vec();
     for length in 0..packet.len() {
         let mut memory = vec![0xaa; length + 16];

@@ -80,6 +80,9 @@ fn every_rotation_of_five_bits_is_a_unit_quaternion_or_refused() {
         match rotation_read(&word.to_le_bytes()[..3], 5) {
             Ok(rotation) => {
                 accepted += 1;
+                // Codes are symmetric around zero, so the topmost has no meaning.
+                let codes = [2, 7, 12].map(|at| word >> at & 31);
+                assert!(!codes.contains(&31), "{word:#x} gives {rotation:?}");
                 assert!((norm(&rotation) - 1.0).abs() < 1e-5, "{word:#x} gives {rotation:?}");
             }
             Err(refused) => assert_eq!(refused, ReadError { kind: ErrorKind::NotUnit, bit: 0 }),
@@ -247,6 +250,49 @@ fn the_top_of_a_range_has_a_code_of_its_own_range() {
             assert!((read - value.min(top)).abs() <= 1.0, "{value} gives {read} of {range:?}");
         }
         assert_eq!(range.quantize(top), max_code);
+    }
+}
+
+/// The vector and its components one by one, written and read: the same bytes, the same floats.
+fn check_vector<const N: usize>(mut vector: [f32; N], range: FloatRange) {
+    let mut buffers = [[0; 64]; 2];
+    let [whole, parts] = &mut buffers;
+    let mut stream = WriteStream::new(whole);
+    let Ok(()) = stream.compressed_vector(&mut vector, range);
+    let whole = stream.finish().unwrap();
+    let mut stream = WriteStream::new(parts);
+    for component in &mut vector {
+        let Ok(()) = stream.compressed_float(component, range);
+    }
+    let parts = stream.finish().unwrap();
+    assert_eq!(whole, parts, "{vector:?} of {range:?}");
+
+    let (mut read, mut one_by_one) = ([0.0; N], [0.0; N]);
+    ReadStream::new(whole).compressed_vector(&mut read, range).unwrap();
+    let mut stream = ReadStream::new(whole);
+    for component in &mut one_by_one {
+        stream.compressed_float(component, range).unwrap();
+    }
+    assert_eq!(read.map(f32::to_bits), one_by_one.map(f32::to_bits), "{vector:?} of {range:?}");
+}
+
+#[test]
+fn a_compressed_vector_is_its_components_one_after_the_other() {
+    let mut rng = Rng::new(6);
+    // From one step to the most there can be, past each size where the arithmetic changes.
+    let steps = (0..32).flat_map(|power| [-1.0, 0.0, 1.0].map(|by| 2f32.powi(power) + by));
+    for steps in steps.filter(|&steps| steps >= 1.0) {
+        for (min, max) in [(0.0, steps), (-1.0, 1.0), (-300.5, 12.25), (1e6, 1.5e6)] {
+            let range = FloatRange::new(min, max, (max - min) / steps);
+            for _ in 0..5 {
+                let mut any = || (min + max) / 2.0 + (max - min) * 0.6 * random(&mut rng);
+                check_vector([any()], range);
+                check_vector([any(), any()], range);
+                check_vector([any(), max, any()], range);
+                check_vector([min, any(), max, any()], range);
+                check_vector([any(), min, any(), f32::MAX, any(), max, f32::MIN], range);
+            }
+        }
     }
 }
 

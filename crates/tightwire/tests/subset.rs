@@ -203,6 +203,11 @@ fn an_index_beyond_the_array_is_refused() {
     // The choice of Rice codes for few, a count of three, and a gap of 3 * 32 + 31: three zeros,
     // the most that fit 100 elements, have no one behind them.
     assert_eq!(refusal(&[(2, 2), (3, 4), (0, 3), (31, 5)], 100, best), out_of_range);
+    // The same with a count of one, where no later index can show that the first was beyond.
+    assert_eq!(refusal(&[(2, 2), (1, 4), (0, 1), (63, 6)], 100, best), out_of_range);
+    assert_eq!(refusal(&[(2, 2), (1, 4), (0, 1), (36, 6)], 100, best), out_of_range);
+    let last = read(&packet(&[(2, 2), (1, 4), (0, 1), (35, 6)]), 100, best);
+    assert_eq!(last, Ok(selected(100, [99])));
     for count in 101..128 {
         assert_eq!(refusal(&[(3, 2), (count, 7), (u64::MAX, 64)], 100, best), out_of_range);
     }

@@ -160,7 +160,7 @@ fn read_back(packet: &[u8], fields: &[Field]) {
             }
         }
     }
-    assert!(reader.remaining() < 8 && !reader.has_failed());
+    assert!(reader.is_at_end());
 }
 
 fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
@@ -209,6 +209,7 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
         at += taken;
         assert_eq!(reader.position(), at as u64);
         assert_eq!(reader.remaining(), (bits.len() - at) as u64);
+        assert_eq!(reader.is_at_end(), bits.len() - at < 8 && !bits[at..].contains(&true));
     }
     Ok(())
 }
@@ -221,7 +222,7 @@ fn stays_failed(reader: &mut BitReader<'_>, input: &mut Unstructured<'_>) -> Res
     assert_eq!(reader.align(), Err(UnexpectedEnd));
     assert_eq!(reader.read_bytes(input.int_in_range(0..=20)?), Err(UnexpectedEnd));
     assert_eq!((reader.position(), reader.remaining()), (position, 0));
-    assert!(reader.has_failed());
+    assert!(reader.has_failed() && !reader.is_at_end());
     Ok(())
 }
 

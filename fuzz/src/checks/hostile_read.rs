@@ -7,7 +7,7 @@ use tightwire::{
     explain, measure,
 };
 
-use super::types::{Everything, Integers, Motion, Sets, Text, Varints, World};
+use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
 
 /// The first byte chooses a type, so that what one of them refuses hides nothing of the others.
 /// The next two say how long the first of two packets is; the other one is read into the value
@@ -16,13 +16,15 @@ pub(crate) fn hostile_read(data: &[u8]) {
     let &[choice, low, high, ref packets @ ..] = data else { return };
     let length = u16::from_le_bytes([low, high]);
     let (first, second) = packets.split_at(packets.len().min(length.into()));
-    match choice % 7 {
+    match choice % 9 {
         0 => check_both::<Integers>(first, second),
         1 => check_both::<Varints>(first, second),
         2 => check_both::<Motion>(first, second),
         3 => check_both::<Text>(first, second),
-        4 => check_both::<Sets>(first, second),
-        5 => check_both::<World>(first, second),
+        4 => check_both::<Blobs>(first, second),
+        5 => check_both::<Sets>(first, second),
+        6 => check_both::<Choices>(first, second),
+        7 => check_both::<World>(first, second),
         _ => check_both::<Everything>(first, second),
     }
 }
@@ -57,14 +59,15 @@ const OPERATIONS_FOR_FREE: usize = 64;
 
 fn check_both<T: Hostile>(first: &[u8], second: &[u8]) {
     let mut value = check::<T>(first);
-    let fresh = decode::<T>(second);
-    let in_place = decode_into(second, &mut value);
-    match fresh {
-        Ok(fresh) => {
-            assert_eq!(in_place, Ok(()));
-            assert_eq!(value, fresh, "what the value was before shows");
+    for packet in [first, second] {
+        let in_place = decode_into(packet, &mut value);
+        match decode::<T>(packet) {
+            Ok(fresh) => {
+                assert_eq!(in_place, Ok(()));
+                assert_eq!(value, fresh, "what the value was before shows");
+            }
+            Err(refused) => assert_eq!(in_place, Err(refused)),
         }
-        Err(refused) => assert_eq!(in_place, Err(refused)),
     }
 }
 

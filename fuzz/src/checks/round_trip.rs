@@ -103,6 +103,7 @@ fn check_detour(message: &mut Message, packet: &[u8]) {
     let position = stream.position();
     // From the start: more than there is room for, often.
     let Ok(()) = items[..end].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    let Ok(()) = stream.refuse();
     stream.rollback(checkpoint);
     assert_eq!(stream.position(), position);
     assert!(!stream.is_full());

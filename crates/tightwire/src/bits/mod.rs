@@ -18,9 +18,3 @@ const WORD_FIELD: u32 = 57;
 const fn low_mask(width: u32) -> u64 {
     (1 << width) - 1
 }
-
-/// Tells the compiler which way is rare. A rare function that took the writer or the reader would
-/// keep its state out of registers; this one is empty, and what is rare stands beside the call.
-#[cold]
-#[inline(never)]
-pub(crate) fn cold() {}

@@ -46,7 +46,7 @@ pub struct UnexpectedEnd;
 impl<'a> BitReader<'a> {
     /// Starts at the first bit of `data`.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn new(data: &'a [u8]) -> Self {
         let last_word = match data.last_chunk() {
             Some(word) => u64::from_le_bytes(*word),
@@ -132,7 +132,7 @@ impl<'a> BitReader<'a> {
     /// # Errors
     ///
     /// [`UnexpectedEnd`] if the packet ends before the one.
-    #[inline]
+    #[inline(always)]
     pub fn read_unary(&mut self, limit: u32) -> Result<u32, UnexpectedEnd> {
         let mut zeros = 0;
         loop {
@@ -158,7 +158,7 @@ impl<'a> BitReader<'a> {
     /// # Errors
     ///
     /// [`UnexpectedEnd`] if the reader has failed before.
-    #[inline]
+    #[inline(always)]
     pub fn align(&mut self) -> Result<bool, UnexpectedEnd> {
         let width = (self.position.wrapping_neg() & 7) as u32;
         let before = self.position;
@@ -176,7 +176,7 @@ impl<'a> BitReader<'a> {
     ///
     /// [`UnexpectedEnd`] if fewer bytes are left, or the position is within a byte: call
     /// [`align`](Self::align) first.
-    #[inline]
+    #[inline(always)]
     pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], UnexpectedEnd> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..).and_then(|rest| rest.get(..length));
@@ -191,7 +191,7 @@ impl<'a> BitReader<'a> {
 
     /// Whether the packet has been read: all of it but less than a byte of zeros.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn is_at_end(&self) -> bool {
         let remaining = self.end.wrapping_sub(self.position);
         remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0

@@ -3,8 +3,6 @@
 use core::fmt;
 use core::hint::select_unpredictable;
 
-use super::cold;
-
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
 /// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
@@ -137,7 +135,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes `zeros` zeros, and then a one unless `zeros` is at its `limit`.
-    #[inline]
+    #[inline(always)]
     pub fn write_unary(&mut self, zeros: u32, limit: u32) {
         if zeros > limit {
             self.refuse_value();
@@ -152,13 +150,13 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes zeros up to the next whole byte.
-    #[inline]
+    #[inline(always)]
     pub fn align(&mut self) {
         self.push(0, self.state.used.wrapping_neg() % 8);
     }
 
     /// Aligns to a whole byte, then copies `bytes`.
-    #[inline]
+    #[inline(always)]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.align();
         self.store_word();
@@ -172,10 +170,7 @@ impl<'a> BitWriter<'a> {
         // The copy ended within a word: the bytes that it left there are its lower bits.
         self.state.word = match self.word_in_slice() {
             Some(bytes) => u64::from_le_bytes(*bytes) & LARGEST[self.state.used as usize],
-            None => {
-                let unfinished = self.data.get(end / 8 * 8..end).unwrap_or_default();
-                unfinished.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
-            }
+            None => load_tail(self.data, end / 8 * 8, end),
         };
     }
 
@@ -186,17 +181,14 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Stores the word that is being filled, or as much of it as there is room for.
-    #[inline]
+    #[inline(always)]
     fn store_word(&mut self) {
         let value = self.state.word.to_le_bytes();
         if let Some(bytes) = self.word_in_slice() {
             *bytes = value;
             return;
         }
-        let room = self.data.get_mut(self.state.word_index * 8..).unwrap_or_default();
-        for (byte, value) in room.iter_mut().zip(value) {
-            *byte = value;
-        }
+        store_tail(self.data, self.state.word_index * 8, value);
     }
 
     /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows.
@@ -241,7 +233,7 @@ impl<'a> BitWriter<'a> {
     /// # Errors
     ///
     /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
-    #[inline]
+    #[inline(always)]
     pub fn finish(mut self) -> Result<&'a [u8], WriteRefused> {
         if self.is_full() {
             return Err(WriteRefused::Full {
@@ -260,10 +252,37 @@ impl<'a> BitWriter<'a> {
     /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
     #[inline(always)]
     fn refuse_value(&mut self) {
-        cold();
-        self.state.oversized_at = self.state.oversized_at.min(self.position());
+        self.state.oversized_at = first_of(self.state.oversized_at, self.position());
     }
 }
+
+/// Stores what there is room for, where a slice does not end with a whole word.
+#[inline(never)]
+fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
+    let room = data.get_mut(start..).unwrap_or_default();
+    for (byte, value) in room.iter_mut().zip(word) {
+        *byte = value;
+    }
+}
+
+/// The bytes from `start` to `end` as the lower ones of a word.
+#[inline(never)]
+fn load_tail(data: &[u8], start: usize, end: usize) -> u64 {
+    let bytes = data.get(start..end).unwrap_or_default();
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// A call, so that the compiler keeps the branch to it instead of computing both ways.
+#[cold]
+#[inline(never)]
+fn first_of(before: u64, now: u64) -> u64 {
+    before.min(now)
+}
+
+/// Tells the compiler which way is rare.
+#[cold]
+#[inline(never)]
+fn cold() {}
 
 /// The largest value of each width below 64. A look-up is cheaper than shifting, and constant
 /// widths never get to it.

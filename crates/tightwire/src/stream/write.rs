@@ -3,7 +3,7 @@
 use core::convert::Infallible;
 
 use super::{ErrorKind, RawStream, WriteError};
-use crate::bits::{BitWriter, Checkpoint, cold};
+use crate::bits::{BitWriter, Checkpoint};
 
 /// Writes a packet into a caller's buffer of any length and alignment.
 ///
@@ -138,8 +138,7 @@ impl RawStream for WriteStream<'_> {
 
     #[inline(always)]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
-        cold();
-        self.refused.get_or_insert((kind, bit));
+        self.refused = first_refusal(self.refused, kind, bit);
         Ok(())
     }
 
@@ -153,4 +152,16 @@ impl RawStream for WriteStream<'_> {
         let full = self.is_full().then(|| (ErrorKind::Full, self.writer.capacity()));
         self.refused.or(full)
     }
+}
+
+/// A call, so that the compiler keeps the branch to it instead of computing both ways; by value,
+/// since a call that takes the stream would keep its state out of registers.
+#[cold]
+#[inline(never)]
+fn first_refusal(
+    before: Option<(ErrorKind, u64)>,
+    kind: ErrorKind,
+    bit: u64,
+) -> Option<(ErrorKind, u64)> {
+    before.or(Some((kind, bit)))
 }

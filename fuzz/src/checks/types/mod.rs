@@ -1,0 +1,68 @@
+//! Types that use every stream operation between them.
+
+mod motion;
+mod numbers;
+mod sets;
+mod text;
+mod world;
+
+use tightwire::{Stream, Wire};
+
+use super::hostile_read::Hostile;
+
+pub(super) use motion::Motion;
+pub(super) use numbers::{Integers, Varints};
+pub(super) use sets::{Choices, Sets};
+pub(super) use text::{Blobs, Text};
+pub(super) use world::World;
+
+#[derive(Default, PartialEq, Debug)]
+pub(super) struct Everything {
+    exact: Exact,
+    motion: Motion,
+}
+
+/// All but the one that comes back only nearly.
+#[derive(Default, PartialEq, Debug)]
+struct Exact {
+    text: Text,
+    blobs: Blobs,
+    sets: Sets,
+    choices: Choices,
+    world: World,
+    varints: Varints,
+    integers: Integers,
+}
+
+impl Wire for Everything {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.object(&mut self.exact)?;
+        stream.object(&mut self.motion)
+    }
+}
+
+impl Wire for Exact {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.object(&mut self.text)?;
+        stream.object(&mut self.blobs)?;
+        stream.object(&mut self.sets)?;
+        stream.object(&mut self.choices)?;
+        stream.object(&mut self.world)?;
+        stream.object(&mut self.varints)?;
+        stream.object(&mut self.integers)
+    }
+}
+
+impl Hostile for Everything {
+    const IS_CANONICAL: bool = false;
+    const IS_EXACT: bool = false;
+
+    fn heap(&self) -> usize {
+        let Exact { text, blobs, world, .. } = &self.exact;
+        text.heap() + blobs.heap() + world.heap()
+    }
+
+    fn agrees(&self, other: &Self) -> bool {
+        self.exact == other.exact && self.motion.agrees(&other.motion)
+    }
+}

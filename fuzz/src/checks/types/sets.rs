@@ -1,0 +1,94 @@
+//! Parts of arrays, and the indices that they are made of.
+
+use tightwire::{Selection, Stream, SubsetCoding, Wire};
+
+use super::Hostile;
+
+/// The codings that leave a writer no choice.
+#[derive(PartialEq, Debug)]
+pub(in crate::checks) struct Sets {
+    coded: [(Selection, SubsetCoding); 6],
+    indices: [u32; 3],
+}
+
+impl Default for Sets {
+    fn default() -> Self {
+        // Up to 125 elements, `RelativeIndex` needs no bits for its last step.
+        let coded = [
+            (125, SubsetCoding::RelativeIndex),
+            (70, SubsetCoding::BitPerObject),
+            (100, SubsetCoding::CountAndIndex),
+            (64, SubsetCoding::SentinelIndex),
+            (300, SubsetCoding::RelativeIndex),
+            (0, SubsetCoding::CountAndIndex),
+        ];
+        Self { coded: coded.map(|(len, coding)| (Selection::new(len), coding)), indices: [0; 3] }
+    }
+}
+
+/// The length of the array that the indices point into.
+const COUNT: u32 = 1000;
+
+impl Wire for Sets {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        for (selection, coding) in &mut self.coded {
+            stream.selection(selection, *coding)?;
+        }
+        let mut previous = None;
+        for index in &mut self.indices {
+            // After the end there is nothing.
+            if previous == Some(COUNT) {
+                *index = COUNT;
+                continue;
+            }
+            stream.index(previous, index, COUNT)?;
+            previous = Some(*index);
+        }
+        Ok(())
+    }
+}
+
+impl Hostile for Sets {
+    const IS_CANONICAL: bool = true;
+}
+
+/// The ones that do: a packet may say the same in more bits than it needs.
+#[derive(PartialEq, Debug)]
+pub(in crate::checks) struct Choices {
+    sets: [Selection; 3],
+    objects: [u8; 40],
+    chosen: Selection,
+    sequence: [u32; 2],
+}
+
+impl Default for Choices {
+    fn default() -> Self {
+        let sets = [300, 1, 0].map(Selection::new);
+        Self { sets, objects: [0; 40], chosen: Selection::new(40), sequence: [0; 2] }
+    }
+}
+
+impl Wire for Choices {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        for set in &mut self.sets {
+            stream.selection(set, SubsetCoding::Best)?;
+        }
+        if S::READING {
+            // The ones that are not sent would keep what they were before.
+            self.objects = [0; 40];
+        }
+        stream.named("objects").subset(
+            &mut self.objects,
+            &mut self.chosen,
+            SubsetCoding::Best,
+            |object, stream| stream.int(object, 1..=200),
+        )?;
+        let [first, second] = &mut self.sequence;
+        stream.int_relative(0, first)?;
+        stream.int_relative(*first, second)
+    }
+}
+
+impl Hostile for Choices {
+    const IS_CANONICAL: bool = false;
+}
