@@ -11,7 +11,7 @@ mod common {
 use std::collections::{BTreeSet, HashSet};
 
 use common::everything::Everything;
-use common::field::Field;
+use common::field::{Field, Nested};
 use common::rng::Rng;
 use tightwire::{
     ErrorKind, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, TraceStream, Wire,
@@ -189,6 +189,26 @@ fn what_stood_in_a_value_before_does_not_matter() {
             Err(refused) => assert_eq!(result, Err(refused)),
         }
     }
+}
+
+#[test]
+fn a_packet_without_contents_empties_what_was_full() {
+    let mut empty = Everything::sample();
+    for field in &mut empty.fields {
+        match field {
+            Field::Option(value) => *value = None,
+            Field::Blob { value, .. } => value.clear(),
+            Field::Text { value, .. } | Field::WideText { value, .. } => value.clear(),
+            Field::Array { value, .. } => value.clear(),
+            Field::Selection { value, .. } => value.clear(),
+            Field::Object(nested) => *nested = Nested::default(),
+            _ => {}
+        }
+    }
+    let packet = encoded(&mut empty);
+    let mut used = Everything::sample();
+    assert_eq!(tightwire::decode_into(&packet, &mut used), Ok(()));
+    assert_eq!(encoded(&mut used), packet);
 }
 
 #[test]

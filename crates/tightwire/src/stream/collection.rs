@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{ErrorKind, Scope, Stream, misuse};
+use super::{ErrorKind, Scope, Stream, misuse, still_good};
 
 /// The place of `value` in `variants`.
 #[inline(always)]
@@ -82,7 +82,7 @@ pub(super) fn fixed_array<S: Stream, T>(
     for (index, item) in items.iter_mut().enumerate() {
         one_of(stream, index, item, &mut element)?;
     }
-    Ok(())
+    if items.is_empty() { still_good(stream) } else { Ok(()) }
 }
 
 /// An element with its place in the path.

@@ -633,3 +633,9 @@ fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Err
     let bit = stream.position();
     stream.refuse_at(ErrorKind::Misuse, bit)
 }
+
+/// What an operation that carries nothing does: a stream that has failed refuses that too.
+#[inline(always)]
+fn still_good<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
+    stream.raw_bits(&mut 0, 0)
+}

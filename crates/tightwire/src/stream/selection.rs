@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::collection::one_of;
 use super::index::{ObjectIndexCost, object_index};
-use super::{ErrorKind, Stream, misuse};
+use super::{ErrorKind, Stream, misuse, still_good};
 
 /// A set of indices into an array: the part of it that is sent.
 ///
@@ -193,6 +193,7 @@ fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Resul
         stream.raw_bits(word, width as u32)?;
         bits_left -= width;
     }
+    still_good(stream)?;
     if S::READING {
         selection.count = selection.words.iter().map(|word| word.count_ones() as usize).sum();
     }

@@ -37,8 +37,9 @@ pub struct TraceStream<S> {
     name: Option<&'static str>,
     /// Whether the stream had failed before the operation that runs.
     had_failed: bool,
-    /// The last raw field, since a refused value does not reach its destination.
-    last_field: u64,
+    /// The bits that the operation has taken and how many those are, up to 128: a refused value
+    /// does not reach its destination.
+    taken: (u128, u32),
 }
 
 /// What a stream did, operation by operation. `Display` draws it.
@@ -78,7 +79,7 @@ impl<S: RawStream> TraceStream<S> {
             scopes: Vec::new(),
             name: None,
             had_failed: false,
-            last_field: 0,
+            taken: (0, 0),
         }
     }
 
@@ -144,7 +145,9 @@ impl<S: RawStream> RawStream for TraceStream<S> {
 
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         self.inner.raw_bits(value, width)?;
-        self.last_field = *value;
+        let (bits, count) = self.taken;
+        let above = u128::from(*value).checked_shl(count).unwrap_or(0);
+        self.taken = (bits | above, count.saturating_add(width));
         Ok(())
     }
 
@@ -190,6 +193,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         };
         self.scopes.push((outside, false));
         self.had_failed = self.failure().is_some();
+        self.taken = (0, 0);
         let start = self.position();
         let (path, bits) = (self.path.clone(), start..start);
         let span = Span { path, op, bits, value: Value::Unit, refused: false, location };
@@ -204,7 +208,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
             span.refused = !self.had_failed && failure.is_some();
             span.value = match failure {
                 Some((ErrorKind::OutOfRange, _)) if S::READING => {
-                    refused_value(span.op, self.last_field)
+                    refused_value(span.op, self.taken.0)
                 }
                 Some(_) if S::READING => Value::Unit,
                 _ => value(),
@@ -244,11 +248,20 @@ fn is_own(location: &Location<'_>) -> bool {
 }
 
 /// What a reader would have got, had it been in range.
-fn refused_value(op: Op, field: u64) -> Value {
-    let number = match op {
-        Op::Int { min: Number::Unsigned(min), .. } => Number::Unsigned(min + u128::from(field)),
-        Op::Int { min: Number::Signed(min), .. } => Number::Signed(min + i128::from(field)),
-        _ => Number::Unsigned(field.into()),
-    };
-    Value::Number(number)
+fn refused_value(op: Op, bits: u128) -> Value {
+    match op {
+        Op::Int { min: Number::Unsigned(min), .. } => {
+            Value::Number(Number::Unsigned(min.saturating_add(bits)))
+        }
+        Op::Int { min: Number::Signed(min), .. } => {
+            Value::Number(Number::Signed(min.saturating_add_unsigned(bits)))
+        }
+        // The length, the ordinal or the code.
+        Op::String { .. }
+        | Op::WideString { .. }
+        | Op::Blob { .. }
+        | Op::Enumerate { .. }
+        | Op::CompressedFloat(_) => Value::Number(Number::Unsigned(bits)),
+        _ => Value::Unit,
+    }
 }

@@ -3,7 +3,7 @@
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
-use super::{ErrorKind, Stream, misuse};
+use super::{ErrorKind, Stream, misuse, still_good};
 
 /// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
 ///
@@ -136,7 +136,7 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     if S::READING {
         *vector = V::from_array(components);
     }
-    Ok(())
+    if N == 0 { still_good(stream) } else { Ok(()) }
 }
 
 /// Each component as a whole float.
@@ -200,7 +200,7 @@ pub(super) fn codes<S: Stream, const N: usize>(
         }
         rest = later;
     }
-    Ok(())
+    if N == 0 { still_good(stream) } else { Ok(()) }
 }
 
 /// The index of the largest component in two bits, then the other three, each in `bits` bits.

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::{
     MeasureStream, ReadError, ReadStream, Stream, Trace, TraceStream, WriteError, WriteStream,
+    still_good,
 };
 
 /// A value that describes its wire form once, in one function.
@@ -202,7 +203,6 @@ impl<T: Wire + ?Sized> Wire for Box<T> {
 impl Wire for () {
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        // Nothing to carry, but a failed stream stays failed.
-        stream.raw_bits(&mut 0, 0)
+        still_good(stream)
     }
 }

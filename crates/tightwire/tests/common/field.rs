@@ -237,7 +237,7 @@ impl Field {
             Self::Option(value) => *value = None,
             Self::Vector(bits) => *bits = [0; 3],
             Self::CompressedVector { value, .. } | Self::UnitVector { value, .. } => {
-                *value = [0.0; 3]
+                *value = [0.0; 3];
             }
             Self::Quaternion(bits) => *bits = [0; 4],
             Self::SmallestThree { value, .. } => *value = [0.0; 4],
