@@ -94,6 +94,13 @@ impl<'a> BitWriter<'a> {
         self.position() > self.capacity()
     }
 
+    /// Where the first value stood that did not fit its width, if one did not.
+    #[must_use]
+    #[inline(always)]
+    pub fn oversized_at(&self) -> Option<u64> {
+        (self.state.oversized_at != NOWHERE).then_some(self.state.oversized_at)
+    }
+
     /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
     ///
     /// A value that needs more bits, or a larger width, is remembered as a mistake, and `finish`
@@ -241,8 +248,8 @@ impl<'a> BitWriter<'a> {
                 capacity_bits: self.capacity(),
             });
         }
-        if self.state.oversized_at != NOWHERE {
-            return Err(WriteRefused::Oversized { bit: self.state.oversized_at });
+        if let Some(bit) = self.oversized_at() {
+            return Err(WriteRefused::Oversized { bit });
         }
         self.store_word();
         let length = self.position().div_ceil(8) as usize;

@@ -93,6 +93,16 @@ impl<'a> WriteStream<'a> {
         self.refused = checkpoint.refused;
     }
 
+    /// The first value that was refused, by its operation or because it does not fit its bits.
+    #[inline(always)]
+    fn refused_value(&self) -> Option<(ErrorKind, u64)> {
+        let oversized = self.writer.oversized_at().map(|bit| (ErrorKind::OutOfRange, bit));
+        match (self.refused, oversized) {
+            (Some((_, bit)), Some((_, oversized_at))) if oversized_at < bit => oversized,
+            (refused, oversized) => refused.or(oversized),
+        }
+    }
+
     /// The packet: the bytes written, the unused bits of the last one zero.
     ///
     /// # Errors
@@ -100,7 +110,7 @@ impl<'a> WriteStream<'a> {
     /// [`WriteError`] if a value was refused, or the buffer was too small.
     #[inline]
     pub fn finish(self) -> Result<&'a [u8], WriteError> {
-        match self.refused {
+        match self.refused_value() {
             Some((kind, bit)) => Err(WriteError::Value { kind, bit }),
             None => Ok(self.writer.finish()?),
         }
@@ -150,7 +160,7 @@ impl RawStream for WriteStream<'_> {
     #[inline]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         let full = self.is_full().then(|| (ErrorKind::Full, self.writer.capacity()));
-        self.refused.or(full)
+        self.refused_value().or(full)
     }
 }
 
