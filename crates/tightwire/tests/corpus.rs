@@ -10,17 +10,17 @@ mod checks;
 
 #[test]
 fn bits_of_the_corpus_and_its_neighbours() {
-    fuzz("bits", checks::bits, 700_000);
+    fuzz("bits", checks::bits, 740_000);
 }
 
 #[test]
 fn hostile_reads_of_the_corpus_and_its_neighbours() {
-    fuzz("hostile_read", checks::hostile_read, 300_000);
+    fuzz("hostile_read", checks::hostile_read, 250_000);
 }
 
 #[test]
 fn round_trips_of_the_corpus_and_its_neighbours() {
-    fuzz("round_trip", checks::round_trip, 40_000);
+    fuzz("round_trip", checks::round_trip, 15_000);
 }
 
 fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
