@@ -304,6 +304,12 @@ fn compressed() -> impl Strategy<Value = Op> {
     })
 }
 
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::unnecessary_fallible_conversions,
+    clippy::useless_conversion,
+    reason = "written once for ten types, and needed for some"
+)]
 fn fixed() -> impl Strategy<Value = Op> {
     use Storage::{I8, I16, I32, I64, I128, U8, U16, U32, U64, U128};
     let storage = prop::sample::select(vec![I8, U8, I16, U16, I32, U32, I64, U64, I128, U128]);

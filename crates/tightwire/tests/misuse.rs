@@ -189,6 +189,9 @@ fn a_range_of_one_value_and_the_widest_of_everything_are_no_misuse() {
     assert!(stream.finish().is_ok());
 }
 
+/// One operation of a writer.
+type Write = fn(&mut WriteStream<'_>);
+
 /// Values that the description does not allow are no misuse either: a writer refuses them in
 /// every build, at the bit where they would have stood.
 #[test]
@@ -201,7 +204,7 @@ fn a_value_out_of_its_range_is_refused_in_every_build() {
         stream.finish().expect_err("a value that is not allowed")
     }
     let at_bit_1 = |kind| WriteError::Value { kind, bit: 1 };
-    let cases: [(ErrorKind, fn(&mut WriteStream<'_>)); 14] = [
+    let cases: [(ErrorKind, Write); 14] = [
         (ErrorKind::OutOfRange, |s| s.int(&mut 11u8, 0..=10).unwrap()),
         (ErrorKind::OutOfRange, |s| s.int(&mut -1i128, 0..=10).unwrap()),
         (ErrorKind::OutOfRange, |s| s.fixed(&mut 257u16, 8, 0..=1).unwrap()),
@@ -225,7 +228,6 @@ fn a_value_out_of_its_range_is_refused_in_every_build() {
 
 #[test]
 fn of_several_values_the_first_is_named() {
-    type Write = fn(&mut WriteStream<'_>);
     let wide: Write = |s| s.bits(&mut 8, 3).unwrap();
     let out_of_range: Write = |s| s.int(&mut 9, 0..=7).unwrap();
     for (first, second) in [(wide, out_of_range), (out_of_range, wide)] {

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use tightwire::{
-    ErrorKind, RawStream, ReadError, ReadStream, Stream, Trace, Wire, decode, decode_into, encode,
-    explain, measure,
+    ErrorKind, Number, Op, RawStream, ReadError, ReadStream, Span, Stream, Trace, Value, Wire,
+    decode, decode_into, encode, explain, measure,
 };
 
 use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
@@ -112,9 +112,28 @@ fn check_trace(trace: &Trace, end: u64) {
         at = span.bits.end;
     }
     assert_eq!(at, end);
+    if let Some(Span { op: Op::Int { min, max }, value: Value::Number(value), .. }) =
+        trace.refused()
+        && trace.failure().is_some_and(|(kind, _)| kind == ErrorKind::OutOfRange)
+    {
+        assert!(!is_within(*value, *min, *max), "{value} is in {min}..={max}");
+    }
     // Drawing is slow, and a long trace is drawn as a short one is.
     if trace.bytes().len() <= 16 {
         assert!(trace.to_string().lines().count() >= trace.spans().len());
+    }
+}
+
+/// A number beyond the widest types is shown as their last one, which says nothing.
+fn is_within(value: Number, min: Number, max: Number) -> bool {
+    match (value, min, max) {
+        (Number::Unsigned(value), Number::Unsigned(min), Number::Unsigned(max)) => {
+            (min..=max).contains(&value) && value != u128::MAX
+        }
+        (Number::Signed(value), Number::Signed(min), Number::Signed(max)) => {
+            (min..=max).contains(&value) && value != i128::MAX
+        }
+        _ => false,
     }
 }
 
