@@ -149,18 +149,26 @@ fn a_claimed_length_takes_no_more_memory_than_the_packet_pays_for() {
 }
 
 #[test]
-fn elements_without_bits_are_bounded_by_the_stated_maximum() {
-    // Nothing in the packet pays for elements of a range of one value: only the maximum bounds
-    // them, as SECURITY.md says.
-    const MAX: usize = 1000;
-    let packet = claiming(MAX as u64, 4, (0, 1));
+fn elements_without_bits_take_no_more_memory_than_a_thousand() {
+    // Four bytes that claim a million elements of a range of one value, which cost no bits each.
+    let packet = claiming(1 << 20, 4, (0, 1));
     let mut elements = Vec::new();
     let (read, info) = allocations(|| {
         let mut stream = ReadStream::new(&packet);
-        stream.array(&mut elements, MAX, |element: &mut u64, stream| stream.int(element, 5..=5))
+        stream.array(&mut elements, HUGE, |element: &mut u64, stream| stream.int(element, 5..=5))
     });
-    assert_eq!((read, elements.len()), (Ok(()), MAX));
-    assert!(info.bytes_max <= 3 * 8 * MAX as u64, "took {} bytes", info.bytes_max);
+    assert_eq!(read, Err(ReadError { kind: ErrorKind::OutOfRange, bit: 31 }));
+    assert!(info.bytes_max <= 3 * 8 * 1024, "took {} bytes", info.bytes_max);
+}
+
+#[test]
+fn a_thousand_elements_without_bits_are_fine_and_more_are_not_written() {
+    for (length, fits) in [(1024, true), (1025, false)] {
+        let mut buffer = [0; 8];
+        let mut stream = WriteStream::new(&mut buffer);
+        let Ok(()) = stream.array(&mut vec![(); length], 5000, |element, s| s.object(element));
+        assert_eq!(stream.finish().is_ok(), fits, "{length}");
+    }
 }
 
 #[test]

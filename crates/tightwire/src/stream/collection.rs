@@ -58,19 +58,26 @@ pub(super) fn array<S: Stream, T: Default>(
 ) -> Result<(), S::Error> {
     let mut length = items.len();
     stream.named("len").int(&mut length, 0..=max_len)?;
-    if !S::READING {
-        return fixed_array(stream, items, element);
+    if S::READING {
+        items.truncate(length);
     }
-    items.truncate(length);
+    let start = stream.position();
     for index in 0..length {
-        if index == items.len() {
+        if S::READING && index == items.len() {
             // One by one: the packet pays for an element before memory for many is taken.
             items.push(T::default());
         }
         one_of(stream, index, &mut items[index], &mut element)?;
+        // Elements that take no bits are paid by nothing: a few bytes could ask for all of memory.
+        if index as u64 >= stream.position() - start + FREE_ELEMENTS {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
     }
     Ok(())
 }
+
+/// How many more elements than bits an array may have.
+const FREE_ELEMENTS: u64 = 1024;
 
 /// The elements alone, since both sides know how many there are.
 #[inline(always)]

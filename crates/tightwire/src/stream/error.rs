@@ -56,7 +56,8 @@ pub enum ErrorKind {
 pub struct ReadError {
     /// What was wrong.
     pub kind: ErrorKind,
-    /// The bit, counted from the start of the packet, where the refused value begins.
+    /// The bit, counted from the start of the packet, where the refused value begins; of a value
+    /// of several parts, as a string, the part that the packet ends in.
     pub bit: u64,
 }
 

@@ -80,7 +80,8 @@ impl FloatRange {
         self.quantize_four([value; 4])[0]
     }
 
-    /// The value that `code` stands for.
+    /// The value that `code` stands for; the largest code can be a rounding above the upper bound.
+    /// A code above [`max_code`](Self::max_code) has no meaning, and gives any number.
     #[must_use]
     #[inline(always)]
     pub fn dequantize(self, code: u32) -> f32 {

@@ -318,7 +318,8 @@ pub trait Stream: RawStream {
     }
 
     /// A rotation: a unit quaternion by its three smallest components, each in `3..=20` bits.
-    /// The identity is exact. Another length is normalised, zero and infinity are refused.
+    /// The identity is exact. Another length is normalised; one whose square is no normal float,
+    /// as of zero, is refused.
     ///
     /// ```
     /// # use tightwire::*;
@@ -338,7 +339,7 @@ pub trait Stream: RawStream {
     }
 
     /// A direction: a unit vector by two coordinates on the octahedron, each in `2..=20` bits.
-    /// The axes are exact. Another length is normalised, zero and infinity are refused.
+    /// The axes are exact. Another length is normalised; zero and what is not finite are refused.
     ///
     /// ```
     /// # use tightwire::*;
@@ -445,7 +446,8 @@ pub trait Stream: RawStream {
         result
     }
 
-    /// Up to `max_len` elements: their number, then each as `element` says.
+    /// Up to `max_len` elements: their number, then each as `element` says. There can be at most
+    /// 1024 more elements than bits, so that a few bytes cannot ask for any amount of memory.
     ///
     /// ```
     /// # use tightwire::*;

@@ -167,6 +167,7 @@ pub(super) fn selection<S: Stream>(
     let Some(len) = u32::try_from(selection.len).ok().filter(|&len| len < u32::MAX) else {
         return misuse(stream, "selection: an array has at most 2^32 - 2 elements");
     };
+    still_good(stream)?;
     if S::READING {
         selection.clear();
     }
@@ -193,7 +194,6 @@ fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Resul
         stream.raw_bits(word, width as u32)?;
         bits_left -= width;
     }
-    still_good(stream)?;
     if S::READING {
         selection.count = selection.words.iter().map(|word| word.count_ones() as usize).sum();
     }
