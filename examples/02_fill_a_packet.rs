@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stream.compressed_vector(thing, POSITION)?;
         let after = stream.checkpoint();
         stream.bool(&mut false)?;
-        if stream.is_full() {
+        if stream.has_overflowed() {
             stream.rollback(before);
             break;
         }

@@ -8,7 +8,7 @@ use tightwire::{FloatRange, Stream, Wire, decode, encode, explain, explain_write
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
 const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
 
-/// What a server sends of one player: the worked example of the README.
+/// What a server sends of one player.
 #[derive(Default, Clone, PartialEq, Debug)]
 struct Player {
     health: u8,

@@ -151,7 +151,7 @@ fn a_trace_refuses_what_the_reader_refuses_at_the_same_bit() {
         let refused = read.as_ref().err().map(|refused| (refused.kind, refused.bit));
         assert_eq!(trace.failure(), refused, "{packet:02x?}");
         if matches!(refused, Some((kind, _)) if kind != ErrorKind::TrailingData) {
-            let span = trace.refused().expect("the operation that was refused");
+            let span = trace.refused_span().expect("the operation that was refused");
             assert_eq!(Some(span), trace.spans().last(), "nothing runs after a refusal");
         }
         if read.is_ok() {
@@ -219,7 +219,7 @@ fn a_trace_of_any_packet_can_be_drawn() {
         mutator.mutate(&mut packet);
         let trace = tightwire::explain::<Everything>(&packet);
         let picture = trace.to_string();
-        assert_eq!(picture.contains("refused"), trace.refused().is_some());
+        assert_eq!(picture.contains("refused"), trace.refused_span().is_some());
     }
 }
 

@@ -307,7 +307,7 @@ fn any_index() -> impl Strategy<Value = Field> {
             .prop_map(|(value, coding)| Field::Selection { value, coding }),
         (any_selection(150), any_coding()).prop_map(|(selection, coding)| {
             let element = |index| if selection.contains(index) { index as u8 % 100 } else { 0 };
-            let objects = (0..selection.len()).map(element).collect();
+            let objects = (0..selection.array_len()).map(element).collect();
             Field::Subset { objects, selection, coding }
         }),
     ]

@@ -294,11 +294,23 @@ fn a_selection_keeps_only_indices_of_its_array() {
         assert!(!selection.insert(len) && !selection.insert(usize::MAX));
         assert!(!selection.contains(len) && !selection.contains(usize::MAX));
         assert!(!selection.remove(len) && !selection.remove(usize::MAX));
-        assert_eq!((selection.len(), selection.count()), (len, len));
+        assert_eq!((selection.array_len(), selection.count()), (len, len));
         assert!(selection.iter().eq(0..len));
         assert_eq!(selection.remove(len / 2), len > 0);
         assert!(!selection.contains(len / 2));
         selection.clear();
         assert_eq!(selection, Selection::new(len));
+    }
+}
+
+#[test]
+fn a_refused_selection_still_counts_what_it_holds() {
+    for coding in CODINGS {
+        for length in 0..40 {
+            let packet = vec![0xff; length];
+            let mut selection = Selection::new(1000);
+            let _ = ReadStream::new(&packet).selection(&mut selection, coding);
+            assert_eq!(selection.count(), selection.iter().count(), "{coding:?}, {length} bytes");
+        }
     }
 }

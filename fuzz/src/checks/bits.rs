@@ -59,7 +59,7 @@ fn check_writer(input: &mut Unstructured<'_>) -> Result<()> {
             kind => model.write(&mut writer, field(kind, input)?, input.ratio(1, 64)?),
         }
         assert_eq!(writer.position(), model.bits.len() as u64);
-        assert_eq!(writer.is_full(), writer.position() > capacity_bits);
+        assert_eq!(writer.has_overflowed(), writer.position() > capacity_bits);
     }
 
     let needed_bits = model.bits.len() as u64;

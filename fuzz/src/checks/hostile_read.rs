@@ -113,7 +113,7 @@ fn check_trace(trace: &Trace, end: u64) {
     }
     assert_eq!(at, end);
     if let Some(Span { op: Op::Int { min, max }, value: Value::Number(value), .. }) =
-        trace.refused()
+        trace.refused_span()
         && trace.failure().is_some_and(|(kind, _)| kind == ErrorKind::OutOfRange)
     {
         assert!(!is_within(*value, *min, *max), "{value} is in {min}..={max}");

@@ -90,7 +90,7 @@ impl<'a> BitWriter<'a> {
     /// Whether more was written than the slice holds.
     #[must_use]
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub fn has_overflowed(&self) -> bool {
         self.position() > self.capacity()
     }
 
@@ -210,7 +210,7 @@ impl<'a> BitWriter<'a> {
     /// loop {
     ///     let before = writer.checkpoint();
     ///     writer.write_bits(0b101, 3);
-    ///     if writer.is_full() {
+    ///     if writer.has_overflowed() {
     ///         writer.rollback(before);
     ///         break;
     ///     }
@@ -242,7 +242,7 @@ impl<'a> BitWriter<'a> {
     /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
     #[inline(always)]
     pub fn finish(mut self) -> Result<&'a [u8], WriteRefused> {
-        if self.is_full() {
+        if self.has_overflowed() {
             return Err(WriteRefused::Full {
                 needed_bits: self.position(),
                 capacity_bits: self.capacity(),
@@ -399,10 +399,10 @@ mod tests {
         let before = writer.checkpoint();
         writer.write_bits(9, 3);
         writer.write_bytes(&[0xee; 40]);
-        assert!(writer.is_full());
+        assert!(writer.has_overflowed());
         writer.write_bits(4, 2);
         writer.rollback(before);
-        assert!(!writer.is_full());
+        assert!(!writer.has_overflowed());
         writer.write_bits(0b0, 1);
         writer.align();
         assert_eq!(writer.finish(), Ok(&[0b011][..]));

@@ -32,7 +32,7 @@ pub enum ErrorKind {
     CheckFailed,
     /// Bytes after the end of the packet, or set bits in its last byte.
     TrailingData,
-    /// The program described the field wrongly: see the debug build's message.
+    /// The field was described wrongly, as by a reversed range: writing it in a debug build says how.
     Misuse,
     /// A reason of the application's own, given to [`Stream::refuse`](crate::Stream::refuse).
     Custom,
@@ -104,7 +104,9 @@ impl ErrorKind {
                 "a serialization check failed: the sender writes other fields than are read"
             }
             Self::TrailingData => "data follows the end of the packet",
-            Self::Misuse => "the field's description makes no sense: run a debug build to see why",
+            Self::Misuse => {
+                "the field's description makes no sense: writing it in a debug build says why"
+            }
             Self::Custom => "the application refused the value",
         }
     }

@@ -6,8 +6,11 @@ use super::{ErrorKind, Stream, misuse};
 
 /// How a compressed float is quantised: a range, and the largest step between two values.
 ///
-/// The widest resolution that you can live with costs the fewest bits. Declare it as a constant:
-/// then everything that does not depend on the value is computed at compile time.
+/// The coarsest resolution that you can live with costs the fewest bits. More than some 2^22 steps
+/// are finer than an `f32` of the range, and only cost bits; beyond 2^32 they are not counted.
+///
+/// Declare it as a constant: then everything that does not depend on the value is computed at
+/// compile time.
 ///
 /// ```
 /// use tightwire::FloatRange;
@@ -24,7 +27,7 @@ pub struct FloatRange {
     max_code: u32,
 }
 
-const INVALID: &str = "FloatRange: needs finite min < max and a positive resolution";
+const INVALID: &str = "FloatRange: needs finite min < max, and a positive resolution that divides them into finitely many steps";
 
 impl FloatRange {
     /// Values of `min..=max` in steps of at most `resolution`.
@@ -37,8 +40,15 @@ impl FloatRange {
     pub const fn new(min: f32, max: f32, resolution: f32) -> Self {
         let delta = max - min;
         let values = delta / resolution;
-        let valid = min < max && resolution > 0.0 && delta.is_finite() && values.is_finite();
-        debug_assert!(valid, "FloatRange: needs finite min < max and a positive resolution");
+        let valid = min < max
+            && delta.is_finite()
+            && resolution > 0.0
+            && resolution.is_finite()
+            && values.is_finite();
+        debug_assert!(
+            valid,
+            "FloatRange: needs finite min < max, and a positive resolution that divides them into finitely many steps"
+        );
         Self { min, max, resolution, max_code: if valid { steps(values) } else { 0 } }
     }
 

@@ -36,7 +36,7 @@ enum Rung {
     Beyond,
 }
 
-/// The articles' ladder: the difference to the index before, the first one relative to -1.
+/// The object-index ladder: the difference to the index before, the first one relative to -1.
 #[inline(always)]
 pub(super) fn object_index<S: Stream>(
     stream: &mut S,
@@ -91,7 +91,11 @@ pub(super) fn int_relative<S: Stream>(
     let start = stream.position();
     let before = u64::from(previous);
     if before > MAX {
-        return misuse(stream, "int_relative: previous must be at most i32::MAX");
+        return match S::READING {
+            // It may have come from the packet.
+            true => stream.refuse_at(ErrorKind::OutOfRange, start),
+            false => misuse(stream, "int_relative: previous must be at most i32::MAX"),
+        };
     }
     let mut value = u64::from(*current);
     if S::WRITING {
@@ -165,7 +169,7 @@ impl ObjectIndexCost {
     }
 }
 
-/// The first difference above every step of the articles' ladder.
+/// The first difference above every step of the object-index ladder.
 const BEYOND: usize = OBJECT_INDEX[STEPS as usize - 1].max as usize + 1;
 
 #[cfg(test)]

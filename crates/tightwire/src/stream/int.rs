@@ -177,12 +177,14 @@ pub(super) fn ranged<S: Stream, T: Int>(
 #[inline(always)]
 fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Result<(), S::Error> {
     let start = stream.position();
-    if S::WRITING && *offset > span {
-        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    let mut value = *offset;
+    if S::WRITING && value > span {
+        stream.refuse_at(ErrorKind::OutOfRange, start)?;
+        value = 0;
     }
     let width = u128::BITS - span.leading_zeros();
-    let mut low = *offset as u64;
-    let mut high = (*offset >> 64) as u64;
+    let mut low = value as u64;
+    let mut high = (value >> 64) as u64;
     stream.raw_bits(&mut low, width.min(64))?;
     stream.raw_bits(&mut high, width.saturating_sub(64))?;
     let read = u128::from(high) << 64 | u128::from(low);

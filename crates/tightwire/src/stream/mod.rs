@@ -73,7 +73,8 @@ pub use write::{WriteCheckpoint, WriteStream};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub trait Stream: RawStream {
-    /// Names the next operation in traces and errors. Without a name they give the source line.
+    /// Names the next operation in traces and errors. Without a name, one that stands for itself
+    /// has the path of the option or the element that it is in, and others give the source line.
     ///
     /// ```
     /// # use tightwire::*;
@@ -318,8 +319,8 @@ pub trait Stream: RawStream {
     }
 
     /// A rotation: a unit quaternion by its three smallest components, each in `3..=20` bits.
-    /// The identity is exact. Another length is normalised; one whose square is no normal float,
-    /// as of zero, is refused.
+    /// The identity is exact. Another length is normalised; one whose square is no normal float is
+    /// refused, and so are the four zeros of a derived `Default`.
     ///
     /// ```
     /// # use tightwire::*;
@@ -530,7 +531,7 @@ pub trait Stream: RawStream {
         value: &mut Selection,
         coding: SubsetCoding,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::Selection { len: value.len(), coding });
+        self.begin(Op::Selection { len: value.array_len(), coding });
         let result = selection::selection(self, value, coding);
         self.end(|| Value::Indices(value.iter().collect()));
         result
@@ -606,7 +607,8 @@ pub trait Stream: RawStream {
     }
 
     /// Refuses the value that was just read, or is about to be written, for a reason of the
-    /// application's own: a reader fails, a writer refuses to finish.
+    /// application's own: a reader fails, a writer refuses to finish. The error's bit is this
+    /// place, behind the value that was read; a trace blames the operation before.
     ///
     /// ```
     /// # use tightwire::*;
@@ -627,11 +629,11 @@ pub trait Stream: RawStream {
 
 impl<S: RawStream> Stream for S {}
 
-/// The program described a field wrongly: a panic that says how in debug builds, a refusal in
-/// release builds.
+/// The program described a field wrongly: a refusal, and when writing in a debug build a panic
+/// that says how. A reader never panics, because the description may come from the packet.
 #[cold]
 fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Error> {
-    debug_assert!(false, "{message}");
+    debug_assert!(S::READING, "{message}");
     let bit = stream.position();
     stream.refuse_at(ErrorKind::Misuse, bit)
 }

@@ -42,7 +42,7 @@ impl Trace {
     #[must_use]
     pub fn refusal(&self) -> Option<impl fmt::Display + '_> {
         let (kind, bit) = self.failure()?;
-        Some(Refusal { span: self.refused(), kind, bit })
+        Some(Refusal { span: self.refused_span(), kind, bit })
     }
 }
 

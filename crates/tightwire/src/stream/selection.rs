@@ -1,4 +1,4 @@
-//! Which elements of an array are sent: the articles' four ways, and the cheapest of three.
+//! Which elements of an array are sent: four ways, and the cheapest of three.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -53,10 +53,9 @@ impl Selection {
         Self { words: vec![0; len.div_ceil(64)], len, count: 0 }
     }
 
-    /// The length of the array, not of the selection: that is [`count`](Self::count).
+    /// The length of the array that this is a selection of.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a selection of an array without elements")]
-    pub fn len(&self) -> usize {
+    pub fn array_len(&self) -> usize {
         self.len
     }
 
@@ -193,9 +192,10 @@ fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Resul
         let width = bits_left.min(64);
         stream.raw_bits(word, width as u32)?;
         bits_left -= width;
-    }
-    if S::READING {
-        selection.count = selection.words.iter().map(|word| word.count_ones() as usize).sum();
+        if S::READING {
+            // Word by word, so that the count is right also if the packet ends here.
+            selection.count += word.count_ones() as usize;
+        }
     }
     Ok(())
 }

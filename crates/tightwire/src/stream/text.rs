@@ -8,7 +8,8 @@ use super::{ErrorKind, Stream};
 /// A struct that may be sent as its memory image: no padding, and any bytes are a value of it.
 ///
 /// `zerocopy` decides; derive its `FromBytes`, `IntoBytes` and `Immutable`. The image is the
-/// machine's own, so use its `byteorder` types where a big-endian machine may take part.
+/// machine's own: little-endian, but on the rare big-endian machine. Where one may take part, use
+/// `zerocopy`'s `byteorder` types.
 pub trait Pod: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
 
 impl<T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + ?Sized> Pod for T {}

@@ -31,15 +31,23 @@ pub struct TraceStream<S> {
     trace: Trace,
     /// The path of the scopes that are open.
     path: String,
-    /// For each of them the length of the path outside, and whether it is an object: what has no
-    /// name in an object gets one, elsewhere it is the option or the element itself.
-    scopes: Vec<(usize, bool)>,
+    scopes: Vec<OpenScope>,
     name: Option<&'static str>,
     /// Whether the stream had failed before the operation that runs.
     had_failed: bool,
     /// The bits that the operation has taken and how many those are, up to 128: a refused value
     /// does not reach its destination.
     taken: (u128, u32),
+}
+
+#[derive(Debug, Default)]
+struct OpenScope {
+    /// The length of the path outside.
+    outside: usize,
+    is_object: bool,
+    /// The operation without a name that is taken for the option or the element itself, as long
+    /// as it is the only one.
+    alone: Option<usize>,
 }
 
 /// What a stream did, operation by operation. `Display` draws it.
@@ -90,6 +98,30 @@ impl<S: RawStream> TraceStream<S> {
         (self.inner, Trace { failure, ..self.trace })
     }
 
+    /// Whether an operation without a name is known by the path of its scope: one of ours, or the
+    /// only one in an option or an element. A second one gives both their source lines.
+    fn stands_for_its_scope(&mut self, location: &Location<'_>) -> bool {
+        if is_own(location) {
+            return true;
+        }
+        let spans = &mut self.trace.spans;
+        match self.scopes.last_mut() {
+            None | Some(OpenScope { is_object: true, .. }) => false,
+            Some(OpenScope { alone: Some(first), .. }) => {
+                if let Some(span) = spans.get_mut(*first)
+                    && span.path == self.path
+                {
+                    let _ = write!(span.path, ".{}", source_name(span.op, span.location));
+                }
+                false
+            }
+            Some(scope) => {
+                scope.alone = Some(spans.len());
+                true
+            }
+        }
+    }
+
     /// Adds a step to the path, and returns the length to come back to.
     fn enter_step(&mut self, step: fmt::Arguments<'_>) -> usize {
         let length = self.path.len();
@@ -125,7 +157,7 @@ impl Trace {
 
     /// The operation that was refused, if the failure was one operation's.
     #[must_use]
-    pub fn refused(&self) -> Option<&Span> {
+    pub fn refused_span(&self) -> Option<&Span> {
         self.spans.iter().find(|span| span.refused)
     }
 
@@ -164,6 +196,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        // The application refuses what it has just read, when that operation is over.
+        if kind == ErrorKind::Custom && self.failure().is_none() {
+            self.name = None;
+            if let Some(span) = self.trace.spans.last_mut() {
+                span.refused = true;
+            }
+        }
         self.inner.refuse_at(kind, bit)
     }
 
@@ -184,14 +223,10 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         let location = Location::caller();
         let outside = match self.name.take() {
             Some(name) => self.enter_name(name),
-            None if !self.scopes.last().is_none_or(|&(_, is_object)| is_object) => self.path.len(),
-            None if is_own(location) => self.path.len(),
-            None => {
-                let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
-                self.enter_name(&alloc::format!("{}@{file}:{}", op.name(), location.line()))
-            }
+            None if self.stands_for_its_scope(location) => self.path.len(),
+            None => self.enter_name(&source_name(op, location)),
         };
-        self.scopes.push((outside, false));
+        self.scopes.push(OpenScope { outside, ..OpenScope::default() });
         self.had_failed = self.failure().is_some();
         self.taken = (0, 0);
         let start = self.position();
@@ -226,12 +261,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
             }
             (None, Scope::Object { .. } | Scope::Group(_)) => self.path.len(),
         };
-        self.scopes.push((outside, matches!(scope, Scope::Object { .. })));
+        let is_object = matches!(scope, Scope::Object { .. });
+        self.scopes.push(OpenScope { outside, is_object, alone: None });
     }
 
     fn leave(&mut self) {
-        let (outside, _) = self.scopes.pop().unwrap_or_default();
-        self.path.truncate(outside);
+        let scope = self.scopes.pop().unwrap_or_default();
+        self.path.truncate(scope.outside);
     }
 }
 
@@ -239,6 +275,12 @@ impl<S: RawStream> RawStream for TraceStream<S> {
 fn short_type_name(name: &str) -> &str {
     let modules = name.split(['<', '[', '(']).next().unwrap_or(name);
     &name[modules.rfind("::").map_or(0, |colons| colons + 2)..]
+}
+
+/// What an operation without a name is called: where it stands in the source.
+fn source_name(op: Op, location: &Location<'_>) -> String {
+    let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    alloc::format!("{}@{file}:{}", op.name(), location.line())
 }
 
 /// Whether an operation was called by one of ours, which adds nothing to the path.

@@ -38,6 +38,11 @@ use super::{
 /// let mut resting = Body { at_rest: true, ..Body::default() };
 /// assert_eq!(tightwire::measure(&mut resting), 58);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how it is serialized",
+    note = "implement `Wire`, or call the operation that fits: `array` or `string` with a maximum, \
+            `int` with a range, `vector` or `compressed_vector` for math types"
+)]
 pub trait Wire {
     /// Writes, reads, measures or traces the value, depending on the stream.
     ///

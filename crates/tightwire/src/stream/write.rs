@@ -57,8 +57,8 @@ impl<'a> WriteStream<'a> {
     /// Whether more was written than the buffer holds.
     #[must_use]
     #[inline]
-    pub fn is_full(&self) -> bool {
-        self.writer.is_full()
+    pub fn has_overflowed(&self) -> bool {
+        self.writer.has_overflowed()
     }
 
     /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows: a
@@ -72,7 +72,7 @@ impl<'a> WriteStream<'a> {
     /// for mut score in [900u16, 350, 800] {
     ///     let before = stream.checkpoint();
     ///     stream.int(&mut score, 0..=1000)?;
-    ///     if stream.is_full() {
+    ///     if stream.has_overflowed() {
     ///         stream.rollback(before);
     ///     }
     /// }
@@ -87,20 +87,25 @@ impl<'a> WriteStream<'a> {
     }
 
     /// Takes back everything written since `checkpoint`, refusals and overflow included.
+    ///
+    /// A checkpoint of another stream, or of a place that a rollback has since left behind, is a
+    /// programming error: the bytes are then unspecified.
     #[inline]
     pub fn rollback(&mut self, checkpoint: WriteCheckpoint) {
         self.writer.rollback(checkpoint.writer);
         self.refused = checkpoint.refused;
     }
 
-    /// The first value that was refused, by its operation or because it does not fit its bits.
+    /// The first value that was refused, by its operation or because it does not fit its bits,
+    /// unless the buffer was full before.
     #[inline(always)]
     fn refused_value(&self) -> Option<(ErrorKind, u64)> {
         let oversized = self.writer.oversized_at().map(|bit| (ErrorKind::OutOfRange, bit));
-        match (self.refused, oversized) {
+        let first = match (self.refused, oversized) {
             (Some((_, bit)), Some((_, oversized_at))) if oversized_at < bit => oversized,
             (refused, oversized) => refused.or(oversized),
-        }
+        };
+        first.filter(|&(_, bit)| bit <= self.writer.capacity())
     }
 
     /// The packet: the bytes written, the unused bits of the last one zero.
@@ -159,7 +164,7 @@ impl RawStream for WriteStream<'_> {
 
     #[inline]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
-        let full = self.is_full().then(|| (ErrorKind::Full, self.writer.capacity()));
+        let full = self.has_overflowed().then(|| (ErrorKind::Full, self.writer.capacity()));
         self.refused_value().or(full)
     }
 }

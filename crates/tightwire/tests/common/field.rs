@@ -288,7 +288,7 @@ impl Field {
                 value.len() <= *max_len && value.iter().all(|element| ELEMENT.contains(element))
             }
             Self::FixedArray(value) => value.iter().all(|score| SCORE.contains(score)),
-            Self::Selection { value, .. } => value.iter().all(|index| index < value.len()),
+            Self::Selection { value, .. } => value.iter().all(|index| index < value.array_len()),
             Self::Subset { objects, selection, .. } => {
                 selection.iter().all(|index| objects.get(index).is_some_and(|o| OBJECT.contains(o)))
             }
