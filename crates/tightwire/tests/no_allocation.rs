@@ -157,7 +157,7 @@ fn elements_without_bits_take_no_more_memory_than_a_thousand() {
         let mut stream = ReadStream::new(&packet);
         stream.array(&mut elements, HUGE, |element: &mut u64, stream| stream.int(element, 5..=5))
     });
-    assert_eq!(read, Err(ReadError { kind: ErrorKind::OutOfRange, bit: 31 }));
+    assert_eq!(read, Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 31 }));
     assert!(info.bytes_max <= 3 * 8 * 1024, "took {} bytes", info.bytes_max);
 }
 

@@ -58,20 +58,26 @@ pub(super) fn array<S: Stream, T: Default>(
 ) -> Result<(), S::Error> {
     let mut length = items.len();
     stream.named("len").int(&mut length, 0..=max_len)?;
-    if S::READING {
-        items.truncate(length);
-    }
     let start = stream.position();
+    if !S::READING {
+        fixed_array(stream, items, element)?;
+        let free = (length as u64).saturating_sub(stream.position() - start);
+        return match free {
+            0..=FREE_ELEMENTS => Ok(()),
+            _ => stream.refuse_at(ErrorKind::OutOfRange, start),
+        };
+    }
+    // Elements that take no bits are paid by nothing: a few bytes could ask for all of memory.
+    if length as u64 > stream.remaining().saturating_add(FREE_ELEMENTS) {
+        return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
+    }
+    items.truncate(length);
     for index in 0..length {
-        if S::READING && index == items.len() {
+        if index == items.len() {
             // One by one: the packet pays for an element before memory for many is taken.
             items.push(T::default());
         }
         one_of(stream, index, &mut items[index], &mut element)?;
-        // Elements that take no bits are paid by nothing: a few bytes could ask for all of memory.
-        if index as u64 >= stream.position() - start + FREE_ELEMENTS {
-            return stream.refuse_at(ErrorKind::OutOfRange, start);
-        }
     }
     Ok(())
 }

@@ -23,6 +23,12 @@ pub trait RawStream: Sized {
     /// The bits of the packet so far.
     fn position(&self) -> u64;
 
+    /// The bits of the packet that are left to read; a writer has no end to speak of.
+    #[inline(always)]
+    fn remaining(&self) -> u64 {
+        u64::MAX
+    }
+
     /// What was refused first, and at which bit.
     fn failure(&self) -> Option<(ErrorKind, u64)>;
 

@@ -120,6 +120,11 @@ impl RawStream for ReadStream<'_> {
         self.reader.position()
     }
 
+    #[inline(always)]
+    fn remaining(&self) -> u64 {
+        self.reader.remaining()
+    }
+
     #[inline]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         self.failure.map(|refused| (refused.kind, refused.bit))

@@ -210,6 +210,10 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         self.inner.position()
     }
 
+    fn remaining(&self) -> u64 {
+        self.inner.remaining()
+    }
+
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         self.inner.failure()
     }
