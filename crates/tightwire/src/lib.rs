@@ -119,8 +119,7 @@ pub use bits::{
 pub use stream::{
     ErrorKind, FloatRange, Int, MeasureStream, Number, Op, Pod, Quaternion, RawStream, ReadError,
     ReadStream, Scope, Selection, Span, Stream, SubsetCoding, Trace, TraceStream, Value, Vector,
-    Wire, WriteCheckpoint, WriteError, WriteStream, decode, decode_into, encode, explain,
-    explain_write, measure,
+    Wire, WriteError, WriteStream, decode, decode_into, encode, explain, explain_write, measure,
 };
 
 /// The README's example is compiled and run with the tests.

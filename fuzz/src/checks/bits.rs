@@ -66,7 +66,7 @@ fn check_writer(input: &mut Unstructured<'_>) -> Result<()> {
     let packet = packed(&model.bits);
     let expected = match model.oversized_at {
         _ if needed_bits > capacity_bits => Err(WriteRefused::Full { needed_bits, capacity_bits }),
-        Some(bit) => Err(WriteRefused::Oversized { bit }),
+        Some(bit) => Err(WriteRefused::Value { bit }),
         None => Ok(&*packet),
     };
     let written = writer.finish();

@@ -42,8 +42,8 @@ pub struct Checkpoint {
     word: u64,
     /// How many those are, `0..64`.
     used: u32,
-    /// Where the first value stood that did not fit its width, or [`NOWHERE`].
-    oversized_at: u64,
+    /// Where the first value stood that was refused, or [`NOWHERE`].
+    refused_at: u64,
 }
 
 /// Why [`BitWriter::finish`] hands out no bytes.
@@ -57,8 +57,8 @@ pub enum WriteRefused {
         /// The bits that the slice holds.
         capacity_bits: u64,
     },
-    /// A value was larger than its width, or a width larger than 64.
-    Oversized {
+    /// A value was larger than its width, a width larger than 64, or the caller refused it.
+    Value {
         /// Where the value would have stood.
         bit: u64,
     },
@@ -69,7 +69,7 @@ impl<'a> BitWriter<'a> {
     #[must_use]
     #[inline]
     pub fn new(data: &'a mut [u8]) -> Self {
-        let state = Checkpoint { word_index: 0, word: 0, used: 0, oversized_at: NOWHERE };
+        let state = Checkpoint { word_index: 0, word: 0, used: 0, refused_at: NOWHERE };
         Self { data, state }
     }
 
@@ -94,11 +94,11 @@ impl<'a> BitWriter<'a> {
         self.position() > self.capacity()
     }
 
-    /// Where the first value stood that did not fit its width, if one did not.
+    /// Where the first value stood that was refused, if one was.
     #[must_use]
     #[inline(always)]
-    pub fn oversized_at(&self) -> Option<u64> {
-        (self.state.oversized_at != NOWHERE).then_some(self.state.oversized_at)
+    pub fn refused_at(&self) -> Option<u64> {
+        (self.state.refused_at != NOWHERE).then_some(self.state.refused_at)
     }
 
     /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
@@ -111,7 +111,7 @@ impl<'a> BitWriter<'a> {
             Some(&largest) if value <= largest => self.push(value, width),
             _ if width == u64::BITS => self.push(value, u64::BITS),
             _ => {
-                self.refuse_value();
+                self.refuse(self.position());
                 self.push(0, width.min(u64::BITS));
             }
         }
@@ -145,7 +145,7 @@ impl<'a> BitWriter<'a> {
     #[inline(always)]
     pub fn write_unary(&mut self, zeros: u32, limit: u32) {
         if zeros > limit {
-            self.refuse_value();
+            self.refuse(self.position());
         }
         let mut zeros_left = zeros;
         while zeros_left >= 63 {
@@ -248,18 +248,19 @@ impl<'a> BitWriter<'a> {
                 capacity_bits: self.capacity(),
             });
         }
-        if let Some(bit) = self.oversized_at() {
-            return Err(WriteRefused::Oversized { bit });
+        if let Some(bit) = self.refused_at() {
+            return Err(WriteRefused::Value { bit });
         }
         self.store_word();
         let length = self.position().div_ceil(8) as usize;
         Ok(&self.data[..length])
     }
 
-    /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    /// Remembers that the value at `bit` must not be sent: `finish` refuses the packet.
+    // Inlined, as everything that takes `self`: a call would keep the state out of registers.
     #[inline(always)]
-    fn refuse_value(&mut self) {
-        self.state.oversized_at = first_of(self.state.oversized_at, self.position());
+    pub fn refuse(&mut self, bit: u64) {
+        self.state.refused_at = first_of(self.state.refused_at, bit);
     }
 }
 
@@ -325,9 +326,9 @@ impl fmt::Display for WriteRefused {
                 capacity_bits / 8,
                 needed_bits.div_ceil(8),
             ),
-            Self::Oversized { bit } => write!(
+            Self::Value { bit } => write!(
                 f,
-                "the value at bit {bit} needs more bits than its width (at most 64): widen the field",
+                "the value at bit {bit} was refused: it needs more bits than its width, or must not be sent",
             ),
         }
     }
@@ -383,12 +384,12 @@ mod tests {
         writer.write_bits(1, 2);
         writer.write_bits(8, 3);
         writer.write_bits(16, 3);
-        assert_eq!(writer.finish(), Err(WriteRefused::Oversized { bit: 2 }));
+        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 2 }));
         assert_eq!(buffer[0], 1);
 
         let mut writer = BitWriter::new(&mut buffer);
         writer.write_bits(0, 65);
-        assert_eq!(writer.finish(), Err(WriteRefused::Oversized { bit: 0 }));
+        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 0 }));
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl From<WriteRefused> for WriteError {
             WriteRefused::Full { needed_bits, capacity_bits } => {
                 Self::Full { needed_bits, capacity_bits }
             }
-            WriteRefused::Oversized { bit } => Self::Value { kind: ErrorKind::OutOfRange, bit },
+            WriteRefused::Value { bit } => Self::Value { kind: ErrorKind::OutOfRange, bit },
         }
     }
 }

@@ -38,7 +38,7 @@ pub use text::Pod;
 pub use trace::{Span, Trace, TraceStream};
 pub use vector::{Quaternion, Vector};
 pub use wire::{Wire, decode, decode_into, encode, explain, explain_write, measure};
-pub use write::{WriteCheckpoint, WriteStream};
+pub use write::WriteStream;
 
 /// What a serialize function is written against: the same call writes a value, reads it, counts
 /// its bits or traces it, depending on the stream.

@@ -29,14 +29,8 @@ use crate::bits::{BitWriter, Checkpoint};
 #[derive(Debug)]
 pub struct WriteStream<'a> {
     writer: BitWriter<'a>,
-    refused: Option<(ErrorKind, u64)>,
-}
-
-/// A place to come back to: see [`WriteStream::checkpoint`].
-#[derive(Clone, Copy, Debug)]
-pub struct WriteCheckpoint {
-    writer: Checkpoint,
-    refused: Option<(ErrorKind, u64)>,
+    /// What was wrong with the first value that the writer was told to refuse.
+    refused: ErrorKind,
 }
 
 impl<'a> WriteStream<'a> {
@@ -44,7 +38,8 @@ impl<'a> WriteStream<'a> {
     #[must_use]
     #[inline]
     pub fn new(buffer: &'a mut [u8]) -> Self {
-        Self { writer: BitWriter::new(buffer), refused: None }
+        // The writer by itself refuses what does not fit its width.
+        Self { writer: BitWriter::new(buffer), refused: ErrorKind::OutOfRange }
     }
 
     /// The bits written so far.
@@ -82,8 +77,8 @@ impl<'a> WriteStream<'a> {
     /// ```
     #[must_use]
     #[inline]
-    pub fn checkpoint(&self) -> WriteCheckpoint {
-        WriteCheckpoint { writer: self.writer.checkpoint(), refused: self.refused }
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.writer.checkpoint()
     }
 
     /// Takes back everything written since `checkpoint`, refusals and overflow included.
@@ -91,21 +86,16 @@ impl<'a> WriteStream<'a> {
     /// A checkpoint of another stream, or of a place that a rollback has since left behind, is a
     /// programming error: the bytes are then unspecified.
     #[inline]
-    pub fn rollback(&mut self, checkpoint: WriteCheckpoint) {
-        self.writer.rollback(checkpoint.writer);
-        self.refused = checkpoint.refused;
+    pub fn rollback(&mut self, checkpoint: Checkpoint) {
+        // The kind of the first refusal stands until there is another first one.
+        self.writer.rollback(checkpoint);
     }
 
-    /// The first value that was refused, by its operation or because it does not fit its bits,
-    /// unless the buffer was full before.
+    /// The first value that was refused, unless the buffer was full before.
     #[inline(always)]
     fn refused_value(&self) -> Option<(ErrorKind, u64)> {
-        let oversized = self.writer.oversized_at().map(|bit| (ErrorKind::OutOfRange, bit));
-        let first = match (self.refused, oversized) {
-            (Some((_, bit)), Some((_, oversized_at))) if oversized_at < bit => oversized,
-            (refused, oversized) => refused.or(oversized),
-        };
-        first.filter(|&(_, bit)| bit <= self.writer.capacity())
+        let bit = self.writer.refused_at()?;
+        (bit <= self.writer.capacity()).then_some((self.refused, bit))
     }
 
     /// The packet: the bytes written, the unused bits of the last one zero.
@@ -153,7 +143,8 @@ impl RawStream for WriteStream<'_> {
 
     #[inline(always)]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
-        self.refused = first_refusal(self.refused, kind, bit);
+        self.refused = first_refusal(self.writer.refused_at().map(|_| self.refused), kind);
+        self.writer.refuse(bit);
         Ok(())
     }
 
@@ -173,10 +164,6 @@ impl RawStream for WriteStream<'_> {
 /// since a call that takes the stream would keep its state out of registers.
 #[cold]
 #[inline(never)]
-fn first_refusal(
-    before: Option<(ErrorKind, u64)>,
-    kind: ErrorKind,
-    bit: u64,
-) -> Option<(ErrorKind, u64)> {
-    before.or(Some((kind, bit)))
+fn first_refusal(before: Option<ErrorKind>, kind: ErrorKind) -> ErrorKind {
+    before.unwrap_or(kind)
 }
