@@ -157,6 +157,21 @@ impl Message {
             Self::Teleport { .. } => 7,
         }
     }
+
+    /// The variant that a reader fills in.
+    #[rustfmt::skip]
+    pub fn empty(ordinal: u8) -> Self {
+        match ordinal {
+            0 => Self::Spawn { id: 0, kind: 0, x: 0, y: 0 },
+            1 => Self::Despawn { id: 0 },
+            2 => Self::Damage { target: 0, source: 0, amount: 0, critical: false },
+            3 => Self::Chat { from: 0, text: String::new() },
+            4 => Self::Score { player: 0, score: 0 },
+            5 => Self::Ping { time: 0, sequence: 0 },
+            6 => Self::Pickup { player: 0, item: 0, count: 1 },
+            _ => Self::Teleport { player: 0, position: [0.0; 3] },
+        }
+    }
 }
 
 impl Packet for Bodies {

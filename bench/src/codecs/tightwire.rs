@@ -89,28 +89,13 @@ impl Wire for PlayerInput {
     }
 }
 
-/// The variant the reader fills in.
-#[rustfmt::skip]
-fn empty_message(ordinal: u8) -> Message {
-    match ordinal {
-        0 => Message::Spawn { id: 0, kind: 0, x: 0, y: 0 },
-        1 => Message::Despawn { id: 0 },
-        2 => Message::Damage { target: 0, source: 0, amount: 0, critical: false },
-        3 => Message::Chat { from: 0, text: String::new() },
-        4 => Message::Score { player: 0, score: 0 },
-        5 => Message::Ping { time: 0, sequence: 0 },
-        6 => Message::Pickup { player: 0, item: 0, count: 1 },
-        _ => Message::Teleport { player: 0, position: [0.0; 3] },
-    }
-}
-
 impl Wire for Message {
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         let mut ordinal = self.ordinal();
         stream.int(&mut ordinal, 0..=7)?;
         // A message of the same kind is filled in again, and so a text's memory.
         if S::READING && ordinal != self.ordinal() {
-            *self = empty_message(ordinal);
+            *self = Self::empty(ordinal);
         }
         match self {
             Self::Spawn { id, kind, x, y } => {

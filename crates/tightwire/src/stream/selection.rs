@@ -226,6 +226,21 @@ fn relative_index<S: Stream>(
     })
 }
 
+/// Writes the indices in ascending order, and returns the last.
+#[inline(always)]
+fn write_each<S: Stream>(
+    stream: &mut S,
+    selection: &Selection,
+    one: &mut impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
+) -> Result<Option<u32>, S::Error> {
+    let mut previous = None;
+    for index in selection.iter().map(|index| index as u32) {
+        one(stream, previous, &mut { index })?;
+        previous = Some(index);
+    }
+    Ok(previous)
+}
+
 /// `count` indices in ascending order, each serialized by `one` with the index before.
 #[inline(always)]
 fn indices<S: Stream>(
@@ -234,14 +249,10 @@ fn indices<S: Stream>(
     count: u64,
     mut one: impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let mut previous = None;
     if S::WRITING {
-        for index in selection.iter() {
-            one(stream, previous, &mut (index as u32))?;
-            previous = Some(index as u32);
-        }
-        return Ok(());
+        return write_each(stream, selection, &mut one).map(drop);
     }
+    let mut previous = None;
     // `count` is at most the length of the array, which bounds the work.
     for _ in 0..count {
         let mut index = 0;
@@ -260,14 +271,11 @@ fn until_sentinel<S: Stream>(
     len: u32,
     mut one: impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let mut previous = None;
     if S::WRITING {
-        for index in selection.iter() {
-            one(stream, previous, &mut (index as u32))?;
-            previous = Some(index as u32);
-        }
-        return one(stream, previous, &mut { len });
+        let last = write_each(stream, selection, &mut one)?;
+        return one(stream, last, &mut { len });
     }
+    let mut previous = None;
     loop {
         let start = stream.position();
         let mut index = 0;
