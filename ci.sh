@@ -31,10 +31,21 @@ doc() {
     RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --all-features "$@"
 }
 
+# A target without a standard library, where one can be had; the plain build everywhere.
+no_std() {
+    cargo build --quiet -p tightwire --no-default-features
+    local target=thumbv7em-none-eabihf
+    if rustup target add "$target" >/dev/null 2>&1; then
+        cargo build --quiet -p tightwire --no-default-features --features glam-034 --target "$target"
+    else
+        echo "$target is not to be had here: built without std for this machine only"
+    fi
+}
+
 # Everything that must hold.
 test() {
     lint
-    cargo build --quiet -p tightwire --no-default-features
+    no_std
     cargo test --workspace
     cargo test --workspace --all-features --release
     cargo run --release --quiet >/dev/null
@@ -48,6 +59,7 @@ test() {
 # fuzz [SECONDS]: each target for a while, from the committed corpus.
 fuzz() {
     local seconds=${1:-60}
+    cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
     cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
     for target in $(cd fuzz && cargo +nightly fuzz list); do
         # New inputs go to a folder of their own: the committed corpus is minimised by hand.
