@@ -3,6 +3,7 @@
 use tightwire::{Stream, Wire};
 
 use super::Hostile;
+use crate::checks::hostile_read::FREE_ELEMENTS;
 
 #[derive(Default, PartialEq, Debug)]
 pub(in crate::checks) struct World {
@@ -10,6 +11,8 @@ pub(in crate::checks) struct World {
     players: Vec<Player>,
     nothing: (),
     root: Option<Box<Node>>,
+    /// Each of these is known already, and takes no bits.
+    crowd: Vec<u8>,
     scores: [u8; 3],
 }
 
@@ -45,6 +48,7 @@ impl Wire for World {
             .array(&mut self.players, 100, |player, stream| stream.object(player))?;
         stream.object(&mut self.nothing)?;
         stream.object(&mut self.root)?;
+        stream.array(&mut self.crowd, FREE_ELEMENTS, |one, stream| stream.int(one, 7..=7))?;
         stream.fixed_array(&mut self.scores, |score, stream| stream.int(score, 0..=9))
     }
 }
@@ -90,7 +94,7 @@ impl Hostile for World {
         };
         let players = self.players.capacity() * size_of::<Player>();
         let root = self.root.iter().map(|node| size_of::<Node>() + node.heap()).sum::<usize>();
-        players + self.players.iter().map(held).sum::<usize>() + root
+        self.crowd.capacity() + players + self.players.iter().map(held).sum::<usize>() + root
     }
 }
 
