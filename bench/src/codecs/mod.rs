@@ -19,7 +19,7 @@ use borsh::Borsh;
 use plain::{Memcpy, Zerocopy};
 use postcard::Postcard;
 use rkyv::Rkyv;
-use serialize_official::{SerializeOfficial, SerializeOfficialBits};
+use serialize_official::{SerializeOfficial, SerializeOfficialBits, SerializeOfficialPlain};
 use speedy::Speedy;
 use tightwire::{Tightwire, TightwireBits, TightwireIndices};
 use wincode::Wincode;
@@ -63,6 +63,7 @@ pub fn bodies() -> Lanes<Bodies> {
     vec![
         lane(Tightwire),
         lane(SerializeOfficial),
+        lane(SerializeOfficialPlain),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
         lane(Postcard),

@@ -7,6 +7,8 @@ use crate::packets::{
     Plains, PlayerInput, RawBodies, RawBody, RigidBody,
 };
 use crate::quantise::{pack_orientation, unpack_orientation};
+use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
+
 use serialize::{BitReader, BitWriter, Error, ReadStream, Result, Serialize, Stream, WriteStream};
 
 pub struct SerializeOfficial;
@@ -110,6 +112,83 @@ impl Serialize for Bodies {
         }
         Ok(())
     }
+}
+
+/// The same packet with the rotation written as a reader of the documentation would: a loop for
+/// the largest component, and an integer of a range for each number.
+pub struct SerializeOfficialPlain;
+
+impl Codec<Bodies> for SerializeOfficialPlain {
+    const NAME: &'static str = "serialize-off. plain";
+    const QUANTISES: bool = true;
+
+    fn write(&mut self, packet: &mut Bodies, buffer: &mut [u8]) -> usize {
+        let mut stream = WriteStream::new(buffer);
+        let Ok(()) = plain_bodies(packet, &mut stream);
+        stream.flush();
+        stream.bytes_processed() as usize
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut Bodies) {
+        let mut stream = ReadStream::new(buffer, len);
+        plain_bodies(slot, &mut stream).expect("serialize-official reads");
+    }
+}
+
+fn plain_bodies<S: Stream>(packet: &mut Bodies, stream: &mut S) -> Result<(), S::Error> {
+    count(stream, &mut packet.bodies, MAX_BODIES)?;
+    for body in &mut packet.bodies {
+        for value in &mut body.position {
+            stream.serialize_compressed_float(value, -256.0, 256.0, 0.001)?;
+        }
+        plain_orientation(stream, &mut body.orientation)?;
+        stream.serialize_bool(&mut body.at_rest)?;
+        if !body.at_rest {
+            for value in body.linear_velocity.iter_mut().chain(&mut body.angular_velocity) {
+                stream.serialize_compressed_float(value, -32.0, 32.0, 0.01)?;
+            }
+        } else if S::IS_READING {
+            body.linear_velocity = [0.0; 3];
+            body.angular_velocity = [0.0; 3];
+        }
+    }
+    Ok(())
+}
+
+fn plain_orientation<S: Stream>(stream: &mut S, q: &mut [f32; 4]) -> Result<(), S::Error> {
+    const CENTRE: i32 = 511;
+    let mut largest = 0;
+    let mut codes = [0; 3];
+    if S::IS_WRITING {
+        for place in 1..4 {
+            if q[place].abs() > q[largest].abs() {
+                largest = place;
+            }
+        }
+        let sign = q[largest].signum();
+        let others = (0..4).filter(|place| *place != largest);
+        for (code, place) in codes.iter_mut().zip(others) {
+            *code = (q[place] * sign * SQRT_2 * CENTRE as f32).round() as i32 + CENTRE;
+        }
+    }
+    let mut index = largest as i32;
+    stream.serialize_int(&mut index, 0, 3)?;
+    for code in &mut codes {
+        stream.serialize_int(code, 0, 2 * CENTRE)?;
+    }
+    if S::IS_READING {
+        let rest = codes.map(|code| (code - CENTRE) as f32 / CENTRE as f32 * FRAC_1_SQRT_2);
+        let squares: f32 = rest.iter().map(|component| component * component).sum();
+        if squares > 1.0 {
+            return stream.refuse(Error::ValueOutOfRange);
+        }
+        let others = (0..4).filter(|place| *place != index as usize);
+        for (component, place) in rest.into_iter().zip(others) {
+            q[place] = component;
+        }
+        q[index as usize] = (1.0 - squares).sqrt();
+    }
+    Ok(())
 }
 
 impl Serialize for RawBody {

@@ -1,6 +1,9 @@
 //! The tool `tightwire`: for now it shows one packet, drawn bit by bit, and what happens to it on
 //! the way.
 
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use tightwire::{FloatRange, Stream, Wire, decode, encode, explain, explain_write};
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
         eprintln!("tightwire: `{argument}` is not understood: it takes no arguments yet");
         return ExitCode::from(2);
     }
-    match show() {
+    match example().and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("tightwire: {error}");
@@ -48,7 +51,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn show() -> Result<(), Box<dyn core::error::Error>> {
+/// A reader that has seen enough, as `head`, is no error.
+fn print(text: String) -> Result<(), Box<dyn Error>> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A packet on its way, and what happens to bad ones.
+fn example() -> Result<String, Box<dyn Error>> {
+    let mut text = String::new();
     let mut player = Player {
         health: 77,
         position: [12.5, -200.0, 3.25],
@@ -59,27 +72,28 @@ fn show() -> Result<(), Box<dyn core::error::Error>> {
     };
     let mut buffer = [0; 64];
     let packet = encode(&mut player, &mut buffer)?;
-    println!(
+    writeln!(
+        text,
         "A player takes {} bytes in memory and {} on the wire:\n",
         size_of::<Player>() + player.name.len(),
         packet.len(),
-    );
-    println!("{}", explain_write(&mut player));
+    )?;
+    writeln!(text, "{}", explain_write(&mut player))?;
 
     let received: Player = decode(packet)?;
-    println!("The other side reads, each number within half a step of what was sent:\n");
-    println!("  {received:?}\n");
+    writeln!(text, "The other side reads, each number within half a step of what was sent:\n")?;
+    writeln!(text, "  {received:?}\n")?;
 
-    println!("A packet that was cut short, and one whose first byte was tampered with:\n");
-    println!("  {}", refusal(&explain::<Player>(&packet[..9])));
+    writeln!(text, "A packet that was cut short, and one whose first byte was tampered with:\n")?;
+    writeln!(text, "  {}", refusal(&explain::<Player>(&packet[..9])))?;
     let mut tampered = packet.to_vec();
     tampered[0] |= 0x7f;
-    println!("  {}\n", refusal(&explain::<Player>(&tampered)));
+    writeln!(text, "  {}\n", refusal(&explain::<Player>(&tampered)))?;
 
-    println!("A value that must not be sent is not sent:\n");
+    writeln!(text, "A value that must not be sent is not sent:\n")?;
     let mut overhealed = Player { health: 200, ..player };
-    println!("  {}", refusal(&explain_write(&mut overhealed)));
-    Ok(())
+    writeln!(text, "  {}", refusal(&explain_write(&mut overhealed)))?;
+    Ok(text)
 }
 
 /// The sentence that says why.
