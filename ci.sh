@@ -10,6 +10,11 @@ need_component() {
     cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2"
 }
 
+# The fuzzer's runtime is C++.
+need_cxx() {
+    command -v c++ >/dev/null || { apt-get update && apt-get install -y g++; }
+}
+
 fmt() {
     need_component fmt rustfmt
     for manifest in "${manifests[@]}"; do
@@ -20,6 +25,7 @@ fmt() {
 lint() {
     fmt --check
     need_component clippy clippy
+    need_cxx
     for manifest in "${manifests[@]}"; do
         cargo clippy --quiet --workspace --all-targets --manifest-path "$manifest" -- -D warnings
     done
@@ -59,6 +65,7 @@ test() {
 # fuzz [SECONDS]: each target for a while, from the committed corpus.
 fuzz() {
     local seconds=${1:-60}
+    need_cxx
     cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
     cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
     for target in $(cd fuzz && cargo +nightly fuzz list); do
