@@ -110,16 +110,19 @@
 extern crate alloc;
 
 mod bits;
+mod schema;
 mod stream;
 
 pub use bits::{
     BitReader, BitWriter, Checkpoint, UnexpectedEnd, WriteRefused, bits_required,
     bits_required_u128,
 };
+pub use schema::{Schema, schema};
 pub use stream::{
-    ErrorKind, FloatRange, Int, MeasureStream, Number, Op, Pod, Quaternion, RawStream, ReadError,
-    ReadStream, Scope, Selection, Span, Stream, SubsetCoding, Trace, TraceStream, Value, Vector,
-    Wire, WriteError, WriteStream, decode, decode_into, encode, explain, explain_write, measure,
+    Binary, Condition, ErrorKind, Field, FloatRange, Int, MeasureStream, Name, Number, Op, Pod,
+    Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape, Span, Stream,
+    SubsetCoding, Trace, TraceStream, Value, Variant, Vector, Wire, WriteError, WriteStream,
+    decode, decode_into, encode, explain, explain_write, measure,
 };
 
 /// The README's example is compiled and run with the tests.

@@ -127,7 +127,7 @@ fn check_traces(message: &mut Message, packet: &[u8], needed_bits: u64) {
     assert_eq!(written.spans().len(), read.spans().len());
     let mut at = 0;
     for (written, read) in written.spans().iter().zip(read.spans()) {
-        assert_eq!((&written.path, &written.bits, written.op), (&read.path, &read.bits, read.op));
+        assert_eq!((&written.path, &written.bits, &written.op), (&read.path, &read.bits, &read.op));
         assert_eq!(written.bits.start, at, "{}", written.path);
         at = written.bits.end;
     }

@@ -31,6 +31,22 @@ pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     Ok(())
 }
 
+/// The ordinal of one of `count` variants.
+#[inline(always)]
+pub(super) fn variant<S: Stream>(
+    stream: &mut S,
+    ordinal: &mut usize,
+    count: usize,
+) -> Result<(), S::Error> {
+    let Some(last) = count.checked_sub(1) else {
+        return misuse(stream, "variant: an enum without variants has no values");
+    };
+    let mut offset = *ordinal as u64;
+    stream.raw_offset(&mut offset, last as u64)?;
+    *ordinal = offset as usize;
+    Ok(())
+}
+
 /// A bit, and the value if it is set. A value that is there already is read into.
 #[inline(always)]
 pub(super) fn option<S: Stream, T: Default>(

@@ -14,12 +14,14 @@ mod picture;
 mod raw;
 mod read;
 mod selection;
+mod shape;
 mod text;
 mod trace;
 mod vector;
 mod wire;
 mod write;
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::type_name;
@@ -34,6 +36,7 @@ pub use op::{Number, Op, Scope, Value};
 pub use raw::RawStream;
 pub use read::ReadStream;
 pub use selection::{Selection, SubsetCoding};
+pub use shape::{Binary, Condition, Field, Name, Shape, Variant};
 pub use text::Pod;
 pub use trace::{Span, Trace, TraceStream};
 pub use vector::{Quaternion, Vector};
@@ -88,7 +91,7 @@ pub trait Stream: RawStream {
     /// assert!(trace.to_string().contains("Player.health at bit 0: 101 is not in 0..=100"));
     /// ```
     #[inline(always)]
-    fn named(&mut self, name: &'static str) -> &mut Self {
+    fn named(&mut self, name: &str) -> &mut Self {
         self.name_next(name);
         self
     }
@@ -245,6 +248,30 @@ pub trait Stream: RawStream {
         self.begin(Op::Enumerate { count: variants.len() });
         let result = collection::enumerate(self, value, variants);
         self.end(|| Value::Name(alloc::format!("{value:?}")));
+        result
+    }
+
+    /// The place of an enum's variant in the list of all `count`, in the fewest bits. What follows
+    /// is up to the variant; `name` is for traces.
+    ///
+    /// ```
+    /// # use tightwire::*;
+    /// const NAMES: [&str; 3] = ["Fist", "Bow", "Staff"];
+    /// assert_eq!(MeasureStream::bits_of(|s| s.variant(&mut 1, 3, |ordinal| NAMES[ordinal])), 2);
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    fn variant<'n>(
+        &mut self,
+        ordinal: &mut usize,
+        count: usize,
+        name: impl FnOnce(usize) -> &'n str,
+    ) -> Result<(), Self::Error> {
+        self.begin(Op::Enumerate { count });
+        let result = collection::variant(self, ordinal, count);
+        self.end(|| {
+            Value::Name(if *ordinal < count { name(*ordinal).into() } else { String::new() })
+        });
         result
     }
 
@@ -586,7 +613,7 @@ pub trait Stream: RawStream {
     #[inline(always)]
     #[track_caller]
     fn check(&mut self, name: &'static str) -> Result<(), Self::Error> {
-        self.begin(Op::Check { name });
+        self.begin(Op::Check { name: Cow::Borrowed(name) });
         let result = int::check(self, name);
         self.end(|| Value::Unit);
         result

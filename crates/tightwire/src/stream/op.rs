@@ -1,5 +1,6 @@
 //! What an operation is and what value it carried, as data: for tracing.
 
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,7 +11,7 @@ use super::int::Int;
 use super::selection::SubsetCoding;
 
 /// One stream operation with its parameters.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Op {
     /// Raw bits.
@@ -112,7 +113,7 @@ pub enum Op {
     /// A named check value.
     Check {
         /// What the check is called.
-        name: &'static str,
+        name: Cow<'static, str>,
     },
     /// The memory image of a plain struct.
     Pod {
@@ -124,14 +125,14 @@ pub enum Op {
 /// A group of operations: a step of the path to a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Scope {
+pub enum Scope<'a> {
     /// A value with a serialize function of its own.
     Object {
         /// The name of its type, as [`core::any::type_name`] gives it.
-        type_name: &'static str,
+        type_name: &'a str,
     },
     /// An option, an array or a subset, by the name of its operation.
-    Group(&'static str),
+    Group(&'a str),
     /// An element.
     Index(usize),
 }

@@ -71,7 +71,7 @@ pub trait RawStream: Sized {
 
     /// Names the next operation: see [`Stream::named`](crate::Stream::named).
     #[inline(always)]
-    fn name_next(&mut self, name: &'static str) {
+    fn name_next(&mut self, name: &str) {
         let _ = name;
     }
 
@@ -90,7 +90,7 @@ pub trait RawStream: Sized {
 
     /// A group of operations begins; a tracing stream adds it to their path.
     #[inline(always)]
-    fn enter(&mut self, scope: Scope) {
+    fn enter(&mut self, scope: Scope<'_>) {
         let _ = scope;
     }
 

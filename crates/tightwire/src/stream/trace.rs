@@ -32,7 +32,7 @@ pub struct TraceStream<S> {
     /// The path of the scopes that are open.
     path: String,
     scopes: Vec<OpenScope>,
-    name: Option<&'static str>,
+    name: Option<String>,
     /// Whether the stream had failed before the operation that runs.
     had_failed: bool,
     /// The bits that the operation has taken and how many those are, up to 128: a refused value
@@ -111,7 +111,7 @@ impl<S: RawStream> TraceStream<S> {
                 if let Some(span) = spans.get_mut(*first)
                     && span.path == self.path
                 {
-                    let _ = write!(span.path, ".{}", source_name(span.op, span.location));
+                    let _ = write!(span.path, ".{}", source_name(&span.op, span.location));
                 }
                 false
             }
@@ -218,17 +218,17 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         self.inner.failure()
     }
 
-    fn name_next(&mut self, name: &'static str) {
-        self.name = Some(name);
+    fn name_next(&mut self, name: &str) {
+        self.name = Some(name.into());
     }
 
     #[track_caller]
     fn begin(&mut self, op: Op) {
         let location = Location::caller();
         let outside = match self.name.take() {
-            Some(name) => self.enter_name(name),
+            Some(name) => self.enter_name(&name),
             None if self.stands_for_its_scope(location) => self.path.len(),
-            None => self.enter_name(&source_name(op, location)),
+            None => self.enter_name(&source_name(&op, location)),
         };
         self.scopes.push(OpenScope { outside, ..OpenScope::default() });
         self.had_failed = self.failure().is_some();
@@ -247,7 +247,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
             span.refused = !self.had_failed && failure.is_some();
             span.value = match failure {
                 Some((ErrorKind::OutOfRange, _)) if S::READING => {
-                    refused_value(span.op, self.taken.0)
+                    refused_value(&span.op, self.taken.0)
                 }
                 Some(_) if S::READING => Value::Unit,
                 _ => value(),
@@ -255,9 +255,9 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         }
     }
 
-    fn enter(&mut self, scope: Scope) {
+    fn enter(&mut self, scope: Scope<'_>) {
         let outside = match (self.name.take(), scope) {
-            (Some(name), _) => self.enter_name(name),
+            (Some(name), _) => self.enter_name(&name),
             (None, Scope::Index(index)) => self.enter_step(format_args!("[{index}]")),
             // The element of an array is known by its index.
             (None, Scope::Object { type_name }) if !self.path.ends_with(']') => {
@@ -276,13 +276,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
 }
 
 /// The name of a type without the modules it stands in, its parameters included.
-fn short_type_name(name: &str) -> &str {
+pub(super) fn short_type_name(name: &str) -> &str {
     let modules = name.split(['<', '[', '(']).next().unwrap_or(name);
     &name[modules.rfind("::").map_or(0, |colons| colons + 2)..]
 }
 
 /// What an operation without a name is called: where it stands in the source.
-fn source_name(op: Op, location: &Location<'_>) -> String {
+fn source_name(op: &Op, location: &Location<'_>) -> String {
     let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
     alloc::format!("{}@{file}:{}", op.name(), location.line())
 }
@@ -294,7 +294,7 @@ fn is_own(location: &Location<'_>) -> bool {
 }
 
 /// What a reader would have got, had it been in range.
-fn refused_value(op: Op, bits: u128) -> Value {
+fn refused_value(op: &Op, bits: u128) -> Value {
     match op {
         Op::Int { min: Number::Unsigned(min), .. } => {
             Value::Number(Number::Unsigned(min.saturating_add(bits)))

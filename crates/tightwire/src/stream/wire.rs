@@ -1,10 +1,13 @@
 //! Values with a wire form, and the functions most people need.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::type_name;
 
+use super::trace::short_type_name;
 use super::{
-    MeasureStream, ReadError, ReadStream, Stream, Trace, TraceStream, WriteError, WriteStream,
-    still_good,
+    MeasureStream, Op, ReadError, ReadStream, Shape, Stream, Trace, TraceStream, WriteError,
+    WriteStream, still_good,
 };
 
 /// A value that describes its wire form once, in one function.
@@ -44,12 +47,60 @@ use super::{
             `int` with a range, `vector` or `compressed_vector` for math types"
 )]
 pub trait Wire {
+    /// The most bits that a value takes, wherever in a packet it starts: `u64::MAX` where nobody
+    /// said. The derive computes it.
+    ///
+    /// ```
+    /// use tightwire::Wire;
+    ///
+    /// assert_eq!(<[Option<u16>; 3]>::MAX_BITS, 3 * 17);
+    /// ```
+    const MAX_BITS: u64 = u64::MAX;
+
+    /// The most bytes that a value takes: as the length of a buffer on the stack, or in an
+    /// assertion at compile time that a value fits one packet. A type without a worst case does not
+    /// compile here.
+    ///
+    /// ```
+    /// use tightwire::Wire;
+    ///
+    /// const { assert!(<[Option<u16>; 3]>::MAX_BYTES <= 1200) };
+    /// let mut buffer = [0; <[Option<u16>; 3]>::MAX_BYTES];
+    /// assert_eq!(tightwire::encode(&mut [Some(1u16), None, None], &mut buffer)?.len(), 3);
+    /// # Ok::<(), tightwire::WriteError>(())
+    /// ```
+    const MAX_BYTES: usize = max_bytes(Self::MAX_BITS);
+
+    /// The bits of every value, where that is the same number and no alignment is in them: such
+    /// fields are merged.
+    #[doc(hidden)]
+    const FIXED_BITS: Option<u32> = None;
+
     /// Writes, reads, measures or traces the value, depending on the stream.
     ///
     /// # Errors
     ///
     /// What the stream's operations return; pass it on with `?`.
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error>;
+
+    /// The wire form as data, for [`schema`](crate::schema). The derive writes it; without it, a
+    /// type is [`Shape::Opaque`]: packets that contain it can be sent, but not be read by a schema.
+    #[must_use]
+    fn describe() -> Shape
+    where
+        Self: Sized,
+    {
+        let name = short_type_name(type_name::<Self>()).into();
+        Shape::Opaque { name, max_bits: Self::MAX_BITS }
+    }
+}
+
+const fn max_bytes(max_bits: u64) -> usize {
+    assert!(
+        max_bits != u64::MAX,
+        "MAX_BYTES: this type has no worst case: derive `Wire`, or give its `MAX_BITS`"
+    );
+    max_bits.div_ceil(8) as usize
 }
 
 /// Writes `value` into `buffer` and returns the packet.
@@ -161,9 +212,16 @@ macro_rules! whole_int {
     ($($int:ty),*) => {$(
         /// The whole range of the type.
         impl Wire for $int {
+            const MAX_BITS: u64 = <$int>::BITS as u64;
+            const FIXED_BITS: Option<u32> = Some(<$int>::BITS);
+
             #[inline(always)]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.int(self, <$int>::MIN..=<$int>::MAX)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::int(&(<$int>::MIN..=<$int>::MAX)))
             }
         }
     )*};
@@ -172,42 +230,80 @@ macro_rules! whole_int {
 whole_int!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
 
 macro_rules! by_operation {
-    ($($kind:ty: $operation:ident),*) => {$(
+    ($($kind:ty: $operation:ident $bits:literal $op:ident),*) => {$(
         impl Wire for $kind {
+            const MAX_BITS: u64 = $bits;
+            const FIXED_BITS: Option<u32> = Some($bits);
+
             #[inline(always)]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.$operation(self)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::$op)
             }
         }
     )*};
 }
 
-by_operation!(bool: bool, f32: float, f64: double);
+by_operation!(bool: bool 1 Bool, f32: float 32 Float, f64: double 64 Double);
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(N as u64);
+    // Longer ones are loops, in which nothing is known at compile time.
+    const FIXED_BITS: Option<u32> = match T::FIXED_BITS {
+        Some(bits) if N <= 8 => bits.checked_mul(N as u32),
+        _ => None,
+    };
+
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.fixed_array(self, T::serialize)
     }
+
+    fn describe() -> Shape {
+        Shape::Array { len: N as u64, element: Box::new(T::describe()) }
+    }
 }
 
 impl<T: Wire + Default> Wire for Option<T> {
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_add(1);
+
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.option(self, T::serialize)
     }
+
+    fn describe() -> Shape {
+        Shape::Option(Box::new(T::describe()))
+    }
 }
 
-impl<T: Wire + ?Sized> Wire for Box<T> {
+impl<T: Wire> Wire for Box<T> {
+    const MAX_BITS: u64 = T::MAX_BITS;
+    const FIXED_BITS: Option<u32> = T::FIXED_BITS;
+
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         (**self).serialize(stream)
     }
+
+    fn describe() -> Shape {
+        T::describe()
+    }
 }
 
 impl Wire for () {
+    const MAX_BITS: u64 = 0;
+    const FIXED_BITS: Option<u32> = Some(0);
+
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         still_good(stream)
+    }
+
+    fn describe() -> Shape {
+        Shape::Struct { name: "()".into(), fields: Vec::new() }
     }
 }
