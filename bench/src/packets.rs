@@ -1,5 +1,5 @@
 //! The packets every library writes and reads. They are plain Rust types with all
-//! the derives on them; what a field's range is, the hand-written codecs say.
+//! the derives on them; the `wire` attributes say what a field's range is.
 
 use std::f32::consts::FRAC_1_SQRT_2;
 
@@ -21,7 +21,7 @@ pub trait Packet: Clone + PartialEq {
 macro_rules! packets {
     ($($item:item)*) => {$(
         #[derive(
-            Clone, PartialEq,
+            Clone, PartialEq, tightwire::Wire,
             bitcode::Encode, bitcode::Decode,
             borsh::BorshSerialize, borsh::BorshDeserialize,
             rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
@@ -37,17 +37,22 @@ packets! {
     /// Quantised by the bit-level codecs: see [`crate::quantise`].
     #[derive(Default)]
     pub struct RigidBody {
+        #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
         pub position: [f32; 3],
         /// x, y, z, w of a unit quaternion.
+        #[wire(smallest_three = 10)]
         pub orientation: [f32; 4],
         pub at_rest: bool,
         /// Both velocities are zero for a body at rest.
+        #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
         pub linear_velocity: [f32; 3],
+        #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
         pub angular_velocity: [f32; 3],
     }
 
     /// At most [`MAX_BODIES`].
     pub struct Bodies {
+        #[wire(max_len = MAX_BODIES)]
         pub bodies: Vec<RigidBody>,
     }
 
@@ -58,54 +63,93 @@ packets! {
         pub position: [f32; 3],
         pub orientation: [f32; 4],
         pub at_rest: bool,
+        #[wire(when = !self.at_rest)]
         pub linear_velocity: [f32; 3],
+        #[wire(when = !self.at_rest)]
         pub angular_velocity: [f32; 3],
     }
 
     /// At most [`MAX_BODIES`].
     pub struct RawBodies {
+        #[wire(max_len = MAX_BODIES)]
         pub bodies: Vec<RawBody>,
     }
 
     pub struct PlayerInput {
         pub tick: u32,
-        /// 12 bits.
+        #[wire(bits = 12)]
         pub buttons: u16,
-        /// -1..=1 at 0.01, as `move_y`.
+        #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
         pub move_x: f32,
+        #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
         pub move_y: f32,
-        /// 0..=360 at 0.01.
+        #[wire(min = 0.0, max = 360.0, resolution = 0.01)]
         pub yaw: f32,
-        /// -90..=90 at 0.01.
+        #[wire(min = -90.0, max = 90.0, resolution = 0.01)]
         pub pitch: f32,
-        /// 0..=9.
+        #[wire(range = 0..=9)]
         pub weapon: u8,
         pub sequence: u16,
     }
 
-    /// Entity ids are 0..=4095, players 0..=63.
     // The byte-level libraries which offer it get the one-byte tag.
     #[speedy(tag_type = u8)]
     #[wincode(tag_encoding = "u8")]
     pub enum Message {
-        /// Kind 0..=31, coordinates -2000..=2000.
-        Spawn { id: u16, kind: u8, x: i16, y: i16 },
-        Despawn { id: u16 },
-        /// Amount 0..=500.
-        Damage { target: u16, source: u16, amount: u16, critical: bool },
-        /// At most [`MAX_TEXT`] bytes of text.
-        Chat { from: u8, text: String },
-        /// Score -100000..=100000.
-        Score { player: u8, score: i32 },
+        Spawn {
+            #[wire(range = 0..=4095)]
+            id: u16,
+            #[wire(range = 0..=31)]
+            kind: u8,
+            #[wire(range = -2000..=2000)]
+            x: i16,
+            #[wire(range = -2000..=2000)]
+            y: i16,
+        },
+        Despawn {
+            #[wire(range = 0..=4095)]
+            id: u16,
+        },
+        Damage {
+            #[wire(range = 0..=4095)]
+            target: u16,
+            #[wire(range = 0..=4095)]
+            source: u16,
+            #[wire(range = 0..=500)]
+            amount: u16,
+            critical: bool,
+        },
+        Chat {
+            #[wire(range = 0..=63)]
+            from: u8,
+            #[wire(max_len = MAX_TEXT)]
+            text: String,
+        },
+        Score {
+            #[wire(range = 0..=63)]
+            player: u8,
+            #[wire(range = -100_000..=100_000)]
+            score: i32,
+        },
         Ping { time: u32, sequence: u16 },
-        /// Item 0..=1023, count 1..=99.
-        Pickup { player: u8, item: u16, count: u8 },
-        /// Raw floats.
-        Teleport { player: u8, position: [f32; 3] },
+        Pickup {
+            #[wire(range = 0..=63)]
+            player: u8,
+            #[wire(range = 0..=1023)]
+            item: u16,
+            #[wire(range = 1..=99)]
+            count: u8,
+        },
+        Teleport {
+            #[wire(range = 0..=63)]
+            player: u8,
+            position: [f32; 3],
+        },
     }
 
     /// Sorted distinct indices below [`MAX_INDICES`], each with a byte.
     pub struct Indices {
+        #[wire(max_len = MAX_INDICES)]
         pub entries: Vec<(u16, u8)>,
     }
 
@@ -125,6 +169,7 @@ packets! {
 
     /// At most [`MAX_PLAINS`].
     pub struct Plains {
+        #[wire(pod, max_len = MAX_PLAINS)]
         pub plains: Vec<Plain>,
     }
 }

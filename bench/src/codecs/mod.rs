@@ -9,6 +9,7 @@ mod rkyv;
 mod serialize_official;
 mod speedy;
 mod tightwire;
+mod tightwire_by_hand;
 mod wincode;
 
 use crate::harness::{Lane, Runner};
@@ -22,6 +23,7 @@ use rkyv::Rkyv;
 use serialize_official::{SerializeOfficial, SerializeOfficialBits, SerializeOfficialPlain};
 use speedy::Speedy;
 use tightwire::{Tightwire, TightwireBits, TightwireIndices};
+use tightwire_by_hand::ByHand;
 use wincode::Wincode;
 
 /// How one library writes and reads one packet.
@@ -62,6 +64,7 @@ fn lane<P: Packet + 'static>(codec: impl Codec<P> + 'static) -> Box<dyn Lane<P>>
 pub fn bodies() -> Lanes<Bodies> {
     vec![
         lane(Tightwire),
+        lane(ByHand),
         lane(SerializeOfficial),
         lane(SerializeOfficialPlain),
         lane(BitstreamIo::default()),
@@ -77,6 +80,7 @@ pub fn bodies() -> Lanes<Bodies> {
 pub fn bodies_raw() -> Lanes<RawBodies> {
     vec![
         lane(Tightwire),
+        lane(ByHand),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -91,6 +95,7 @@ pub fn bodies_raw() -> Lanes<RawBodies> {
 pub fn inputs() -> Lanes<PlayerInput> {
     vec![
         lane(Tightwire),
+        lane(ByHand),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -105,6 +110,7 @@ pub fn inputs() -> Lanes<PlayerInput> {
 pub fn messages() -> Lanes<Message> {
     vec![
         lane(Tightwire),
+        lane(ByHand),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -120,6 +126,7 @@ pub fn messages() -> Lanes<Message> {
 pub fn indices() -> Lanes<Indices> {
     vec![
         lane(TightwireIndices::default()),
+        lane(Tightwire),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -134,6 +141,7 @@ pub fn indices() -> Lanes<Indices> {
 pub fn plain() -> Lanes<Plains> {
     vec![
         lane(Tightwire),
+        lane(ByHand),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),

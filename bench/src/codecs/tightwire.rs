@@ -1,13 +1,10 @@
-//! Tightwire with hand-written serialize functions.
+//! Tightwire with derived types, and what has no declaration: a set of indices, raw bits.
 
 use super::Codec;
-use crate::packets::{
-    BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_TEXT, Message, Plains, PlayerInput,
-    RawBodies, RawBody, RigidBody,
-};
+use crate::packets::{BitFields, Indices, MAX_INDICES};
 use ::tightwire::{
-    BitReader, BitWriter, FloatRange, ReadStream, Selection, Stream, SubsetCoding, Wire,
-    WriteStream, decode_into, encode,
+    BitReader, BitWriter, ReadStream, Selection, Stream, SubsetCoding, Wire, WriteStream,
+    decode_into, encode,
 };
 
 pub struct Tightwire;
@@ -26,123 +23,6 @@ impl<P: Wire> Codec<P> for Tightwire {
     }
 }
 
-const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
-const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
-const AXIS: FloatRange = FloatRange::new(-1.0, 1.0, 0.01);
-const YAW: FloatRange = FloatRange::new(0.0, 360.0, 0.01);
-const PITCH: FloatRange = FloatRange::new(-90.0, 90.0, 0.01);
-
-impl Wire for RigidBody {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.compressed_vector(&mut self.position, POSITION)?;
-        stream.smallest_three(&mut self.orientation, 10)?;
-        stream.bool(&mut self.at_rest)?;
-        if !self.at_rest {
-            stream.compressed_vector(&mut self.linear_velocity, VELOCITY)?;
-            stream.compressed_vector(&mut self.angular_velocity, VELOCITY)?;
-        } else if S::READING {
-            self.linear_velocity = [0.0; 3];
-            self.angular_velocity = [0.0; 3];
-        }
-        Ok(())
-    }
-}
-
-impl Wire for Bodies {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.array(&mut self.bodies, MAX_BODIES, Wire::serialize)
-    }
-}
-
-impl Wire for RawBody {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.vector(&mut self.position)?;
-        stream.quaternion(&mut self.orientation)?;
-        stream.bool(&mut self.at_rest)?;
-        if !self.at_rest {
-            stream.vector(&mut self.linear_velocity)?;
-            stream.vector(&mut self.angular_velocity)?;
-        } else if S::READING {
-            self.linear_velocity = [0.0; 3];
-            self.angular_velocity = [0.0; 3];
-        }
-        Ok(())
-    }
-}
-
-impl Wire for RawBodies {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.array(&mut self.bodies, MAX_BODIES, Wire::serialize)
-    }
-}
-
-impl Wire for PlayerInput {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.int(&mut self.tick, 0..=u32::MAX)?;
-        stream.int(&mut self.buttons, 0..=(1 << 12) - 1)?;
-        stream.compressed_float(&mut self.move_x, AXIS)?;
-        stream.compressed_float(&mut self.move_y, AXIS)?;
-        stream.compressed_float(&mut self.yaw, YAW)?;
-        stream.compressed_float(&mut self.pitch, PITCH)?;
-        stream.int(&mut self.weapon, 0..=9)?;
-        stream.int(&mut self.sequence, 0..=u16::MAX)
-    }
-}
-
-impl Wire for Message {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let mut ordinal = self.ordinal();
-        stream.int(&mut ordinal, 0..=7)?;
-        // A message of the same kind is filled in again, and so a text's memory.
-        if S::READING && ordinal != self.ordinal() {
-            *self = Self::empty(ordinal);
-        }
-        match self {
-            Self::Spawn { id, kind, x, y } => {
-                stream.int(id, 0..=4095)?;
-                stream.int(kind, 0..=31)?;
-                stream.int(x, -2000..=2000)?;
-                stream.int(y, -2000..=2000)
-            }
-            Self::Despawn { id } => stream.int(id, 0..=4095),
-            Self::Damage { target, source, amount, critical } => {
-                stream.int(target, 0..=4095)?;
-                stream.int(source, 0..=4095)?;
-                stream.int(amount, 0..=500)?;
-                stream.bool(critical)
-            }
-            Self::Chat { from, text } => {
-                stream.int(from, 0..=63)?;
-                stream.string(text, MAX_TEXT)
-            }
-            Self::Score { player, score } => {
-                stream.int(player, 0..=63)?;
-                stream.int(score, -100_000..=100_000)
-            }
-            Self::Ping { time, sequence } => {
-                stream.int(time, 0..=u32::MAX)?;
-                stream.int(sequence, 0..=u16::MAX)
-            }
-            Self::Pickup { player, item, count } => {
-                stream.int(player, 0..=63)?;
-                stream.int(item, 0..=1023)?;
-                stream.int(count, 1..=99)
-            }
-            Self::Teleport { player, position } => {
-                stream.int(player, 0..=63)?;
-                stream.vector(position)
-            }
-        }
-    }
-}
-
-/// Both sides know how many there are, as for zerocopy and memcpy.
-impl Wire for Plains {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.pod(&mut self.plains[..])
-    }
-}
-
 /// The indices go into a selection first, and come out of one: both are timed.
 pub struct TightwireIndices {
     selection: Selection,
@@ -155,7 +35,7 @@ impl Default for TightwireIndices {
 }
 
 impl Codec<Indices> for TightwireIndices {
-    const NAME: &'static str = "tightwire";
+    const NAME: &'static str = "tightwire selection";
 
     fn write(&mut self, packet: &mut Indices, buffer: &mut [u8]) -> usize {
         self.selection.clear();

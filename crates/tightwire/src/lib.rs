@@ -108,6 +108,8 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
+// Derived code says `::tightwire`, also where this crate derives.
+extern crate self as tightwire;
 
 mod bits;
 mod schema;
@@ -119,11 +121,24 @@ pub use bits::{
 };
 pub use schema::{Schema, schema};
 pub use stream::{
-    Binary, Condition, ErrorKind, Field, FloatRange, Int, MeasureStream, Name, Number, Op, Pod,
-    Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape, Span, Stream,
+    Binary, Condition, ErrorKind, Field, FloatRange, Int, List, MeasureStream, Name, Number, Op,
+    Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape, Span, Stream,
     SubsetCoding, Trace, TraceStream, Value, Variant, Vector, Wire, WriteError, WriteStream,
     decode, decode_into, encode, explain, explain_write, measure,
 };
+
+pub use tightwire_derive::Wire;
+
+/// What derived code calls.
+#[doc(hidden)]
+pub mod __private {
+    pub use alloc::boxed::Box;
+    pub use alloc::vec;
+    pub use core;
+
+    pub use crate::stream::Run;
+    pub use crate::stream::derived::*;
+}
 
 /// The README's example is compiled and run with the tests.
 #[cfg(doctest)]

@@ -2,7 +2,42 @@
 
 use alloc::vec::Vec;
 
-use super::{ErrorKind, Scope, Stream, misuse, still_good};
+use super::{ErrorKind, Pod, Scope, Stream, misuse, still_good};
+
+/// What an array is read into: a `Vec`, or behind its feature an `ArrayVec`.
+pub trait List {
+    /// What it holds.
+    type Item;
+
+    /// The elements that are there.
+    fn as_mut_slice(&mut self) -> &mut [Self::Item];
+
+    /// Drops what is beyond `len` elements.
+    fn truncate(&mut self, len: usize);
+
+    /// Adds an element; `false` if there is no room.
+    fn push_default(&mut self) -> bool;
+}
+
+impl<T: Default> List for Vec<T> {
+    type Item = T;
+
+    #[inline(always)]
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+
+    #[inline(always)]
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
+    #[inline(always)]
+    fn push_default(&mut self) -> bool {
+        self.push(T::default());
+        true
+    }
+}
 
 /// The place of `value` in `variants`.
 #[inline(always)]
@@ -66,17 +101,17 @@ pub(super) fn option<S: Stream, T: Default>(
 
 /// The length, then the elements. Those that are there already are read into.
 #[inline(always)]
-pub(super) fn array<S: Stream, T: Default>(
+pub(super) fn array<S: Stream, L: List>(
     stream: &mut S,
-    items: &mut Vec<T>,
+    items: &mut L,
     max_len: usize,
-    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+    mut element: impl FnMut(&mut L::Item, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let mut length = items.len();
+    let mut length = items.as_mut_slice().len();
     stream.named("len").int(&mut length, 0..=max_len)?;
     let start = stream.position();
     if !S::READING {
-        fixed_array(stream, items, element)?;
+        fixed_array(stream, items.as_mut_slice(), element)?;
         let free = (length as u64).saturating_sub(stream.position() - start);
         return match free {
             0..=FREE_ELEMENTS => Ok(()),
@@ -89,13 +124,34 @@ pub(super) fn array<S: Stream, T: Default>(
     }
     items.truncate(length);
     for index in 0..length {
-        if index == items.len() {
-            // One by one: the packet pays for an element before memory for many is taken.
-            items.push(T::default());
+        if index == items.as_mut_slice().len() && !items.push_default() {
+            return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        one_of(stream, index, &mut items[index], &mut element)?;
+        // One by one: the packet pays for an element before memory for many is taken.
+        one_of(stream, index, &mut items.as_mut_slice()[index], &mut element)?;
     }
     Ok(())
+}
+
+/// As an array of `pod`, in one copy.
+#[inline(always)]
+pub(super) fn pods<S: Stream, T: Pod>(
+    stream: &mut S,
+    items: &mut Vec<T>,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let mut length = items.len();
+    stream.named("len").int(&mut length, 0..=max_len)?;
+    if S::READING {
+        let start = stream.position();
+        // What the packet does not hold is refused before room for it is made.
+        let bits = (length as u64).saturating_mul(size_of::<T>() as u64 * 8);
+        if bits.max(length as u64) > stream.remaining() {
+            return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
+        }
+        items.resize_with(length, T::new_zeroed);
+    }
+    if length == 0 { still_good(stream) } else { stream.named("items").pod(&mut items[..]) }
 }
 
 /// How many more elements than bits an array may have.

@@ -3,16 +3,21 @@
 //! [`Stream`] lists every operation; what each does is in the file of its family. A stream itself
 //! is only the handful of functions of [`RawStream`].
 
+#[cfg(feature = "arrayvec")]
+mod arrays;
 mod collection;
+pub(crate) mod derived;
 mod error;
 mod float;
 mod index;
 mod int;
 mod measure;
+mod merge;
 mod op;
 mod picture;
 mod raw;
 mod read;
+
 mod selection;
 mod shape;
 mod text;
@@ -28,10 +33,12 @@ use core::any::type_name;
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 
+pub use collection::List;
 pub use error::{ErrorKind, ReadError, WriteError};
 pub use float::FloatRange;
 pub use int::Int;
 pub use measure::MeasureStream;
+pub use merge::Run;
 pub use op::{Number, Op, Scope, Value};
 pub use raw::RawStream;
 pub use read::ReadStream;
@@ -176,7 +183,7 @@ pub trait Stream: RawStream {
     #[inline(always)]
     #[track_caller]
     fn varint<T: Int>(&mut self, value: &mut T) -> Result<(), Self::Error> {
-        self.begin(Op::Varint);
+        self.begin(Op::varint::<T>());
         let result = int::varint(self, value);
         self.end(|| Value::Number(value.number()));
         result
@@ -484,11 +491,11 @@ pub trait Stream: RawStream {
     /// assert_eq!(bits, 4 + 3 * 4);
     /// ```
     #[inline(always)]
-    fn array<T: Default>(
+    fn array<L: List>(
         &mut self,
-        items: &mut Vec<T>,
+        items: &mut L,
         max_len: usize,
-        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+        element: impl FnMut(&mut L::Item, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
         self.enter(Scope::Group("array"));
         let result = collection::array(self, items, max_len, element);

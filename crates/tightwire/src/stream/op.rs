@@ -38,7 +38,12 @@ pub enum Op {
         max: Number,
     },
     /// A variable-length integer.
-    Varint,
+    Varint {
+        /// The width of its type: 8, 16, 32, 64 or 128.
+        bits: u32,
+        /// Whether the type is signed.
+        signed: bool,
+    },
     /// A whole `f32`.
     Float,
     /// A whole `f64`.
@@ -173,6 +178,19 @@ impl Op {
         Self::Int { min: range.start().number(), max: range.end().number() }
     }
 
+    /// The parameters of [`Stream::varint`](crate::Stream::varint): the type alone.
+    ///
+    /// ```
+    /// use tightwire::Op;
+    ///
+    /// assert_eq!(Op::varint::<i16>(), Op::Varint { bits: 16, signed: true });
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub fn varint<T: Int>() -> Self {
+        Self::Varint { bits: T::BITS, signed: matches!(T::default().number(), Number::Signed(_)) }
+    }
+
     /// The name of the operation, as the stream's method is called.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -181,7 +199,7 @@ impl Op {
             Self::Bool => "bool",
             Self::Int { .. } => "int",
             Self::Fixed { .. } => "fixed",
-            Self::Varint => "varint",
+            Self::Varint { .. } => "varint",
             Self::Float => "float",
             Self::Double => "double",
             Self::CompressedFloat(_) => "compressed_float",

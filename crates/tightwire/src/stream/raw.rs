@@ -20,6 +20,10 @@ pub trait RawStream: Sized {
     /// Whether values come from the packet.
     const READING: bool;
 
+    /// Whether a run of fixed-width fields may come as whole words instead of one by one: derived
+    /// types do that for streams that have no need to see each field.
+    const MERGES: bool = false;
+
     /// The bits of the packet so far.
     fn position(&self) -> u64;
 

@@ -72,6 +72,7 @@ impl RawStream for ReadStream<'_> {
     type Error = ReadError;
     const WRITING: bool = false;
     const READING: bool = true;
+    const MERGES: bool = true;
 
     #[inline(always)]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), ReadError> {

@@ -14,6 +14,29 @@ pub trait Pod: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {
 
 impl<T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + ?Sized> Pod for T {}
 
+/// What text is read into: a `String`, or behind its feature an `ArrayString`.
+pub trait TextBuffer {
+    /// The text.
+    fn as_str(&self) -> &str;
+
+    /// Holds this text from now on; `false` if there is no room.
+    fn replace(&mut self, text: &str) -> bool;
+}
+
+impl TextBuffer for String {
+    #[inline(always)]
+    fn as_str(&self) -> &str {
+        self
+    }
+
+    #[inline(always)]
+    fn replace(&mut self, text: &str) -> bool {
+        self.clear();
+        self.push_str(text);
+        true
+    }
+}
+
 /// Aligned to a byte, then copied.
 #[inline(always)]
 pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S::Error> {
@@ -61,29 +84,27 @@ pub(super) fn length<S: Stream>(
 
 /// The length in bytes, then the bytes of the UTF-8 text.
 #[inline(always)]
-pub(super) fn string<S: Stream>(
+pub(super) fn string<S: Stream, T: TextBuffer>(
     stream: &mut S,
-    text: &mut String,
+    text: &mut T,
     max_len: usize,
 ) -> Result<(), S::Error> {
     let start = stream.position();
-    let mut length = text.len();
+    let mut length = text.as_str().len();
     self::length(stream, &mut length, max_len)?;
     if S::READING {
         let refused = match checked_text(stream.raw_bytes(&[], length)?) {
-            Ok(read) => {
-                text.clear();
-                text.push_str(read);
-                return Ok(());
-            }
+            Ok(read) if text.replace(read) => return Ok(()),
+            Ok(_) => ErrorKind::OutOfRange,
             Err(kind) => kind,
         };
         return stream.refuse_at(refused, start);
     }
-    if text.as_bytes().contains(&0) {
+    let bytes = text.as_str().as_bytes();
+    if bytes.contains(&0) {
         return stream.refuse_at(ErrorKind::InteriorNul, start);
     }
-    stream.raw_bytes(text.as_bytes(), length).map(drop)
+    stream.raw_bytes(bytes, length).map(drop)
 }
 
 fn checked_text(bytes: &[u8]) -> Result<&str, ErrorKind> {

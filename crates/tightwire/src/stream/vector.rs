@@ -3,7 +3,7 @@
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
-use super::{ErrorKind, Stream, misuse, still_good};
+use super::{ErrorKind, Op, Shape, Stream, Wire, misuse, still_good};
 
 /// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
 ///
@@ -77,6 +77,21 @@ macro_rules! vectors {
                 components.into()
             }
         }
+
+        /// Whole floats.
+        impl Wire for $foreign {
+            const MAX_BITS: u64 = 32 * $n;
+            const FIXED_BITS: Option<u32> = Some(32 * $n);
+
+            #[inline(always)]
+            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                stream.vector(self)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::Vector { dimensions: $n })
+            }
+        }
     )*};
 }
 
@@ -98,7 +113,7 @@ impl Quaternion for mint::Quaternion<f32> {
 mod glam {
     use glam_034::{Quat, Vec2, Vec3, Vec3A, Vec4};
 
-    use super::{Quaternion, Vector};
+    use super::{Op, Quaternion, Shape, Stream, Vector, Wire};
 
     vectors!(Vec2 = 2, Vec3 = 3, Vec3A = 3, Vec4 = 4);
 
@@ -113,6 +128,29 @@ mod glam {
         }
     }
 }
+
+macro_rules! whole_quaternions {
+    ($($foreign:ty),*) => {$(
+        /// Four whole floats.
+        impl Wire for $foreign {
+            const MAX_BITS: u64 = 128;
+            const FIXED_BITS: Option<u32> = Some(128);
+
+            #[inline(always)]
+            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                stream.quaternion(self)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::Quaternion)
+            }
+        }
+    )*};
+}
+
+whole_quaternions!(mint::Quaternion<f32>);
+#[cfg(feature = "glam-034")]
+whole_quaternions!(glam_034::Quat);
 
 /// Each component as a whole float.
 #[inline(always)]

@@ -1,12 +1,14 @@
 //! Values with a wire form, and the functions most people need.
 
 use alloc::boxed::Box;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::any::type_name;
 
+use super::derived::{array_bits, fixed_bits};
 use super::trace::short_type_name;
 use super::{
-    MeasureStream, Op, ReadError, ReadStream, Shape, Stream, Trace, TraceStream, WriteError,
+    Field, MeasureStream, Op, ReadError, ReadStream, Shape, Stream, Trace, TraceStream, WriteError,
     WriteStream, still_good,
 };
 
@@ -251,11 +253,7 @@ by_operation!(bool: bool 1 Bool, f32: float 32 Float, f64: double 64 Double);
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
     const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(N as u64);
-    // Longer ones are loops, in which nothing is known at compile time.
-    const FIXED_BITS: Option<u32> = match T::FIXED_BITS {
-        Some(bits) if N <= 8 => bits.checked_mul(N as u32),
-        _ => None,
-    };
+    const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
 
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
@@ -293,6 +291,34 @@ impl<T: Wire> Wire for Box<T> {
         T::describe()
     }
 }
+
+macro_rules! tuples {
+    ($($part:ident $index:tt),+) => {
+        /// One after the other.
+        impl<$($part: Wire),+> Wire for ($($part,)+) {
+            const MAX_BITS: u64 = 0u64$(.saturating_add($part::MAX_BITS))+;
+            const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);
+
+            #[inline(always)]
+            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                $(stream.named(stringify!($index)).object(&mut self.$index)?;)+
+                Ok(())
+            }
+
+            fn describe() -> Shape {
+                let fields = vec![$(Field::new(stringify!($index), $part::describe())),+];
+                Shape::Struct { name: "()".into(), fields }
+            }
+        }
+    };
+}
+
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
 
 impl Wire for () {
     const MAX_BITS: u64 = 0;

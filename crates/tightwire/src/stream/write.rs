@@ -116,6 +116,7 @@ impl RawStream for WriteStream<'_> {
     type Error = Infallible;
     const WRITING: bool = true;
     const READING: bool = false;
+    const MERGES: bool = true;
 
     #[inline(always)]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {

@@ -1,0 +1,293 @@
+//! What stands after `when`: checked, put into code, and described as data.
+
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
+use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
+
+use crate::validate::{float_literal, member_name, unwrapped, whole_literal};
+
+/// Refuses a condition that a reader could not know: over anything but fields that were sent
+/// before the one at `place`.
+pub(crate) fn only_looks_back(
+    when: &Expr,
+    names: &[String],
+    skipped: &[bool],
+    place: usize,
+) -> syn::Result<()> {
+    for (span, field) in fields_of(when.to_token_stream()) {
+        let error = |message: String| Err(syn::Error::new(span, message));
+        let Some(field) = field else {
+            return error("a reader knows only the fields before: write `self.field`".into());
+        };
+        match names.iter().position(|name| *name == field) {
+            Some(known) if known < place && !skipped[known] => {}
+            Some(known) if known == place => {
+                return error(format!("`{field}` cannot decide on itself: look at a field before"));
+            }
+            Some(known) if known > place => {
+                return error(format!(
+                    "`{field}` is sent after this field, and a reader does not know it yet: \
+                     move it before this one"
+                ));
+            }
+            Some(_) => {
+                return error(format!("`{field}` is skipped, and a reader does not know it"));
+            }
+            None => {
+                return error(format!(
+                    "a reader knows only the fields before, and `{field}` is not one of them"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The condition as code where a variant is taken apart: `self.field` is the binding.
+pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
+    bind(when.to_token_stream())
+}
+
+/// The condition as code in a method: `self` is the method's own, also where the declaration comes
+/// out of a macro.
+pub(crate) fn over_self(when: &Expr) -> TokenStream {
+    own_self(when.to_token_stream())
+}
+
+fn own_self(tokens: TokenStream) -> TokenStream {
+    let own = |token| match token {
+        TokenTree::Group(group) => {
+            let mut inner = Group::new(group.delimiter(), own_self(group.stream()));
+            inner.set_span(group.span());
+            TokenTree::Group(inner)
+        }
+        TokenTree::Ident(ident) if ident == "self" => {
+            TokenTree::Ident(Ident::new("self", Span::call_site().located_at(ident.span())))
+        }
+        token => token,
+    };
+    tokens.into_iter().map(own).collect()
+}
+
+/// An expression that makes the condition as data, with its source text where it has no such form.
+pub(crate) fn data(when: &Expr) -> TokenStream {
+    let source = when.to_token_stream().to_string().replace("self . ", "").replace(" . ", ".");
+    let fallback = quote!(::tightwire::Condition::Source(#source.into()));
+    match expression(when) {
+        // A constant that is not `Wire` has no form either.
+        Some(condition) => quote! {
+            (|| -> ::tightwire::__private::core::option::Option<::tightwire::Condition> {
+                ::tightwire::__private::core::option::Option::Some(#condition)
+            })().unwrap_or_else(|| #fallback)
+        },
+        None => fallback,
+    }
+}
+
+fn expression(when: &Expr) -> Option<TokenStream> {
+    let condition = quote!(::tightwire::Condition);
+    let boxed = |inner: TokenStream| quote!(::tightwire::__private::Box::new(#inner));
+    if let Some(whole) = whole_literal(when) {
+        return Some(quote!(::tightwire::__private::whole(#whole)));
+    }
+    if let Some(float) = float_literal(when) {
+        return Some(quote!(#condition::Number(::tightwire::Number::Double(#float))));
+    }
+    Some(match unwrapped(when) {
+        Expr::Lit(syn::ExprLit { lit: Lit::Bool(value), .. }) => quote!(#condition::Bool(#value)),
+        Expr::Reference(inner) => return expression(&inner.expr),
+        Expr::Unary(unary) => match unary.op {
+            UnOp::Deref(_) => return expression(&unary.expr),
+            UnOp::Not(_) => {
+                let inner = boxed(expression(&unary.expr)?);
+                quote!(#condition::Not(#inner))
+            }
+            _ => return None,
+        },
+        Expr::Binary(binary) => {
+            let operator = operator(&binary.op)?;
+            let (left, right) = (expression(&binary.left)?, expression(&binary.right)?);
+            let operands = boxed(quote!([#left, #right]));
+            quote!(#condition::Binary(::tightwire::Binary::#operator, #operands))
+        }
+        Expr::MethodCall(call) if call.args.is_empty() => {
+            let receiver = boxed(expression(&call.receiver)?);
+            match call.method.to_string().as_str() {
+                "len" => quote!(#condition::Len(#receiver)),
+                "is_some" => quote!(#condition::IsSome(#receiver)),
+                "is_none" => {
+                    let inner = boxed(quote!(#condition::IsSome(#receiver)));
+                    quote!(#condition::Not(#inner))
+                }
+                "is_empty" => {
+                    let zero = quote!(::tightwire::__private::whole(0));
+                    let operands = boxed(quote!([#condition::Len(#receiver), #zero]));
+                    quote!(#condition::Binary(::tightwire::Binary::Equal, #operands))
+                }
+                _ => return None,
+            }
+        }
+        Expr::Macro(call) if call.mac.path.is_ident("matches") => {
+            let Matches { value, pattern } = call.mac.parse_body().ok()?;
+            any_of(&expression(&value)?, &pattern)?
+        }
+        Expr::Field(_) => {
+            let path = path(unwrapped(when))?;
+            quote!(#condition::Field(::tightwire::__private::vec![#(#path.into()),*]))
+        }
+        constant @ Expr::Path(_) => of_constant(constant.to_token_stream()),
+        _ => return None,
+    })
+}
+
+/// The value of a constant or a variant without fields, which only the compiler knows.
+fn of_constant(constant: TokenStream) -> TokenStream {
+    quote!({
+        use ::tightwire::__private::{NoConstant as _, WireConstant as _};
+        (&::tightwire::__private::Constant::new(#constant)).condition()?
+    })
+}
+
+/// What is before and after the comma of `matches!`.
+struct Matches {
+    value: Expr,
+    pattern: Pat,
+}
+
+impl syn::parse::Parse for Matches {
+    fn parse(input: syn::parse::ParseStream<'_>) -> syn::Result<Self> {
+        let value = input.parse()?;
+        input.parse::<Token![,]>()?;
+        let pattern = Pat::parse_multi_with_leading_vert(input)?;
+        input.parse::<Option<Token![,]>>()?;
+        if input.is_empty() { Ok(Self { value, pattern }) } else { Err(input.error("a guard")) }
+    }
+}
+
+/// A value that is one of the alternatives of a pattern.
+fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
+    let condition = quote!(::tightwire::Condition);
+    let variant = |path: &syn::Path| {
+        let name = path.segments.last()?.ident.to_string();
+        Some(quote!(#condition::Variant(#name.into())))
+    };
+    let alternative = match pattern {
+        Pat::Or(alternatives) => {
+            let mut cases = alternatives.cases.iter().map(|case| any_of(value, case));
+            let first = cases.next()??;
+            return cases.try_fold(first, |before, case| {
+                let case = case?;
+                Some(quote!(#condition::Binary(
+                    ::tightwire::Binary::Or,
+                    ::tightwire::__private::Box::new([#before, #case]),
+                )))
+            });
+        }
+        Pat::Paren(inner) => return any_of(value, &inner.pat),
+        Pat::Struct(pattern) if pattern.fields.is_empty() => variant(&pattern.path)?,
+        Pat::TupleStruct(pattern) if pattern.elems.iter().all(|e| matches!(e, Pat::Rest(_))) => {
+            variant(&pattern.path)?
+        }
+        Pat::Path(path) => of_constant(path.to_token_stream()),
+        Pat::Lit(literal) => expression(&Expr::Lit(literal.clone()))?,
+        _ => return None,
+    };
+    Some(quote!(#condition::Binary(
+        ::tightwire::Binary::Equal,
+        ::tightwire::__private::Box::new([#value, #alternative]),
+    )))
+}
+
+fn operator(operator: &BinOp) -> Option<Ident> {
+    let name = match operator {
+        BinOp::And(_) => "And",
+        BinOp::Or(_) => "Or",
+        BinOp::Eq(_) => "Equal",
+        BinOp::Ne(_) => "NotEqual",
+        BinOp::Lt(_) => "Less",
+        BinOp::Le(_) => "LessOrEqual",
+        BinOp::Gt(_) => "Greater",
+        BinOp::Ge(_) => "GreaterOrEqual",
+        BinOp::BitAnd(_) => "BitAnd",
+        _ => return None,
+    };
+    Some(format_ident!("{name}"))
+}
+
+/// The names from `self` to a field.
+fn path(expression: &Expr) -> Option<Vec<String>> {
+    match unwrapped(expression) {
+        Expr::Path(path) if path.path.is_ident("self") => Some(Vec::new()),
+        Expr::Field(field) => {
+            let mut names = path(&field.base)?;
+            names.push(member_name(&field.member));
+            Some(names)
+        }
+        _ => None,
+    }
+}
+
+/// The fields that an expression looks at; `None` for all of them at once. By tokens, since a
+/// condition may be a macro.
+fn fields_of(tokens: TokenStream) -> Vec<(Span, Option<String>)> {
+    let mut found = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Group(group) => found.extend(fields_of(group.stream())),
+            TokenTree::Ident(ident) if ident == "self" => {
+                let dot = tokens.next_if(is_dot).is_some();
+                match tokens.next_if(|token| dot && field_name(token).is_some()) {
+                    Some(field) => found.push((field.span(), field_name(&field))),
+                    None => found.push((ident.span(), None)),
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_dot(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.')
+}
+
+/// The field after a dot; `0.1` is two, and the lexer takes them for a float.
+fn field_name(token: &TokenTree) -> Option<String> {
+    match token {
+        TokenTree::Ident(name) => Some(name.unraw().to_string()),
+        TokenTree::Literal(number) => number.to_string().split('.').next().map(str::to_owned),
+        _ => None,
+    }
+}
+
+fn bind(tokens: TokenStream) -> TokenStream {
+    let mut bound = TokenStream::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Group(group) => {
+                let mut inner = Group::new(group.delimiter(), bind(group.stream()));
+                inner.set_span(group.span());
+                inner.to_tokens(&mut bound);
+            }
+            TokenTree::Ident(ident) if ident == "self" && tokens.next_if(is_dot).is_some() => {
+                let Some(field) = tokens.next() else { break };
+                let name = field.to_string();
+                let (first, rest) = name.split_once('.').unwrap_or((&name, ""));
+                let binding = match first.parse::<usize>() {
+                    Ok(index) => format_ident!("field_{index}", span = field.span()),
+                    Err(_) => format_ident!("{first}", span = field.span()),
+                };
+                quote!((*#binding)).to_tokens(&mut bound);
+                if let Ok(index) = rest.parse::<usize>() {
+                    let index = Literal::usize_unsuffixed(index);
+                    quote!(.#index).to_tokens(&mut bound);
+                }
+            }
+            token => token.to_tokens(&mut bound),
+        }
+    }
+    bound
+}

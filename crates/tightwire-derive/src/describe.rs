@@ -1,0 +1,116 @@
+//! The wire form as data: expressions that make a `Shape`.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::condition;
+use crate::layout::{dimensions, float_range};
+use crate::parse::{Body, Item};
+use crate::validate::{Field, Rule};
+
+/// The shape of a whole type.
+pub(crate) fn item(item: &Item<Field>) -> TokenStream {
+    let name = item.name.to_string();
+    match &item.body {
+        Body::Struct(members) => {
+            let fields = fields(members);
+            quote!(::tightwire::Shape::Struct { name: #name.into(), fields: #fields })
+        }
+        Body::Enum(variants) => {
+            let variants = variants.iter().map(|variant| {
+                let name = variant.name.to_string();
+                let fields = fields(&variant.fields);
+                quote!(::tightwire::Variant { name: #name.into(), fields: #fields })
+            });
+            quote! {
+                ::tightwire::Shape::Enum {
+                    name: #name.into(),
+                    variants: ::tightwire::__private::vec![#(#variants),*],
+                }
+            }
+        }
+    }
+}
+
+fn fields(fields: &[Field]) -> TokenStream {
+    let mut described = Vec::new();
+    for field in fields {
+        let Some(rule) = &field.rule else { continue };
+        let name = field.name();
+        let when = match &field.when {
+            Some(when) => {
+                let condition = condition::data(when);
+                quote!(::tightwire::__private::core::option::Option::Some(#condition))
+            }
+            None => quote!(::tightwire::__private::core::option::Option::None),
+        };
+        let shape = shape(rule);
+        described.push(quote! {
+            ::tightwire::Field { name: #name.into(), when: #when, shape: #shape }
+        });
+        if let Some(check) = &field.check {
+            described.push(quote! {
+                ::tightwire::Field {
+                    name: #check.into(),
+                    when: #when,
+                    shape: ::tightwire::Shape::Op(::tightwire::Op::Check { name: #check.into() }),
+                }
+            });
+        }
+    }
+    quote!(::tightwire::__private::vec![#(#described),*])
+}
+
+fn shape(rule: &Rule) -> TokenStream {
+    let op = |op: TokenStream| quote!(::tightwire::Shape::Op(::tightwire::Op::#op));
+    let boxed = |rule: &Rule| {
+        let inner = shape(rule);
+        quote!(::tightwire::__private::Box::new(#inner))
+    };
+    match rule {
+        Rule::Whole(ty) => quote!(<#ty as ::tightwire::Wire>::describe()),
+        Rule::Floats { len } => op(quote!(Vector { dimensions: #len })),
+        Rule::Int { ty, min, max } => {
+            quote!(::tightwire::__private::int_shape::<#ty>(#min, #max))
+        }
+        Rule::Bits { bits, .. } => op(quote!(Bits { width: #bits })),
+        Rule::Varint { ty } => quote!(::tightwire::Shape::Op(::tightwire::Op::varint::<#ty>())),
+        Rule::Compressed { vector: None, .. } => {
+            let range = float_range(rule);
+            op(quote!(CompressedFloat(#range)))
+        }
+        Rule::Compressed { vector: Some(ty), .. } => {
+            let (range, dimensions) = (float_range(rule), dimensions(ty));
+            op(quote!(CompressedVector { dimensions: #dimensions, range: #range }))
+        }
+        Rule::SmallestThree { bits } => op(quote!(SmallestThree { bits: #bits })),
+        Rule::Unit { bits } => op(quote!(UnitVector { bits: #bits })),
+        Rule::Pod { ty } => {
+            op(quote!(Pod { size: ::tightwire::__private::core::mem::size_of::<#ty>() }))
+        }
+        Rule::Pods { ty, max_len } => {
+            let pod = shape(&Rule::Pod { ty: ty.clone() });
+            quote! {
+                ::tightwire::Shape::List {
+                    max_len: (#max_len) as u64,
+                    element: ::tightwire::__private::Box::new(#pod),
+                }
+            }
+        }
+        Rule::Text { max_len } => op(quote!(String { max_len: #max_len })),
+        Rule::Blob { max_len } => op(quote!(Blob { max_len: #max_len })),
+        Rule::List { max_len, rule, .. } => {
+            let element = boxed(rule);
+            quote!(::tightwire::Shape::List { max_len: (#max_len) as u64, element: #element })
+        }
+        Rule::Array { len, rule } => {
+            let element = boxed(rule);
+            quote!(::tightwire::Shape::Array { len: (#len) as u64, element: #element })
+        }
+        Rule::Option { rule, .. } => {
+            let inner = boxed(rule);
+            quote!(::tightwire::Shape::Option(#inner))
+        }
+        Rule::Boxed { rule } => shape(rule),
+    }
+}

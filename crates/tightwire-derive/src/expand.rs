@@ -1,0 +1,470 @@
+//! The implementation.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{DeriveInput, Expr, Member, Type, parse_quote};
+
+use crate::condition;
+use crate::describe;
+use crate::layout::{self, Width};
+use crate::parse::{Body, Item, Variant};
+use crate::validate::{Field, Rule, generic, is};
+
+pub(crate) fn item(item: &Item<Field>) -> TokenStream {
+    let name = &item.name;
+    let bounds = bounds(item);
+    let mut generics = item.generics.clone();
+    generics.make_where_clause().predicates.extend(bounds);
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let Layout { slots, max_bits, fixed_bits } = layout(item);
+    let serialize = match &item.body {
+        Body::Struct(fields) => {
+            let steps = steps(fields, 0, 0, &Place::SelfField);
+            quote!(#steps __run.end_run())
+        }
+        Body::Enum(variants) => serialize_enum(variants),
+    };
+    let shape = describe::item(item);
+    // Where there are no parameters, a wrong constant is found here and not when it is used.
+    let check_now = item.generics.params.is_empty().then(|| {
+        quote! {
+            const _: u64 = <#name as ::tightwire::Wire>::MAX_BITS;
+            const _: &[&[::tightwire::__private::core::option::Option<u32>]] =
+                <#name as ::tightwire::__private::Slots>::SLOTS;
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics ::tightwire::__private::Slots for #name #type_generics #where_clause {
+            const SLOTS: &'static [&'static [::tightwire::__private::core::option::Option<u32>]] =
+                &[#(&[#slots]),*];
+        }
+
+        #[automatically_derived]
+        impl #impl_generics ::tightwire::Wire for #name #type_generics #where_clause {
+            const MAX_BITS: u64 = #max_bits;
+            const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
+
+            #[inline]
+            fn serialize<__S: ::tightwire::Stream>(
+                &mut self,
+                stream: &mut __S,
+            ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
+                #[allow(unused_imports)]
+                use ::tightwire::{RawStream as _, Stream as _};
+                let mut __run = ::tightwire::__private::Run::new(stream);
+                #serialize
+            }
+
+            fn describe() -> ::tightwire::Shape {
+                #shape
+            }
+        }
+
+        #check_now
+    }
+}
+
+/// An implementation that only keeps the compiler from complaining about a missing one.
+pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
+    let name = &input.ident;
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        impl #impl_generics ::tightwire::Wire for #name #type_generics #where_clause {
+            fn serialize<__S: ::tightwire::Stream>(
+                &mut self,
+                _: &mut __S,
+            ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
+                ::tightwire::__private::core::unreachable!()
+            }
+        }
+    }
+}
+
+/// What is known at compile time: the slots of each variant, and constants.
+struct Layout {
+    slots: Vec<TokenStream>,
+    max_bits: TokenStream,
+    fixed_bits: TokenStream,
+}
+
+fn layout(item: &Item<Field>) -> Layout {
+    let slots_of = |first: Option<TokenStream>, fields: &[Field]| {
+        let slots = first.into_iter().chain(slots(fields));
+        quote!(#(#slots),*)
+    };
+    match &item.body {
+        Body::Struct(fields) => {
+            let most = max_bits(fields);
+            Layout {
+                slots: vec![slots_of(None, fields)],
+                max_bits: quote!(0u64 #(.saturating_add(#most))*),
+                fixed_bits: quote! {
+                    ::tightwire::__private::fixed_bits(<Self as ::tightwire::__private::Slots>::SLOTS[0])
+                },
+            }
+        }
+        Body::Enum(variants) => {
+            let count = variants.len();
+            let ordinal = quote!(::tightwire::__private::ordinal_bits(#count));
+            let largest = variants.iter().fold(quote!(0u64), |largest, variant| {
+                let most = max_bits(&variant.fields);
+                quote!(::tightwire::__private::max(#largest, 0u64 #(.saturating_add(#most))*))
+            });
+            Layout {
+                slots: variants
+                    .iter()
+                    .map(|variant| slots_of(Some(layout::some(&ordinal)), &variant.fields))
+                    .collect(),
+                max_bits: quote!((#ordinal as u64).saturating_add(#largest)),
+                fixed_bits: quote! {
+                    ::tightwire::__private::fixed_enum_bits(<Self as ::tightwire::__private::Slots>::SLOTS)
+                },
+            }
+        }
+    }
+}
+
+/// The most bits of each field.
+fn max_bits(fields: &[Field]) -> Vec<TokenStream> {
+    let mut most = Vec::new();
+    for field in fields {
+        most.extend(field.rule.iter().map(layout::max_bits));
+        most.extend(field.check.iter().map(|_| quote!(32)));
+    }
+    most
+}
+
+/// Fields that are sent under one condition, or under none.
+fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
+    let mut groups: Vec<(Option<&Expr>, Vec<&Field>)> = Vec::new();
+    for field in fields {
+        let when = field.when.as_ref();
+        match groups.last_mut() {
+            // A field that is not sent has no condition, and breaks no group.
+            Some((before, group)) if field.rule.is_none() || *before == when => group.push(field),
+            _ => groups.push((when, vec![field])),
+        }
+    }
+    groups
+}
+
+/// The slots of the fields; between groups, one that ends the run.
+fn slots(fields: &[Field]) -> Vec<TokenStream> {
+    let mut slots = Vec::new();
+    for (index, (when, group)) in groups(fields).into_iter().enumerate() {
+        if index > 0 || when.is_some() {
+            slots.push(layout::none());
+        }
+        for field in group {
+            slots.extend(field.rule.iter().map(|rule| layout::width(rule).slot()));
+            slots.extend(field.check.iter().map(|_| layout::some(&quote!(32))));
+        }
+    }
+    slots
+}
+
+/// Where a field is found.
+enum Place {
+    SelfField,
+    Binding,
+}
+
+impl Place {
+    /// The field as `&mut T`.
+    fn reference(&self, field: &Field) -> TokenStream {
+        let (member, binding) = (&field.member, &field.binding);
+        match self {
+            Self::SelfField => quote!(&mut self.#member),
+            Self::Binding => quote!(&mut *#binding),
+        }
+    }
+
+    /// The field itself.
+    fn of(&self, field: &Field) -> TokenStream {
+        let (member, binding) = (&field.member, &field.binding);
+        match self {
+            Self::SelfField => quote!(self.#member),
+            Self::Binding => quote!(*#binding),
+        }
+    }
+}
+
+/// The fields one after the other, the first of which has this slot; see [`slots`].
+fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> TokenStream {
+    let mut code = TokenStream::new();
+    for (index, (when, group)) in groups(fields).into_iter().enumerate() {
+        if index > 0 || when.is_some() {
+            slot += 1;
+        }
+        let mut sent = TokenStream::new();
+        for field in &group {
+            sent.extend(step(field, variant, &mut slot, place));
+        }
+        let Some(when) = when else {
+            code.extend(sent);
+            continue;
+        };
+        let when = match place {
+            Place::SelfField => condition::over_self(when),
+            Place::Binding => condition::over_bindings(when),
+        };
+        let absent =
+            group.iter().filter(|field| field.rule.is_some()).map(|field| reset(field, place));
+        code.extend(quote! {
+            __run.end_run()?;
+            if #when {
+                #sent
+                __run.end_run()?;
+            } else if __S::READING {
+                #(#absent)*
+            }
+        });
+    }
+    code
+}
+
+/// One field.
+fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> TokenStream {
+    let Some(rule) = &field.rule else {
+        // A field that is not sent stays as it is, unless it has a value to begin with.
+        let place = place.of(field);
+        return match &field.default {
+            Some(default) => quote!(if __S::READING { #place = #default; }),
+            None => TokenStream::new(),
+        };
+    };
+    let name = field.name();
+    let target = place.reference(field);
+    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
+    let begin = |slot: usize| quote!(__run.begin_run(const { ::tightwire::__private::run_bits(#slots, #slot) })?;);
+    let here = *slot;
+    *slot += 1;
+    let in_run = operation(rule, &quote!(__run.named(#name)), &target);
+    let alone = operation(rule, &quote!(__run.stream()?.named(#name)), &target);
+    let begin_here = begin(here);
+    let mut code = match layout::width(rule) {
+        Width::Fixed(_) => quote!(#begin_here #in_run?;),
+        Width::Varies => quote!(#alone?;),
+        Width::Perhaps(_) => quote! {
+            if const { #slots[#here].is_some() } {
+                #begin_here
+                #in_run?;
+            } else {
+                #alone?;
+            }
+        },
+    };
+    if let Some(check) = &field.check {
+        let begin_check = begin(*slot);
+        *slot += 1;
+        code.extend(quote!(#begin_check __run.named(#check).check(#check)?;));
+    }
+    code
+}
+
+/// What a field has when it was not sent.
+fn reset(field: &Field, place: &Place) -> TokenStream {
+    let target = place.of(field);
+    match &field.default {
+        Some(default) => quote!(#target = #default;),
+        // They keep their memory.
+        None if is(&field.ty, &["String"]) || is_generic(&field.ty, "Vec") => {
+            quote!(#target.clear();)
+        }
+        None => {
+            let default = default_of(field);
+            quote!(#target = #default;)
+        }
+    }
+}
+
+fn default_of(field: &Field) -> TokenStream {
+    let default = quote!(::tightwire::__private::core::default::Default::default());
+    match (&field.default, &field.ty) {
+        (Some(given), _) => given.to_token_stream(),
+        // The standard library has a default for short arrays only.
+        (None, Type::Array(_)) => {
+            quote!(::tightwire::__private::core::array::from_fn(|_| #default))
+        }
+        (None, _) => default,
+    }
+}
+
+fn is_generic(ty: &Type, name: &str) -> bool {
+    generic(ty).is_some_and(|(found, _)| found == name)
+}
+
+/// The operation of a value, as an expression of type `Result`.
+fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
+    // Where an element is meant, it is a parameter of a closure.
+    let each = |rule: &Rule| {
+        let inner = operation(rule, &quote!(stream), &quote!(value));
+        quote!(|value, stream| #inner)
+    };
+    match rule {
+        Rule::Whole(ty) if is(ty, &["bool"]) => quote!(#stream.bool(#target)),
+        Rule::Whole(ty) if is(ty, &["f32"]) => quote!(#stream.float(#target)),
+        Rule::Whole(ty) if is(ty, &["f64"]) => quote!(#stream.double(#target)),
+        Rule::Whole(_) => quote!(#stream.object(#target)),
+        Rule::Floats { .. } => quote!(#stream.vector(#target)),
+        Rule::Int { min, max, .. } => quote!(#stream.int(#target, #min..=#max)),
+        Rule::Bits { bits, .. } => {
+            quote!(::tightwire::__private::low_bits(#stream, #target, #bits))
+        }
+        Rule::Varint { .. } => quote!(#stream.varint(#target)),
+        Rule::Compressed { vector, .. } => {
+            let range = layout::float_range(rule);
+            match vector {
+                None => quote!(#stream.compressed_float(#target, const { #range })),
+                Some(_) => quote!(#stream.compressed_vector(#target, const { #range })),
+            }
+        }
+        Rule::SmallestThree { bits } => quote!(#stream.smallest_three(#target, #bits)),
+        Rule::Unit { bits } => quote!(#stream.unit_vector(#target, #bits)),
+        Rule::Pod { .. } => quote!(#stream.pod(#target)),
+        Rule::Pods { max_len, .. } => {
+            quote!(::tightwire::__private::pods(#stream, #target, #max_len))
+        }
+        Rule::Text { max_len } => quote!(::tightwire::__private::text(#stream, #target, #max_len)),
+        Rule::Blob { max_len } => quote!(#stream.blob(#target, #max_len)),
+        Rule::List { max_len, rule, .. } => {
+            let element = each(rule);
+            quote!(#stream.array(#target, #max_len, #element))
+        }
+        Rule::Array { rule, .. } => {
+            let element = each(rule);
+            quote!(#stream.fixed_array(#target, #element))
+        }
+        Rule::Option { rule, .. } => {
+            let inner = each(rule);
+            quote!(#stream.option(#target, #inner))
+        }
+        Rule::Boxed { rule } => operation(rule, stream, &quote!(&mut **(#target))),
+    }
+}
+
+/// The ordinal, then the fields of that variant. A writer has the ordinal in the first run.
+fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
+    let count = variants.len();
+    let names = variants.iter().map(|variant| variant.name.to_string());
+    let ordinals = variants.iter().enumerate().map(|(ordinal, variant)| {
+        let name = &variant.name;
+        quote!(Self::#name { .. } => #ordinal,)
+    });
+    let arms = variants.iter().enumerate().map(|(ordinal, variant)| {
+        let arm = serialize_variant(ordinal, variant, count);
+        quote!(#ordinal => { #arm })
+    });
+    quote! {
+        const NAMES: [&str; #count] = [#(#names),*];
+        let mut __ordinal: usize = 0;
+        if __S::READING {
+            ::tightwire::__private::ordinal(__run.stream()?, &mut __ordinal, &NAMES)?;
+        } else {
+            __ordinal = match self { #(#ordinals)* };
+        }
+        match __ordinal {
+            #(#arms)*
+            _ => {}
+        }
+        __run.end_run()
+    }
+}
+
+fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> TokenStream {
+    let name = &variant.name;
+    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
+    let ordinal_in_run = (count > 1).then(|| {
+        quote! {
+            __run.begin_run(const { ::tightwire::__private::run_bits(#slots, 0) })?;
+            ::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &NAMES)?;
+        }
+    });
+    let name_text = name.to_string();
+    let members = variant.fields.iter().map(|field| &field.member);
+    let defaults = variant.fields.iter().map(default_of);
+    let fresh = quote!(Self::#name { #(#members: #defaults),* });
+    if variant.fields.is_empty() {
+        return quote! {
+            if __S::READING { *self = #fresh; } else { #ordinal_in_run }
+        };
+    }
+    let bindings = variant.fields.iter().map(|Field { member, binding, rule, default, .. }| {
+        let is_used = rule.is_some() || default.is_some();
+        match member {
+            _ if !is_used => quote!(#member: _),
+            Member::Named(_) => quote!(#binding),
+            Member::Unnamed(_) => quote!(#member: #binding),
+        }
+    });
+    let steps = steps(&variant.fields, ordinal, 1, &Place::Binding);
+    quote! {
+        // The same variant is read into, so that strings and arrays keep their memory.
+        if __S::READING && !matches!(self, Self::#name { .. }) {
+            *self = #fresh;
+        }
+        if let Self::#name { #(#bindings),* } = self {
+            if __S::READING {
+                __run.begin_run(const { ::tightwire::__private::rest_of_run(#slots, 1) })?;
+            } else {
+                #ordinal_in_run
+            }
+            __run.enter_variant(#name_text);
+            #steps
+            __run.leave();
+        }
+    }
+}
+
+/// What the types of the fields must be, where that depends on a parameter.
+fn bounds(item: &Item<Field>) -> Vec<syn::WherePredicate> {
+    let parameters: Vec<_> = item.generics.type_params().map(|param| param.ident.clone()).collect();
+    let depends = |ty: &Type| mentions(ty.to_token_stream(), &parameters);
+    let mut bounds = Vec::new();
+    let mut add = |ty: &Type, bound: TokenStream| {
+        if depends(ty) {
+            bounds.push(parse_quote!(#ty: #bound));
+        }
+    };
+    let mut of_field = |field: &Field, is_in_enum: bool| {
+        if let Some(rule) = &field.rule {
+            rule_bounds(rule, &mut add);
+        }
+        let is_made = is_in_enum || field.when.is_some();
+        if is_made && field.default.is_none() {
+            add(&field.ty, quote!(::tightwire::__private::core::default::Default));
+        }
+    };
+    match &item.body {
+        Body::Struct(fields) => fields.iter().for_each(|field| of_field(field, false)),
+        Body::Enum(variants) => {
+            variants.iter().flat_map(|v| &v.fields).for_each(|field| of_field(field, true));
+        }
+    }
+    bounds
+}
+
+fn rule_bounds(rule: &Rule, add: &mut impl FnMut(&Type, TokenStream)) {
+    match rule {
+        Rule::Whole(ty) => add(ty, quote!(::tightwire::Wire)),
+        Rule::List { item, rule, .. } | Rule::Option { item, rule } => {
+            add(item, quote!(::tightwire::__private::core::default::Default));
+            rule_bounds(rule, add);
+        }
+        Rule::Array { rule, .. } | Rule::Boxed { rule } => rule_bounds(rule, add),
+        Rule::Int { ty, .. } | Rule::Bits { ty, .. } | Rule::Varint { ty } => {
+            add(ty, quote!(::tightwire::Int));
+        }
+        Rule::Pod { ty } | Rule::Pods { ty, .. } => add(ty, quote!(::tightwire::Pod)),
+        _ => {}
+    }
+}
+
+fn mentions(tokens: TokenStream, names: &[syn::Ident]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        proc_macro2::TokenTree::Ident(ident) => names.contains(&ident),
+        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), names),
+        _ => false,
+    })
+}

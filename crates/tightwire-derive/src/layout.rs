@@ -1,0 +1,163 @@
+//! What is known of a layout at compile time, as constant expressions.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Expr, Type};
+
+use crate::validate::Rule;
+
+/// Whether the width of a field is fixed.
+pub(crate) enum Width {
+    /// It is, and this is an `Option<u32>` that is `Some`.
+    Fixed(TokenStream),
+    /// An `Option<u32>` that only the compiler knows.
+    Perhaps(TokenStream),
+    Varies,
+}
+
+impl Width {
+    /// An expression of type `Option<u32>`.
+    pub(crate) fn slot(&self) -> TokenStream {
+        match self {
+            Self::Fixed(width) | Self::Perhaps(width) => width.clone(),
+            Self::Varies => none(),
+        }
+    }
+}
+
+pub(crate) fn none() -> TokenStream {
+    quote!(::tightwire::__private::core::option::Option::None)
+}
+
+pub(crate) fn some(width: &TokenStream) -> TokenStream {
+    quote!(::tightwire::__private::core::option::Option::Some(#width))
+}
+
+/// The width of a value.
+pub(crate) fn width(rule: &Rule) -> Width {
+    let fixed = |bits: TokenStream| Width::Fixed(some(&bits));
+    match rule {
+        Rule::Whole(ty) => Width::Perhaps(quote!(<#ty as ::tightwire::Wire>::FIXED_BITS)),
+        Rule::Floats { len } => {
+            let float = some(&quote!(32));
+            Width::Perhaps(quote!(::tightwire::__private::array_bits(#float, #len)))
+        }
+        Rule::Int { ty, min, max } => fixed(int_bits(ty, min, max)),
+        Rule::Bits { ty, bits } => fixed(low_bits(ty, bits)),
+        Rule::Compressed { vector: None, .. } => {
+            let range = float_range(rule);
+            fixed(quote!(#range.width()))
+        }
+        Rule::Compressed { vector: Some(ty), .. } => {
+            let range = float_range(rule);
+            let dimensions = dimensions(ty);
+            let element = some(&quote!(#range.width()));
+            Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #dimensions)))
+        }
+        Rule::SmallestThree { bits } => {
+            fixed(quote_spanned!(bits.span() => ::tightwire::__private::smallest_three_bits(#bits)))
+        }
+        Rule::Unit { bits } => {
+            fixed(quote_spanned!(bits.span() => ::tightwire::__private::unit_bits(#bits)))
+        }
+        Rule::Array { len, rule } => {
+            let element = width(rule).slot();
+            Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #len)))
+        }
+        Rule::Boxed { rule } => width(rule),
+        Rule::Varint { .. }
+        | Rule::Pod { .. }
+        | Rule::Pods { .. }
+        | Rule::Text { .. }
+        | Rule::Blob { .. }
+        | Rule::List { .. }
+        | Rule::Option { .. } => Width::Varies,
+    }
+}
+
+/// The most bits of a value, of type `u64`.
+pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
+    match rule {
+        Rule::Whole(ty) => quote!(<#ty as ::tightwire::Wire>::MAX_BITS),
+        Rule::Floats { len } => quote!((32 * (#len) as u64)),
+        Rule::Int { ty, min, max } => {
+            let bits = int_bits(ty, min, max);
+            quote!((#bits as u64))
+        }
+        Rule::Bits { ty, bits } => {
+            let bits = low_bits(ty, bits);
+            quote!((#bits as u64))
+        }
+        Rule::Varint { ty } => {
+            quote!(::tightwire::__private::varint_bits(<#ty as ::tightwire::Int>::BITS))
+        }
+        Rule::Compressed { vector, .. } => {
+            let range = float_range(rule);
+            let dimensions = vector.as_ref().map_or(quote!(1), dimensions);
+            quote!((#range.width() as u64 * #dimensions as u64))
+        }
+        Rule::SmallestThree { bits } => {
+            quote!((::tightwire::__private::smallest_three_bits(#bits) as u64))
+        }
+        Rule::Unit { bits } => quote!((::tightwire::__private::unit_bits(#bits) as u64)),
+        Rule::Pod { ty } => {
+            quote!((7 + 8 * ::tightwire::__private::core::mem::size_of::<#ty>() as u64))
+        }
+        Rule::Pods { ty, max_len } => quote! {
+            (7 + ::tightwire::__private::list_bits(
+                #max_len,
+                8 * ::tightwire::__private::core::mem::size_of::<#ty>() as u64,
+            ))
+        },
+        Rule::Text { max_len } | Rule::Blob { max_len } => {
+            quote!(::tightwire::__private::text_bits(#max_len))
+        }
+        Rule::List { max_len, rule, .. } => {
+            let element = max_bits(rule);
+            quote!(::tightwire::__private::list_bits(#max_len, #element))
+        }
+        Rule::Array { len, rule } => {
+            let element = max_bits(rule);
+            quote!(#element.saturating_mul((#len) as u64))
+        }
+        Rule::Option { rule, .. } => {
+            let inner = max_bits(rule);
+            quote!(#inner.saturating_add(1))
+        }
+        Rule::Boxed { rule } => max_bits(rule),
+    }
+}
+
+/// The bits of a range, which is not reversed.
+fn int_bits(ty: &Type, min: &Expr, max: &Expr) -> TokenStream {
+    let (low, high) = (quote!(low), quote!(high));
+    let checked = quote_spanned! {min.span() =>
+        ::tightwire::__private::int_bits(#low <= #high, #low as i128 as u128, #high as i128 as u128)
+    };
+    quote!({
+        let (#low, #high): (#ty, #ty) = (#min, #max);
+        #checked
+    })
+}
+
+fn low_bits(ty: &Type, bits: &Expr) -> TokenStream {
+    quote_spanned! {bits.span() =>
+        ::tightwire::__private::low_bits_width(#bits, <#ty as ::tightwire::Int>::BITS)
+    }
+}
+
+/// The components of a vector type.
+pub(crate) fn dimensions(ty: &Type) -> TokenStream {
+    quote!(::tightwire::__private::dimensions::<#ty, _>())
+}
+
+/// The `FloatRange` of a compressed float, which makes sense.
+pub(crate) fn float_range(rule: &Rule) -> TokenStream {
+    match rule {
+        Rule::Compressed { min, max, resolution, .. } => quote_spanned! {resolution.span() =>
+            ::tightwire::__private::float_range(#min, #max, #resolution)
+        },
+        _ => TokenStream::new(),
+    }
+}

@@ -1,0 +1,31 @@
+//! `#[derive(Wire)]` for the crate `tightwire`, where it is documented.
+//!
+//! A pipeline, a file for each step: `parse` takes the item and its attributes apart, `validate`
+//! decides what each field means and refuses nonsense, `expand` writes the implementation, with
+//! `condition` for what stands after `when` and `layout` for what is known at compile time.
+
+mod condition;
+mod describe;
+mod expand;
+mod layout;
+mod parse;
+mod validate;
+
+use proc_macro::TokenStream;
+use syn::DeriveInput;
+
+/// The wire form of a struct or an enum, declared once: documented in the crate `tightwire`.
+#[proc_macro_derive(Wire, attributes(wire))]
+pub fn derive_wire(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    let expanded = match parse::item(&input).and_then(validate::item) {
+        Ok(item) => expand::item(&item),
+        Err(error) => {
+            // With an implementation beside the errors, they are the only ones.
+            let errors = error.to_compile_error();
+            let stub = expand::stub(&input);
+            quote::quote!(#errors #stub)
+        }
+    };
+    expanded.into()
+}

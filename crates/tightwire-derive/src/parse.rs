@@ -1,0 +1,203 @@
+//! The item and its attributes, taken apart.
+
+use proc_macro2::{Ident, Span};
+use quote::format_ident;
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
+
+/// What the derive stands on; `F` is how much is known of a field.
+pub(crate) struct Item<F> {
+    pub(crate) name: Ident,
+    pub(crate) generics: Generics,
+    pub(crate) body: Body<F>,
+}
+
+pub(crate) enum Body<F> {
+    Struct(Vec<F>),
+    Enum(Vec<Variant<F>>),
+}
+
+pub(crate) struct Variant<F> {
+    pub(crate) name: Ident,
+    pub(crate) fields: Vec<F>,
+}
+
+/// A field as it was written.
+pub(crate) struct RawField {
+    pub(crate) member: Member,
+    /// What the field is called where a variant is taken apart.
+    pub(crate) binding: Ident,
+    pub(crate) ty: Type,
+    pub(crate) attributes: Attributes,
+}
+
+/// The attributes of one field, each with its name for errors to point at.
+#[derive(Default)]
+pub(crate) struct Attributes {
+    pub(crate) range: Option<Given<Expr>>,
+    pub(crate) bits: Option<Given<Expr>>,
+    pub(crate) varint: Option<Given<()>>,
+    pub(crate) min: Option<Given<Expr>>,
+    pub(crate) max: Option<Given<Expr>>,
+    pub(crate) resolution: Option<Given<Expr>>,
+    pub(crate) smallest_three: Option<Given<Expr>>,
+    pub(crate) unit: Option<Given<Expr>>,
+    pub(crate) max_len: Option<Given<Expr>>,
+    pub(crate) pod: Option<Given<()>>,
+    pub(crate) when: Option<Given<Expr>>,
+    pub(crate) check: Option<Given<LitStr>>,
+    pub(crate) skip: Option<Given<()>>,
+    pub(crate) default: Option<Given<Expr>>,
+}
+
+/// An attribute's value and the place of its name.
+pub(crate) struct Given<T> {
+    pub(crate) name: Span,
+    pub(crate) value: T,
+}
+
+const NAMES: [&str; 14] = [
+    "range",
+    "bits",
+    "varint",
+    "min",
+    "max",
+    "resolution",
+    "smallest_three",
+    "unit",
+    "max_len",
+    "pod",
+    "when",
+    "check",
+    "skip",
+    "default",
+];
+
+pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
+    let mut errors = Errors::default();
+    errors.note(no_attributes(&input.attrs));
+    let body = match &input.data {
+        Data::Struct(data) => Body::Struct(fields(&data.fields, &mut errors)),
+        Data::Enum(data) => {
+            if data.variants.is_empty() {
+                errors.add(&input.ident, "an enum without variants has no values to send");
+            }
+            let variant = |variant: &syn::Variant| {
+                errors.note(no_attributes(&variant.attrs));
+                let fields = fields(&variant.fields, &mut errors);
+                Variant { name: variant.ident.clone(), fields }
+            };
+            Body::Enum(data.variants.iter().map(variant).collect())
+        }
+        Data::Union(data) => {
+            let message = "a union does not know what it holds: write an enum";
+            return Err(syn::Error::new(data.union_token.span, message));
+        }
+    };
+    errors.or(Item { name: input.ident.clone(), generics: input.generics.clone(), body })
+}
+
+fn fields(fields: &syn::Fields, errors: &mut Errors) -> Vec<RawField> {
+    let mut parsed = Vec::new();
+    for (field, member) in fields.iter().zip(fields.members()) {
+        let mut attributes = Attributes::default();
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("wire")) {
+            errors.note(attribute.parse_nested_meta(|meta| attributes.add(&meta)));
+        }
+        let binding = match &member {
+            Member::Named(name) => name.clone(),
+            Member::Unnamed(index) => format_ident!("field_{}", index.index),
+        };
+        parsed.push(RawField { member, binding, ty: field.ty.clone(), attributes });
+    }
+    parsed
+}
+
+/// Attributes stand on fields alone.
+fn no_attributes(attributes: &[syn::Attribute]) -> syn::Result<()> {
+    match attributes.iter().find(|attribute| attribute.path().is_ident("wire")) {
+        Some(attribute) => Err(syn::Error::new(
+            attribute.span(),
+            "`wire` attributes stand on fields: move it to the field that it is about",
+        )),
+        None => Ok(()),
+    }
+}
+
+impl Attributes {
+    fn add(&mut self, meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
+        let name = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
+        match name.as_str() {
+            "range" => set(&mut self.range, meta, value),
+            "bits" => set(&mut self.bits, meta, value),
+            "varint" => set(&mut self.varint, meta, nothing),
+            "min" => set(&mut self.min, meta, value),
+            "max" => set(&mut self.max, meta, value),
+            "resolution" => set(&mut self.resolution, meta, value),
+            "smallest_three" => set(&mut self.smallest_three, meta, value),
+            "unit" => set(&mut self.unit, meta, value),
+            "max_len" => set(&mut self.max_len, meta, value),
+            "pod" => set(&mut self.pod, meta, nothing),
+            "when" => set(&mut self.when, meta, value),
+            "check" => set(&mut self.check, meta, value),
+            "skip" => set(&mut self.skip, meta, nothing),
+            "default" => set(&mut self.default, meta, value),
+            _ => Err(unknown(&meta.path, &name)),
+        }
+    }
+}
+
+fn set<T>(
+    slot: &mut Option<Given<T>>,
+    meta: &syn::meta::ParseNestedMeta<'_>,
+    parse: impl FnOnce(&syn::meta::ParseNestedMeta<'_>) -> syn::Result<T>,
+) -> syn::Result<()> {
+    if slot.is_some() {
+        return Err(meta.error("given twice: keep one"));
+    }
+    *slot = Some(Given { name: meta.path.span(), value: parse(meta)? });
+    Ok(())
+}
+
+fn value<T: syn::parse::Parse>(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<T> {
+    meta.value()?.parse()
+}
+
+fn nothing(_: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
+    Ok(())
+}
+
+fn unknown(path: &Path, name: &str) -> syn::Error {
+    let likeness = |known: &&str| (strsim::jaro_winkler(name, known) * 1000.0) as u32;
+    let nearest = NAMES.iter().copied().max_by_key(likeness).filter(|near| likeness(near) > 700);
+    let advice = match nearest {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are `{}`", NAMES.join("`, `")),
+    };
+    syn::Error::new(path.span(), format!("unknown attribute: {advice}"))
+}
+
+/// All mistakes of an item, so that they are shown at once.
+#[derive(Default)]
+pub(crate) struct Errors(Option<syn::Error>);
+
+impl Errors {
+    pub(crate) fn add(&mut self, place: impl Spanned, message: impl std::fmt::Display) {
+        self.note(Err::<(), _>(syn::Error::new(place.span(), message)));
+    }
+
+    /// The result, if it was good.
+    pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
+        match (result, &mut self.0) {
+            (Ok(value), _) => return Some(value),
+            (Err(error), Some(before)) => before.combine(error),
+            (Err(error), none) => *none = Some(error),
+        }
+        None
+    }
+
+    /// The value, unless there were mistakes.
+    pub(crate) fn or<T>(self, value: T) -> syn::Result<T> {
+        self.0.map_or(Ok(value), Err)
+    }
+}

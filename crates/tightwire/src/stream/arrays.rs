@@ -1,0 +1,69 @@
+//! The strings and vectors of fixed capacity of `arrayvec`.
+
+use alloc::boxed::Box;
+
+use arrayvec::{ArrayString, ArrayVec};
+
+use super::collection::List;
+use super::text::TextBuffer;
+use super::{Op, Shape, Stream, Wire, derived};
+
+impl<T: Default, const N: usize> List for ArrayVec<T, N> {
+    type Item = T;
+
+    #[inline(always)]
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+
+    #[inline(always)]
+    fn truncate(&mut self, len: usize) {
+        self.truncate(len);
+    }
+
+    #[inline(always)]
+    fn push_default(&mut self) -> bool {
+        self.try_push(T::default()).is_ok()
+    }
+}
+
+impl<const N: usize> TextBuffer for ArrayString<N> {
+    #[inline(always)]
+    fn as_str(&self) -> &str {
+        self
+    }
+
+    #[inline(always)]
+    fn replace(&mut self, text: &str) -> bool {
+        self.clear();
+        self.try_push_str(text).is_ok()
+    }
+}
+
+/// Up to as many elements as there is room for.
+impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
+    const MAX_BITS: u64 = derived::list_bits(N, T::MAX_BITS);
+
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.array(self, N, T::serialize)
+    }
+
+    fn describe() -> Shape {
+        Shape::List { max_len: N as u64, element: Box::new(T::describe()) }
+    }
+}
+
+/// Text of up to as many bytes as there is room for.
+impl<const N: usize> Wire for ArrayString<N> {
+    const MAX_BITS: u64 = derived::text_bits(N);
+
+    #[inline(always)]
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        derived::text(stream, self, N)
+    }
+
+    fn describe() -> Shape {
+        Shape::Op(Op::String { max_len: N })
+    }
+}

@@ -1,0 +1,244 @@
+//! What derived code computes at compile time, and the few operations that only it needs.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::{
+    Condition, FloatRange, Int, Number, Op, Pod, Shape, Stream, Value, Vector, Wire, collection,
+    explain_write, text,
+};
+
+/// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
+/// variant of an enum. `None` stands for a field of any width, and between fields that are not
+/// sent together.
+pub trait Slots {
+    /// The widths.
+    const SLOTS: &'static [&'static [Option<u32>]];
+}
+
+/// The bits of the run that begins with a field; none if the field before belongs to it.
+pub const fn run_bits(slots: &[Option<u32>], field: usize) -> u32 {
+    if field > 0 && slots[field - 1].is_some() { 0 } else { rest_of_run(slots, field) }
+}
+
+/// The bits from a field to the end of its run.
+pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
+    let mut bits = 0;
+    while field < slots.len() {
+        let Some(width) = slots[field] else { break };
+        bits += width;
+        field += 1;
+    }
+    bits
+}
+
+/// The bits of a type, if they are always the same.
+pub const fn fixed_bits(slots: &[Option<u32>]) -> Option<u32> {
+    let mut field = 0;
+    while field < slots.len() {
+        if slots[field].is_none() {
+            return None;
+        }
+        field += 1;
+    }
+    Some(rest_of_run(slots, 0))
+}
+
+/// The same for an enum: every variant has as many.
+pub const fn fixed_enum_bits(variants: &[&[Option<u32>]]) -> Option<u32> {
+    let first = fixed_bits(variants[0]);
+    let mut variant = 1;
+    while variant < variants.len() {
+        match (first, fixed_bits(variants[variant])) {
+            (Some(bits), Some(same)) if bits == same => variant += 1,
+            _ => return None,
+        }
+    }
+    first
+}
+
+/// The bits of an array, if they are few and always the same: a longer one is a loop, in which
+/// nothing is known at compile time.
+pub const fn array_bits(element: Option<u32>, len: usize) -> Option<u32> {
+    match element {
+        Some(bits) if len <= 8 && bits * len as u32 <= 128 => Some(bits * len as u32),
+        _ => None,
+    }
+}
+
+/// The bits of a range, given as two's complement.
+pub const fn int_bits(is_ordered: bool, min: u128, max: u128) -> u32 {
+    assert!(is_ordered, "range: the first bound is above the second, swap them");
+    u128::BITS - max.wrapping_sub(min).leading_zeros()
+}
+
+/// The `bits` of an attribute, if they are possible.
+pub const fn low_bits_width(bits: u32, type_bits: u32) -> u32 {
+    assert!(bits <= 64, "bits: a field has at most 64");
+    assert!(bits <= type_bits, "bits: more than the field's type has");
+    bits
+}
+
+/// The bits at most of a variable-length integer.
+pub const fn varint_bits(type_bits: u32) -> u64 {
+    type_bits.div_ceil(7) as u64 * 8
+}
+
+/// The range of an attribute, if it makes sense.
+pub const fn float_range(min: f32, max: f32, resolution: f32) -> FloatRange {
+    assert!(min.is_finite() && max.is_finite(), "min, max: both must be finite");
+    assert!(min < max, "min, max: min must be below max");
+    assert!(resolution.is_finite(), "resolution: it must be finite");
+    assert!(resolution > 0.0, "resolution: it must be above zero");
+    assert!(((max - min) / resolution).is_finite(), "resolution: too fine for this range");
+    FloatRange::new(min, max, resolution)
+}
+
+/// The bits of a rotation.
+pub const fn smallest_three_bits(bits: u32) -> u32 {
+    assert!(3 <= bits && bits <= 20, "smallest_three: 3 to 20 bits per component are possible");
+    2 + 3 * bits
+}
+
+/// The bits of a direction.
+pub const fn unit_bits(bits: u32) -> u32 {
+    assert!(2 <= bits && bits <= 20, "unit: 2 to 20 bits per coordinate are possible");
+    2 * bits
+}
+
+/// The bits at most of text or bytes of up to `max_len`.
+pub const fn text_bits(max_len: usize) -> u64 {
+    length_bits(max_len) + 7 + 8 * max_len as u64
+}
+
+/// The bits at most of up to `max_len` elements.
+pub const fn list_bits(max_len: usize, element: u64) -> u64 {
+    element.saturating_mul(max_len as u64).saturating_add(length_bits(max_len))
+}
+
+/// The bits of a length.
+pub const fn length_bits(max_len: usize) -> u64 {
+    (u64::BITS - (max_len as u64).leading_zeros()) as u64
+}
+
+/// The bits of an enum's ordinal.
+pub const fn ordinal_bits(variants: usize) -> u32 {
+    length_bits(variants - 1) as u32
+}
+
+/// The larger one.
+pub const fn max(a: u64, b: u64) -> u64 {
+    if a > b { a } else { b }
+}
+
+/// The components of a vector type.
+pub const fn dimensions<V: Vector<N>, const N: usize>() -> usize {
+    N
+}
+
+/// The operation of a ranged integer.
+pub fn int_shape<T: Int>(min: T, max: T) -> Shape {
+    Shape::Op(Op::int(&(min..=max)))
+}
+
+/// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
+#[inline(always)]
+pub fn ordinal<S: Stream>(
+    stream: &mut S,
+    ordinal: &mut usize,
+    names: &[&'static str],
+) -> Result<(), S::Error> {
+    stream.variant(ordinal, names.len(), |ordinal| names[ordinal])
+}
+
+/// The lowest bits of an integer of any type.
+#[inline(always)]
+#[track_caller]
+pub fn low_bits<S: Stream, T: Int>(
+    stream: &mut S,
+    value: &mut T,
+    width: u32,
+) -> Result<(), S::Error> {
+    let mut wide = value.offset_from(T::default()) as u64;
+    stream.bits(&mut wide, width)?;
+    if S::READING {
+        *value = T::at_offset(T::default(), wide.into());
+    }
+    Ok(())
+}
+
+/// Text of any type that holds some.
+#[inline(always)]
+#[track_caller]
+pub fn text<S: Stream, T: text::TextBuffer>(
+    stream: &mut S,
+    value: &mut T,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    stream.begin(Op::String { max_len });
+    let result = text::string(stream, value, max_len);
+    stream.end(|| Value::Text(value.as_str().into()));
+    result
+}
+
+/// Plain structs as their memory images: the bytes of an array of `pod`, in one copy.
+#[inline(always)]
+#[track_caller]
+pub fn pods<S: Stream, T: Pod>(
+    stream: &mut S,
+    items: &mut Vec<T>,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    stream.enter(super::Scope::Group("array"));
+    let result = collection::pods(stream, items, max_len);
+    stream.leave();
+    result
+}
+
+/// A constant of a condition. What is not `Wire` has no form as data: see [`NoConstant`].
+#[expect(missing_debug_implementations, reason = "lives for one expression of derived code")]
+pub struct Constant<T>(Cell<Option<T>>);
+
+impl<T> Constant<T> {
+    /// Of any type.
+    pub fn new(value: T) -> Self {
+        Self(Cell::new(Some(value)))
+    }
+}
+
+/// Found first by a method call on `&Constant<T>`, where `T` is `Wire`.
+pub trait WireConstant {
+    /// The constant as data, if it is one number, truth value or variant.
+    fn condition(&self) -> Option<Condition>;
+}
+
+impl<T: Wire> WireConstant for Constant<T> {
+    fn condition(&self) -> Option<Condition> {
+        match explain_write(&mut self.0.take()?).spans() {
+            [span] => match &span.value {
+                Value::Bool(value) => Some(Condition::Bool(*value)),
+                Value::Number(number) => Some(Condition::Number(*number)),
+                Value::Name(name) => Some(Condition::Variant(name.as_str().into())),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// Found second, for every other type.
+pub trait NoConstant {
+    /// Nothing.
+    fn condition(&self) -> Option<Condition>;
+}
+
+impl<T> NoConstant for &Constant<T> {
+    fn condition(&self) -> Option<Condition> {
+        None
+    }
+}
+
+/// An integer literal of a condition.
+pub fn whole(number: i128) -> Condition {
+    Condition::Number(Number::Signed(number))
+}

@@ -1,0 +1,199 @@
+//! Runs of fixed-width fields, which reach the stream as whole words.
+
+use super::{ErrorKind, Op, RawStream, Scope, Value};
+
+/// Stands before a stream that [merges](RawStream::MERGES) and collects fields into words: what
+/// derived code serializes through. The bytes are those of field by field.
+///
+/// Everything here is inlined into code in which all widths are known, so that nothing is left of
+/// it but shifts by constants and one operation per word.
+#[derive(Debug)]
+pub struct Run<'s, S> {
+    stream: &'s mut S,
+    /// Bits that are collected but not written, or that are read but not taken.
+    word: u64,
+    /// How many those are.
+    held: u32,
+    /// The bits of the run that are not read yet.
+    left: u32,
+}
+
+impl<'s, S: RawStream> Run<'s, S> {
+    /// Passes everything on until a run begins.
+    #[inline(always)]
+    pub fn new(stream: &'s mut S) -> Self {
+        Self { stream, word: 0, held: 0, left: 0 }
+    }
+
+    /// Fields of this many bits in all follow; none if they belong to a run that has begun.
+    #[inline(always)]
+    pub fn begin_run(&mut self, bits: u32) -> Result<(), S::Error> {
+        if bits > 0 {
+            self.end_run()?;
+            self.left = bits;
+        }
+        Ok(())
+    }
+
+    /// Writes what is collected.
+    #[inline(always)]
+    pub fn end_run(&mut self) -> Result<(), S::Error> {
+        if S::WRITING && self.held > 0 {
+            let held = core::mem::take(&mut self.held);
+            return self.stream.raw_bits(&mut core::mem::take(&mut self.word), held);
+        }
+        Ok(())
+    }
+
+    /// Ends the run, and gives the stream for a field of any other kind.
+    #[inline(always)]
+    pub fn stream(&mut self) -> Result<&mut S, S::Error> {
+        self.end_run()?;
+        Ok(self.stream)
+    }
+
+    /// The fields of a variant follow, until [`leave`](RawStream::leave).
+    #[inline(always)]
+    pub fn enter_variant(&mut self, name: &str) {
+        self.stream.name_next(name);
+        self.stream.enter(Scope::Group("variant"));
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, value: u64, width: u32) -> Result<(), S::Error> {
+        let beyond = self.held + width;
+        self.word |= value.unbounded_shl(self.held);
+        if beyond < u64::BITS {
+            self.held = beyond;
+            return Ok(());
+        }
+        self.stream.raw_bits(&mut self.word, u64::BITS)?;
+        self.word = value.unbounded_shr(u64::BITS - self.held);
+        self.held = beyond - u64::BITS;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take(&mut self, width: u32) -> Result<u64, S::Error> {
+        let lower = self.word;
+        if width <= self.held {
+            self.word = lower.unbounded_shr(width);
+            self.held -= width;
+            return Ok(lower & mask(width));
+        }
+        let missing = width - self.held;
+        // Equal words are no more than needed and as narrow as possible: below 58 bits, one load
+        // gets them. If a type took more than it declared, they come one by one.
+        let loaded = self.left.div_ceil(self.left.div_ceil(u64::BITS).max(1)).max(missing);
+        let mut next = 0;
+        self.stream.raw_bits(&mut next, loaded)?;
+        let value = (lower | next << self.held) & mask(width);
+        self.left = self.left.saturating_sub(loaded);
+        self.word = next.unbounded_shr(missing);
+        self.held = loaded - missing;
+        Ok(value)
+    }
+
+    /// For an operation that no run can contain.
+    #[inline(always)]
+    fn leave_run(&mut self) -> Result<(), S::Error> {
+        if S::MERGES && S::READING && self.held > 0 {
+            return self.refuse_at(ErrorKind::Misuse, self.position());
+        }
+        self.end_run()
+    }
+}
+
+#[inline(always)]
+fn mask(width: u32) -> u64 {
+    u64::MAX.unbounded_shr(u64::BITS - width)
+}
+
+impl<S: RawStream> RawStream for Run<'_, S> {
+    type Error = S::Error;
+    const WRITING: bool = S::WRITING;
+    const READING: bool = S::READING;
+    // A type within a run belongs to it.
+    const MERGES: bool = false;
+
+    #[inline(always)]
+    fn position(&self) -> u64 {
+        let held = u64::from(self.held);
+        if S::WRITING { self.stream.position() + held } else { self.stream.position() - held }
+    }
+
+    #[inline(always)]
+    fn remaining(&self) -> u64 {
+        self.stream.remaining().saturating_add(self.held.into())
+    }
+
+    #[inline(always)]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.stream.failure()
+    }
+
+    #[inline(always)]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        if !S::MERGES || width > u64::BITS {
+            return self.stream.raw_bits(value, width);
+        }
+        if S::READING {
+            *value = self.take(width)?;
+            return Ok(());
+        }
+        if *value > mask(width) {
+            self.refuse_at(ErrorKind::OutOfRange, self.position())?;
+            return self.collect(0, width);
+        }
+        self.collect(*value, width)
+    }
+
+    #[inline(always)]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
+        self.leave_run()?;
+        self.stream.raw_unary(zeros, limit)
+    }
+
+    #[inline(always)]
+    fn raw_align(&mut self) -> Result<(), S::Error> {
+        self.leave_run()?;
+        self.stream.raw_align()
+    }
+
+    #[inline(always)]
+    fn raw_bytes<'b>(&'b mut self, source: &'b [u8], length: usize) -> Result<&'b [u8], S::Error> {
+        self.leave_run()?;
+        self.stream.raw_bytes(source, length)
+    }
+
+    #[inline(always)]
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        self.stream.refuse_at(kind, bit)
+    }
+
+    #[inline(always)]
+    fn name_next(&mut self, name: &str) {
+        self.stream.name_next(name);
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn begin(&mut self, op: Op) {
+        self.stream.begin(op);
+    }
+
+    #[inline(always)]
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        self.stream.end(value);
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, scope: Scope<'_>) {
+        self.stream.enter(scope);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.stream.leave();
+    }
+}
