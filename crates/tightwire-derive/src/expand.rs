@@ -8,7 +8,7 @@ use crate::condition;
 use crate::describe;
 use crate::layout::{self, Width};
 use crate::parse::{Body, Item, Variant};
-use crate::validate::{Field, Rule, generic, is};
+use crate::validate::{Field, INTS, Rule, generic, is};
 
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let name = &item.name;
@@ -24,6 +24,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
+    let inline = if is_straight(item) { quote!(#[inline(always)]) } else { quote!(#[inline]) };
     let shape = describe::item(item);
     // Where there are no parameters, a wrong constant is found here and not when it is used.
     let check_now = item.generics.params.is_empty().then(|| {
@@ -45,7 +46,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
             const MAX_BITS: u64 = #max_bits;
             const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
 
-            #[inline]
+            #inline
             fn serialize<__S: ::tightwire::Stream>(
                 &mut self,
                 stream: &mut __S,
@@ -63,6 +64,14 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
 
         #check_now
     }
+}
+
+/// Whether the code is one run after the other: that must be inlined to know its place in the
+/// packet, wherever it is used.
+fn is_straight(item: &Item<Field>) -> bool {
+    let Body::Struct(fields) = &item.body else { return false };
+    let varies = |rule: &Rule| matches!(layout::width(rule), Width::Varies);
+    !fields.iter().any(|field| field.when.is_some() || field.rule.as_ref().is_some_and(varies))
 }
 
 /// An implementation that only keeps the compiler from complaining about a missing one.
@@ -368,7 +377,7 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
             #(#arms)*
             _ => {}
         }
-        __run.end_run()
+        ::tightwire::__private::core::result::Result::Ok(())
     }
 }
 
@@ -388,6 +397,7 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> 
     if variant.fields.is_empty() {
         return quote! {
             if __S::READING { *self = #fresh; } else { #ordinal_in_run }
+            __run.end_run()?;
         };
     }
     let bindings = variant.fields.iter().map(|Field { member, binding, rule, default, .. }| {
@@ -399,9 +409,13 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> 
         }
     });
     let steps = steps(&variant.fields, ordinal, 1, &Place::Binding);
+    // The same variant is read into, so that strings and arrays keep their memory. Where there is
+    // none to keep, the question would only be mispredicted.
+    let keeps_memory =
+        !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
+    let is_other = keeps_memory.then(|| quote!(&&!matches!(self, Self::#name { .. })));
     quote! {
-        // The same variant is read into, so that strings and arrays keep their memory.
-        if __S::READING && !matches!(self, Self::#name { .. }) {
+        if __S::READING #is_other {
             *self = #fresh;
         }
         if let Self::#name { #(#bindings),* } = self {
@@ -412,8 +426,32 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> 
             }
             __run.enter_variant(#name_text);
             #steps
+            // Here, where the place in the run is known, and not after all variants.
+            __run.end_run()?;
             __run.leave();
         }
+    }
+}
+
+/// Whether a value certainly has no memory of its own.
+fn is_plain(rule: &Rule) -> bool {
+    match rule {
+        Rule::Whole(ty) => is(ty, &INTS) || is(ty, &["bool", "f32", "f64"]),
+        Rule::Array { rule, .. } => is_plain(rule),
+        Rule::Floats { .. }
+        | Rule::Int { .. }
+        | Rule::Bits { .. }
+        | Rule::Varint { .. }
+        | Rule::Compressed { .. }
+        | Rule::SmallestThree { .. }
+        | Rule::Unit { .. }
+        | Rule::Pod { .. } => true,
+        Rule::Text { .. }
+        | Rule::Blob { .. }
+        | Rule::Pods { .. }
+        | Rule::List { .. }
+        | Rule::Option { .. }
+        | Rule::Boxed { .. } => false,
     }
 }
 

@@ -248,7 +248,7 @@ fn array_rule(ty: &Type, array: &syn::TypeArray, attributes: &mut Attributes) ->
     })
 }
 
-const INTS: [&str; 12] =
+pub(crate) const INTS: [&str; 12] =
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
 
 /// The rule of a value that is no collection.

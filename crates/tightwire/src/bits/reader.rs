@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::{WORD_FIELD, low_mask};
+use super::{WORD_FIELD, low_mask, short_word};
 
 /// Reads bits out of exactly the bytes it is given: it needs no slack behind them and never
 /// looks there.
@@ -211,24 +211,6 @@ impl<'a> BitReader<'a> {
         self.fail();
         Err(UnexpectedEnd)
     }
-}
-
-/// Up to seven bytes as the upper ones of a word.
-///
-/// Small packets of any length are what a server reads most, and a loop over their bytes would
-/// mispredict its end: the halves overlap instead, and bits that meet are the same.
-#[inline(always)]
-fn short_word(data: &[u8]) -> u64 {
-    let at = |index: usize| u64::from(data[index]) << (8 * index);
-    let word = match (data.first_chunk(), data.last_chunk()) {
-        (Some(first), Some(last)) => {
-            let overlap = 8 * (data.len() - 4);
-            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << overlap
-        }
-        _ if data.is_empty() => return 0,
-        _ => at(0) | at(data.len() / 2) | at(data.len() - 1),
-    };
-    word << (64 - 8 * data.len())
 }
 
 impl fmt::Debug for BitReader<'_> {

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::hint::select_unpredictable;
 
+use super::short_word;
+
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
 /// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
@@ -119,7 +121,7 @@ impl<'a> BitWriter<'a> {
 
     /// Writes `width <= 64` bits of a `value` that needs no more.
     #[inline(always)]
-    fn push(&mut self, value: u64, width: u32) {
+    pub(crate) fn push(&mut self, value: u64, width: u32) {
         self.state.word |= value << self.state.used;
         let filled = self.state.word.to_le_bytes();
         match self.word_in_slice() {
@@ -166,6 +168,10 @@ impl<'a> BitWriter<'a> {
     #[inline(always)]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.align();
+        let Some(last) = bytes.last_chunk() else {
+            let width = bytes.len() as u32 * 8;
+            return self.push(short_word(bytes).unbounded_shr(u64::BITS - width), width);
+        };
         self.store_word();
         let start = self.state.word_index * 8 + self.state.used as usize / 8;
         let end = start.saturating_add(bytes.len());
@@ -174,11 +180,9 @@ impl<'a> BitWriter<'a> {
         }
         self.state.word_index = end / 8;
         self.state.used = (end % 8 * 8) as u32;
-        // The copy ended within a word: the bytes that it left there are its lower bits.
-        self.state.word = match self.word_in_slice() {
-            Some(bytes) => u64::from_le_bytes(*bytes) & LARGEST[self.state.used as usize],
-            None => load_tail(self.data, end / 8 * 8, end),
-        };
+        // The copy ended within a word, whose lower bits are the last bytes. They are taken from
+        // the source: loading what was just stored piece by piece would wait for it.
+        self.state.word = u64::from_le_bytes(*last).unbounded_shr(u64::BITS - self.state.used);
     }
 
     /// The bytes of the word that is being filled, if the slice holds all of them.
@@ -242,18 +246,16 @@ impl<'a> BitWriter<'a> {
     /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
     #[inline(always)]
     pub fn finish(mut self) -> Result<&'a [u8], WriteRefused> {
-        if self.has_overflowed() {
-            return Err(WriteRefused::Full {
-                needed_bits: self.position(),
-                capacity_bits: self.capacity(),
-            });
-        }
-        if let Some(bit) = self.refused_at() {
+        if let Some(bit) = self.refused_at()
+            && !self.has_overflowed()
+        {
             return Err(WriteRefused::Value { bit });
         }
         self.store_word();
-        let length = self.position().div_ceil(8) as usize;
-        Ok(&self.data[..length])
+        let (needed_bits, capacity_bits) = (self.position(), self.capacity());
+        // Shorter than `div_ceil`, which is careful about sums that no packet has.
+        let packet = self.data.get(..((needed_bits + 7) >> 3) as usize);
+        packet.ok_or(WriteRefused::Full { needed_bits, capacity_bits })
     }
 
     /// Remembers that the value at `bit` must not be sent: `finish` refuses the packet.
@@ -271,13 +273,6 @@ fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
     for (byte, value) in room.iter_mut().zip(word) {
         *byte = value;
     }
-}
-
-/// The bytes from `start` to `end` as the lower ones of a word.
-#[inline(never)]
-fn load_tail(data: &[u8], start: usize, end: usize) -> u64 {
-    let bytes = data.get(start..end).unwrap_or_default();
-    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// A call, so that the compiler keeps the branch to it instead of computing both ways.

@@ -40,7 +40,7 @@ impl<'s, S: RawStream> Run<'s, S> {
     pub fn end_run(&mut self) -> Result<(), S::Error> {
         if S::WRITING && self.held > 0 {
             let held = core::mem::take(&mut self.held);
-            return self.stream.raw_bits(&mut core::mem::take(&mut self.word), held);
+            return self.stream.raw_word(&mut core::mem::take(&mut self.word), held);
         }
         Ok(())
     }
@@ -67,7 +67,7 @@ impl<'s, S: RawStream> Run<'s, S> {
             self.held = beyond;
             return Ok(());
         }
-        self.stream.raw_bits(&mut self.word, u64::BITS)?;
+        self.stream.raw_word(&mut self.word, u64::BITS)?;
         self.word = value.unbounded_shr(u64::BITS - self.held);
         self.held = beyond - u64::BITS;
         Ok(())

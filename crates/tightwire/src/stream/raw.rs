@@ -39,6 +39,13 @@ pub trait RawStream: Sized {
     /// A field of `width` bits, `0..=64`.
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error>;
 
+    /// As [`raw_bits`](Self::raw_bits), of a value that is known to need no more bits.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
+        self.raw_bits(value, width)
+    }
+
     /// As many zeros as the number says and then a one, which is left out at the `limit`.
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Self::Error>;
 

@@ -119,9 +119,34 @@ const fn max_bytes(max_bits: u64) -> usize {
 /// [`WriteError`] if the buffer is too small or a value is out of its range.
 #[inline]
 pub fn encode<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    // Whole words, since the writer stores no other.
+    match fixed_bytes::<T>().map(|length| length.next_multiple_of(8)) {
+        // With a constant length, the compiler knows where everything goes, and that it fits.
+        Some(length) if length <= buffer.len() => write(value, &mut buffer[..length]),
+        Some(_) => write_to_short(value, buffer),
+        None => write(value, buffer),
+    }
+}
+
+#[inline(always)]
+fn write<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     let mut stream = WriteStream::new(buffer);
     let Ok(()) = value.serialize(&mut stream);
     stream.finish()
+}
+
+#[cold]
+fn write_to_short<'a, T: Wire>(
+    value: &mut T,
+    buffer: &'a mut [u8],
+) -> Result<&'a [u8], WriteError> {
+    write(value, buffer)
+}
+
+/// The length of every packet that is one `T`, if they all have the same.
+#[inline(always)]
+fn fixed_bytes<T: Wire>() -> Option<usize> {
+    T::FIXED_BITS.map(|bits| bits.div_ceil(8) as usize)
 }
 
 /// Reads a value from exactly the bytes of one packet.
@@ -155,9 +180,25 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
 /// [`ReadError`] for anything but a whole valid packet.
 #[inline]
 pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    match fixed_bytes::<T>() {
+        // With a constant length, the compiler knows where everything is, and that it is there.
+        Some(length) if length == packet.len() => read(&packet[..length], value),
+        Some(_) => read_wrong_length(packet, value),
+        None => read(packet, value),
+    }
+}
+
+#[inline(always)]
+fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     let mut stream = ReadStream::new(packet);
     value.serialize(&mut stream)?;
     stream.finish()
+}
+
+/// Says what is wrong: the packet is too short or too long, and may be worse.
+#[cold]
+fn read_wrong_length<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    read(packet, value)
 }
 
 /// The bits that `value` takes at most, wherever in a packet it starts.

@@ -125,6 +125,12 @@ impl RawStream for WriteStream<'_> {
     }
 
     #[inline(always)]
+    fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.push(*value, width);
+        Ok(())
+    }
+
+    #[inline(always)]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
         self.writer.write_unary(*zeros, limit);
         Ok(())
