@@ -1,12 +1,16 @@
 //! The tool `tightwire`: for now it shows one packet, drawn bit by bit, and what happens to it on
 //! the way.
 
+use std::env;
 use std::error::Error;
-use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::fmt::{Debug, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
-use tightwire::{FloatRange, Stream, Wire, decode, encode, explain, explain_write};
+use tightwire::{
+    Explained, FloatRange, Stream, Trace, Wire, decode, decode_explained, encode, encode_explained,
+    explain_write,
+};
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
 const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
@@ -38,7 +42,7 @@ impl Wire for Player {
 }
 
 fn main() -> ExitCode {
-    if let Some(argument) = std::env::args().nth(1) {
+    if let Some(argument) = env::args().nth(1) {
         eprintln!("tightwire: `{argument}` is not understood: it takes no arguments yet");
         return ExitCode::from(2);
     }
@@ -78,25 +82,42 @@ fn example() -> Result<String, Box<dyn Error>> {
         size_of::<Player>() + player.name.len(),
         packet.len(),
     )?;
-    writeln!(text, "{}", explain_write(&mut player))?;
+    writeln!(text, "{}", picture(&explain_write(&mut player)))?;
 
     let received: Player = decode(packet)?;
     writeln!(text, "The other side reads, each number within half a step of what was sent:\n")?;
     writeln!(text, "  {received:?}\n")?;
 
-    writeln!(text, "A packet that was cut short, and one whose first byte was tampered with:\n")?;
-    writeln!(text, "  {}", refusal(&explain::<Player>(&packet[..9])))?;
+    writeln!(text, "A packet that was cut short is refused, and says where:\n")?;
+    let cut = decode_explained::<Player>(&packet[..9]);
+    writeln!(text, "{}", cut.as_ref().map_or_else(|refused| picture(refused.trace()), shown))?;
+
+    writeln!(text, "So is one whose first byte was tampered with:\n")?;
     let mut tampered = packet.to_vec();
     tampered[0] |= 0x7f;
-    writeln!(text, "  {}\n", refusal(&explain::<Player>(&tampered)))?;
+    writeln!(text, "  {}\n", sentence(decode_explained::<Player>(&tampered)))?;
 
     writeln!(text, "A value that must not be sent is not sent:\n")?;
     let mut overhealed = Player { health: 200, ..player };
-    writeln!(text, "  {}", refusal(&explain_write(&mut overhealed)))?;
+    writeln!(text, "  {}", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
     Ok(text)
 }
 
 /// The sentence that says why.
-fn refusal(trace: &tightwire::Trace) -> String {
-    trace.refusal().map_or_else(|| "accepted".into(), |refusal| refusal.to_string())
+fn sentence<T: Debug>(result: Result<T, Explained>) -> String {
+    result.map_or_else(|refused| refused.to_string(), |accepted| shown(&accepted))
+}
+
+fn shown(value: &impl Debug) -> String {
+    format!("accepted: {value:?}")
+}
+
+/// In colours where they can be seen and are wanted: <https://no-color.org>.
+fn picture(trace: &Trace) -> String {
+    let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if io::stdout().is_terminal() && !unwanted {
+        trace.colored().to_string()
+    } else {
+        trace.to_string()
+    }
 }

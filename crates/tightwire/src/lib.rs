@@ -121,10 +121,11 @@ pub use bits::{
 };
 pub use schema::{Schema, schema};
 pub use stream::{
-    Binary, Condition, ErrorKind, Field, FloatRange, Int, List, MeasureStream, Name, Number, Op,
-    Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape, Span, Stream,
-    SubsetCoding, Trace, TraceStream, Value, Variant, Vector, Wire, WriteError, WriteStream,
-    decode, decode_into, encode, explain, explain_write, measure,
+    Binary, Condition, ErrorKind, Explained, Field, FloatRange, Int, List, MeasureStream, Name,
+    Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape,
+    Stream, SubsetCoding, Trace, TraceStream, Value, Variant, Vector, Wire, WriteError,
+    WriteStream, decode, decode_explained, decode_into, encode, encode_explained, explain,
+    explain_write, measure,
 };
 
 pub use tightwire_derive::Wire;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    FloatRange, ReadStream, Selection, Stream, SubsetCoding, TraceStream, Wire, WriteStream,
+    FloatRange, Node, ReadStream, Selection, Stream, SubsetCoding, TraceStream, Wire, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -156,7 +156,9 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
         let written = tightwire::explain_write(&mut Example(name.into()));
         // Quantised values differ by less than their last digit shown here.
         let shown = |trace: &tightwire::Trace| -> Vec<String> {
-            trace.spans().iter().map(|span| format!("{} {:.2?}", span.op, span.value)).collect()
+            let shown =
+                |span: Node<'_>| format!("{} {:.2?}", span.op().unwrap(), span.value().unwrap());
+            trace.spans().map(shown).collect()
         };
         assert_eq!(shown(&read), shown(&written), "{name}");
     }

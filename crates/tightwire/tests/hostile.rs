@@ -14,7 +14,8 @@ use common::everything::Everything;
 use common::field::{Field, Nested};
 use common::rng::Rng;
 use tightwire::{
-    ErrorKind, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, TraceStream, Wire,
+    ErrorKind, Node, Op, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding,
+    TraceStream, Wire,
 };
 
 /// Makes packets that are nearly right: valid ones, changed.
@@ -79,7 +80,7 @@ fn encoded(value: &mut Everything) -> Vec<u8> {
 #[test]
 fn the_sample_uses_every_operation() {
     let trace = tightwire::explain_write(&mut Everything::sample());
-    let used: BTreeSet<&str> = trace.spans().iter().map(|span| span.op.name()).collect();
+    let used: BTreeSet<&str> = trace.spans().filter_map(Node::op).map(Op::name).collect();
     let all = "align bits blob bool bytes check compressed_float compressed_vector double enumerate \
                fixed float index int int_relative pod quaternion selection smallest_three string \
                unit_vector varint vector wide_string";
@@ -151,8 +152,8 @@ fn a_trace_refuses_what_the_reader_refuses_at_the_same_bit() {
         let refused = read.as_ref().err().map(|refused| (refused.kind, refused.bit));
         assert_eq!(trace.failure(), refused, "{packet:02x?}");
         if matches!(refused, Some((kind, _)) if kind != ErrorKind::TrailingData) {
-            let span = trace.refused_span().expect("the operation that was refused");
-            assert_eq!(Some(span), trace.spans().last(), "nothing runs after a refusal");
+            let span = trace.refused().expect("the operation that was refused");
+            assert_eq!(Some(span), trace.spans().next_back(), "nothing runs after a refusal");
         }
         if read.is_ok() {
             mutator.keep(&packet);
@@ -219,7 +220,7 @@ fn a_trace_of_any_packet_can_be_drawn() {
         mutator.mutate(&mut packet);
         let trace = tightwire::explain::<Everything>(&packet);
         let picture = trace.to_string();
-        assert_eq!(picture.contains("refused"), trace.refused_span().is_some());
+        assert_eq!(picture.contains("refused"), trace.refused().is_some());
     }
 }
 
@@ -367,7 +368,8 @@ fn a_trace_shows_the_refused_number_of_every_type() {
         let mut stream = TraceStream::new(ReadStream::new(packet));
         let refused = stream.named("field").int(&mut T::default(), min..=max);
         assert!(refused.is_err());
-        stream.into_parts().1.spans()[0].value.to_string()
+        let (_, trace) = stream.into_parts();
+        trace.refused().and_then(Node::value).unwrap().to_string()
     }
     assert_eq!(shown(&[0xff], -5i8, 0), "2");
     assert_eq!(shown(&[0xff], 0u8, 100), "127");

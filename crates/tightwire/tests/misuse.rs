@@ -266,7 +266,7 @@ fn a_refused_write_is_explained_whatever_refused_it() {
     assert_eq!(tightwire::encode(&mut TooWide, &mut [0; 8]), Err(refused));
     let trace = tightwire::explain_write(&mut TooWide);
     assert_eq!(trace.failure(), Some((ErrorKind::OutOfRange, 1)));
-    assert_eq!(trace.refused_span().unwrap().path, "TooWide.flags");
+    assert_eq!(trace.refused().unwrap().path(), "TooWide.flags");
 }
 
 /// Ends within a byte, so that bits and bytes that were mixed up show.

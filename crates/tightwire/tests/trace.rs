@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use tightwire::{
-    ErrorKind, ReadStream, Stream, TraceStream, Wire, WriteStream, explain, explain_write,
+    ErrorKind, Node, ReadStream, Stream, TraceStream, Wire, WriteStream, explain, explain_write,
 };
 
 #[derive(Default)]
@@ -44,7 +44,7 @@ fn player() -> Player {
 #[test]
 fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_their_lines() {
     let trace = explain_write(&mut player());
-    let paths: Vec<_> = trace.spans().iter().map(|span| span.path.as_str()).collect();
+    let paths: Vec<_> = trace.spans().map(Node::path).collect();
     assert_eq!(
         paths,
         [
@@ -61,7 +61,7 @@ fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_t
 #[test]
 fn what_the_application_refuses_is_the_operation_before() {
     let trace = explain_write(&mut Player { lucky: 13, ..player() });
-    assert_eq!(trace.refused_span().unwrap().path, "Player.lucky");
+    assert_eq!(trace.refused().unwrap().path(), "Player.lucky");
 
     let mut buffer = [0; 16];
     let packet = tightwire::encode(&mut player(), &mut buffer).unwrap();
@@ -69,7 +69,7 @@ fn what_the_application_refuses_is_the_operation_before() {
     tampered[3] |= 0b1101 << 1;
     let trace = explain::<Player>(&tampered);
     assert_eq!(trace.failure(), Some((ErrorKind::Custom, 29)));
-    assert_eq!(trace.refused_span().unwrap().path, "Player.lucky");
+    assert_eq!(trace.refused().unwrap().path(), "Player.lucky");
     let sentence = "Player.lucky at bit 29: the application refused the value (int 0..=15)";
     assert_eq!(trace.refusal().unwrap().to_string(), sentence);
 }
@@ -82,7 +82,7 @@ fn a_full_buffer_is_blamed_on_the_field_that_did_not_fit_not_on_a_later_value() 
     let Ok(()) = stream.named("second").int(&mut 200u8, 0..=100);
     let (_, trace) = stream.into_parts();
     assert_eq!(trace.failure(), Some((ErrorKind::Full, 8)));
-    assert_eq!(trace.refused_span().unwrap().path, "first");
+    assert_eq!(trace.refused().unwrap().path(), "first");
 }
 
 #[test]

@@ -97,11 +97,11 @@ fn every_valid_vector_traces_as_one_span_per_operation_and_no_bit_between() {
         }
         let (_, trace) = stream.into_parts();
         assert_eq!(trace.failure(), None);
-        assert_eq!(trace.spans().len(), ops(line).len(), "{}", line["name"]);
+        assert_eq!(trace.spans().count(), ops(line).len(), "{}", line["name"]);
         let mut end = 0;
         for span in trace.spans() {
-            assert_eq!(span.bits.start, end, "{}", line["name"]);
-            end = span.bits.end;
+            assert_eq!(span.bits().start, end, "{}", line["name"]);
+            end = span.bits().end;
         }
         assert_eq!(end, bits(line, "bits"), "{}", line["name"]);
     }
@@ -125,7 +125,7 @@ fn every_hostile_vector_is_refused_at_its_operation_and_stays_refused() {
         assert_eq!(read_until_refused(&mut stream, line), refused, "{}", line["name"]);
         let (_, trace) = stream.into_parts();
         assert_eq!(trace.failure(), Some((refused.kind, refused.bit)));
-        assert!(trace.spans().last().unwrap().refused, "{}", line["name"]);
+        assert!(trace.spans().next_back().unwrap().is_refused(), "{}", line["name"]);
     }
 }
 

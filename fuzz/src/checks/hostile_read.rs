@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use tightwire::{
-    ErrorKind, Number, Op, RawStream, ReadError, ReadStream, Span, Stream, Trace, Value, Wire,
-    decode, decode_into, encode, explain, measure,
+    ErrorKind, Number, Op, RawStream, ReadError, ReadStream, Stream, Trace, Value, Wire, decode,
+    decode_into, encode, explain, measure,
 };
 
 use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
@@ -110,22 +110,23 @@ fn check_stays_failed(mut stream: ReadStream<'_>, refused: ReadError) {
 
 /// The operations stand one after the other, up to where the reader came.
 fn check_trace(trace: &Trace, end: u64) {
-    assert!(trace.spans().len() as u64 <= end + OPERATIONS_FOR_FREE as u64);
+    assert!(trace.spans().count() as u64 <= end + OPERATIONS_FOR_FREE as u64);
     let mut at = 0;
     for span in trace.spans() {
-        assert_eq!(span.bits.start, at, "{}", span.path);
-        at = span.bits.end;
+        assert_eq!(span.bits().start, at, "{}", span.path());
+        at = span.bits().end;
     }
     assert_eq!(at, end);
-    if let Some(Span { op: Op::Int { min, max }, value: Value::Number(value), .. }) =
-        trace.refused_span()
+    if let Some(refused) = trace.refused()
+        && let (Some(Op::Int { min, max }), Some(Value::Number(value))) =
+            (refused.op(), refused.value())
         && trace.failure().is_some_and(|(kind, _)| kind == ErrorKind::OutOfRange)
     {
         assert!(!is_within(*value, *min, *max), "{value} is in {min}..={max}");
     }
     // Drawing is slow, and a long trace is drawn as a short one is.
     if trace.bytes().len() <= 16 {
-        assert!(trace.to_string().lines().count() >= trace.spans().len());
+        assert!(format!("{trace:#}").lines().count() >= trace.spans().count());
     }
 }
 

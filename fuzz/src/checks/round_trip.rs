@@ -124,12 +124,13 @@ fn check_traces(message: &mut Message, packet: &[u8], needed_bits: u64) {
     assert_eq!(message.serialize(&mut stream), Ok(()));
     let (stream, read) = stream.into_parts();
     assert_eq!(stream.finish(), Ok(()));
-    assert_eq!(written.spans().len(), read.spans().len());
+    assert_eq!(written.spans().count(), read.spans().count());
     let mut at = 0;
-    for (written, read) in written.spans().iter().zip(read.spans()) {
-        assert_eq!((&written.path, &written.bits, &written.op), (&read.path, &read.bits, &read.op));
-        assert_eq!(written.bits.start, at, "{}", written.path);
-        at = written.bits.end;
+    for (written, read) in written.spans().zip(read.spans()) {
+        assert_eq!((written.bits(), written.op()), (read.bits(), read.op()));
+        assert_eq!(written.path(), read.path());
+        assert_eq!(written.bits().start, at, "{}", written.path());
+        at = written.bits().end;
     }
     assert_eq!(at, needed_bits);
 }

@@ -214,13 +214,12 @@ pub trait WireConstant {
 
 impl<T: Wire> WireConstant for Constant<T> {
     fn condition(&self) -> Option<Condition> {
-        match explain_write(&mut self.0.take()?).spans() {
-            [span] => match &span.value {
-                Value::Bool(value) => Some(Condition::Bool(*value)),
-                Value::Number(number) => Some(Condition::Number(*number)),
-                Value::Name(name) => Some(Condition::Variant(name.as_str().into())),
-                _ => None,
-            },
+        let trace = explain_write(&mut self.0.take()?);
+        let mut spans = trace.spans();
+        match (spans.next()?.value()?, spans.next()) {
+            (Value::Bool(value), None) => Some(Condition::Bool(*value)),
+            (Value::Number(number), None) => Some(Condition::Number(*number)),
+            (Value::Name(name), None) => Some(Condition::Variant(name.as_str().into())),
             _ => None,
         }
     }

@@ -8,20 +8,24 @@ mod arrays;
 mod collection;
 pub(crate) mod derived;
 mod error;
+mod explain;
 mod float;
 mod index;
 mod int;
+#[cfg(feature = "serde")]
+mod json;
 mod measure;
 mod merge;
 mod op;
 mod picture;
 mod raw;
 mod read;
-
+mod ruler;
 mod selection;
 mod shape;
 mod text;
 mod trace;
+mod tree;
 mod vector;
 mod wire;
 mod write;
@@ -35,6 +39,7 @@ use core::ops::RangeInclusive;
 
 pub use collection::List;
 pub use error::{ErrorKind, ReadError, WriteError};
+pub use explain::{Explained, decode_explained, encode_explained, explain, explain_write};
 pub use float::FloatRange;
 pub use int::Int;
 pub use measure::MeasureStream;
@@ -45,9 +50,10 @@ pub use read::ReadStream;
 pub use selection::{Selection, SubsetCoding};
 pub use shape::{Binary, Condition, Field, Name, Shape, Variant};
 pub use text::Pod;
-pub use trace::{Span, Trace, TraceStream};
+pub use trace::TraceStream;
+pub use tree::{Node, Trace};
 pub use vector::{Quaternion, Vector};
-pub use wire::{Wire, decode, decode_into, encode, explain, explain_write, measure};
+pub use wire::{Wire, decode, decode_into, encode, measure};
 pub use write::WriteStream;
 
 /// What a serialize function is written against: the same call writes a value, reads it, counts

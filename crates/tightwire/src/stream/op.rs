@@ -9,6 +9,7 @@ use core::ops::RangeInclusive;
 use super::float::FloatRange;
 use super::int::Int;
 use super::selection::SubsetCoding;
+use super::tree::printable;
 
 /// One stream operation with its parameters.
 #[derive(Clone, PartialEq, Debug)]
@@ -267,6 +268,7 @@ impl fmt::Display for Number {
     }
 }
 
+/// Safe to show: what a terminal could take for a command is escaped.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -276,7 +278,7 @@ impl fmt::Display for Value {
             Self::Vector(components) => write!(f, "{components:?}"),
             Self::Text(text) => write!(f, "{text:?}"),
             Self::Bytes(bytes) => write!(f, "{bytes:02x?}"),
-            Self::Name(name) => f.write_str(name),
+            Self::Name(name) => f.write_str(&printable(name)),
             Self::Indices(indices) => write!(f, "{indices:?}"),
         }
     }

@@ -1,12 +1,11 @@
 //! The stream that tells what another one does.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
-use core::ops::Range;
 use core::panic::Location;
 
-use super::{ErrorKind, Number, Op, RawStream, Scope, Value};
+use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
 
 /// Runs another stream and records every operation: what it was, what it is called or where in
 /// the source it stands, which bits it took and what value it carried.
@@ -20,18 +19,18 @@ use super::{ErrorKind, Number, Op, RawStream, Scope, Value};
 /// stream.named("health").int(&mut 0u8, 0..=100)?;
 /// stream.named("alive").bool(&mut false)?;
 /// let (_, trace) = stream.into_parts();
-/// assert_eq!(trace.spans()[1].path, "alive");
-/// assert_eq!(trace.spans()[1].bits, 7..8);
-/// assert_eq!(trace.spans()[1].value.to_string(), "true");
+/// let alive = trace.spans().nth(1).unwrap();
+/// assert_eq!(alive.path(), "alive");
+/// assert_eq!(alive.bits(), 7..8);
+/// assert_eq!(alive.value().unwrap().to_string(), "true");
 /// # Ok::<(), tightwire::ReadError>(())
 /// ```
 #[derive(Debug)]
 pub struct TraceStream<S> {
     inner: S,
     trace: Trace,
-    /// The path of the scopes that are open.
-    path: String,
-    scopes: Vec<OpenScope>,
+    /// The groups that are open, and the operation that runs.
+    open: Vec<Open>,
     name: Option<String>,
     /// Whether the stream had failed before the operation that runs.
     had_failed: bool,
@@ -41,50 +40,30 @@ pub struct TraceStream<S> {
 }
 
 #[derive(Debug, Default)]
-struct OpenScope {
-    /// The length of the path outside.
-    outside: usize,
-    is_object: bool,
+struct Open {
+    node: usize,
     /// The operation without a name that is taken for the option or the element itself, as long
     /// as it is the only one.
     alone: Option<usize>,
-}
-
-/// What a stream did, operation by operation. `Display` draws it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Trace {
-    spans: Vec<Span>,
-    failure: Option<(ErrorKind, u64)>,
-    bytes: Vec<u8>,
-}
-
-/// One operation of a [`Trace`].
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Span {
-    /// The names that lead to the value, as in `Player.inventory[3].count`.
-    pub path: String,
-    /// The operation with its parameters.
-    pub op: Op,
-    /// The bits that it took; up to where it failed, if it did.
-    pub bits: Range<u64>,
-    /// The value; the refused one, if it was refused.
-    pub value: Value,
-    /// Whether it was refused.
-    pub refused: bool,
-    /// Where the serialize function calls the operation.
-    pub location: &'static Location<'static>,
 }
 
 impl<S: RawStream> TraceStream<S> {
     /// Records what `inner` does from now on.
     #[must_use]
     pub fn new(inner: S) -> Self {
+        Self::with_root(inner, "", Scope::Group("packet"))
+    }
+
+    /// The same, of an object as a whole.
+    pub(super) fn of_object(inner: S, type_name: &str) -> Self {
+        Self::with_root(inner, &short_type_name(type_name), Scope::Object { type_name })
+    }
+
+    fn with_root(inner: S, name: &str, scope: Scope<'_>) -> Self {
         Self {
             inner,
-            trace: Trace::default(),
-            path: String::new(),
-            scopes: Vec::new(),
+            trace: Trace::new(name, scope),
+            open: Vec::new(),
             name: None,
             had_failed: false,
             taken: (0, 0),
@@ -93,9 +72,20 @@ impl<S: RawStream> TraceStream<S> {
 
     /// The stream that did the work, and what it did.
     #[must_use]
-    pub fn into_parts(self) -> (S, Trace) {
-        let failure = self.inner.failure();
-        (self.inner, Trace { failure, ..self.trace })
+    pub fn into_parts(mut self) -> (S, Trace) {
+        while !self.open.is_empty() {
+            self.leave();
+        }
+        self.trace.end(0, self.inner.position());
+        if let Some((kind, bit)) = self.inner.failure() {
+            self.trace.set_failure(kind, bit);
+        }
+        (self.inner, self.trace)
+    }
+
+    /// The innermost group that is open.
+    fn parent(&self) -> usize {
+        self.open.last().map_or(0, |open| open.node)
     }
 
     /// Whether an operation without a name is known by the path of its scope: one of ours, or the
@@ -104,69 +94,29 @@ impl<S: RawStream> TraceStream<S> {
         if is_own(location) {
             return true;
         }
-        let spans = &mut self.trace.spans;
-        match self.scopes.last_mut() {
-            None | Some(OpenScope { is_object: true, .. }) => false,
-            Some(OpenScope { alone: Some(first), .. }) => {
-                if let Some(span) = spans.get_mut(*first)
-                    && span.path == self.path
-                {
-                    let _ = write!(span.path, ".{}", source_name(&span.op, span.location));
-                }
-                false
-            }
-            Some(scope) => {
-                scope.alone = Some(spans.len());
-                true
-            }
+        let next = self.trace.len();
+        let Some(open) = self.open.last_mut() else { return false };
+        if matches!(self.trace.node(open.node).scope(), Some(Scope::Object { .. })) {
+            return false;
         }
+        let Some(first) = open.alone else {
+            open.alone = Some(next);
+            return true;
+        };
+        let first_node = self.trace.node(first);
+        if let (Some(op), Some(location)) = (first_node.op(), first_node.location())
+            && first_node.name().is_empty()
+        {
+            self.trace.rename(first, &source_name(op, location));
+        }
+        false
     }
 
-    /// Adds a step to the path, and returns the length to come back to.
-    fn enter_step(&mut self, step: fmt::Arguments<'_>) -> usize {
-        let length = self.path.len();
-        let _ = self.path.write_fmt(step);
-        length
-    }
-
-    /// The same for a name, with a dot between it and what stands before.
-    fn enter_name(&mut self, name: &str) -> usize {
-        let dot = if self.path.is_empty() { "" } else { "." };
-        self.enter_step(format_args!("{dot}{name}"))
-    }
-}
-
-impl Trace {
-    /// The operations in the order of their bits.
-    #[must_use]
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
-    }
-
-    /// What was refused first, and at which bit.
-    #[must_use]
-    pub fn failure(&self) -> Option<(ErrorKind, u64)> {
-        self.failure
-    }
-
-    /// The packet; empty if none could be written.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// The operation that was refused, if the failure was one operation's.
-    #[must_use]
-    pub fn refused_span(&self) -> Option<&Span> {
-        self.spans.iter().find(|span| span.refused)
-    }
-
-    pub(super) fn set_failure(&mut self, kind: ErrorKind, bit: u64) {
-        self.failure = Some((kind, bit));
-    }
-
-    pub(super) fn set_bytes(&mut self, bytes: &[u8]) {
-        self.bytes = bytes.to_vec();
+    /// Whether what has no name yet is known by the index of the element that it is.
+    fn is_element(&self) -> bool {
+        let mut named = self.trace.node(self.parent()).ancestors();
+        let nearest = named.find(|node| !node.name().is_empty());
+        nearest.is_some_and(|node| matches!(node.scope(), Some(Scope::Index(_))))
     }
 }
 
@@ -197,11 +147,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
 
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
         // The application refuses what it has just read, when that operation is over.
-        if kind == ErrorKind::Custom && self.failure().is_none() {
+        let first = self.failure().is_none();
+        if first && kind == ErrorKind::Custom {
             self.name = None;
-            if let Some(span) = self.trace.spans.last_mut() {
-                span.refused = true;
-            }
+            self.trace.blame(self.trace.last_operation());
+        } else if first && self.trace.node(self.parent()).op().is_none() {
+            // No operation runs: an array is refused as a whole.
+            self.trace.blame(Some(self.parent()));
         }
         self.inner.refuse_at(kind, bit)
     }
@@ -225,66 +177,64 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     #[track_caller]
     fn begin(&mut self, op: Op) {
         let location = Location::caller();
-        let outside = match self.name.take() {
-            Some(name) => self.enter_name(&name),
-            None if self.stands_for_its_scope(location) => self.path.len(),
-            None => self.enter_name(&source_name(&op, location)),
+        let name = match self.name.take() {
+            Some(name) => name,
+            None if self.stands_for_its_scope(location) => String::new(),
+            None => source_name(&op, location),
         };
-        self.scopes.push(OpenScope { outside, ..OpenScope::default() });
         self.had_failed = self.failure().is_some();
         self.taken = (0, 0);
-        let start = self.position();
-        let (path, bits) = (self.path.clone(), start..start);
-        let span = Span { path, op, bits, value: Value::Unit, refused: false, location };
-        self.trace.spans.push(span);
+        let (parent, start) = (self.parent(), self.position());
+        let node = self.trace.begin_operation(&name, parent, start, op, location);
+        self.open.push(Open { node, alone: None });
     }
 
     fn end(&mut self, value: impl FnOnce() -> Value) {
+        let (failure, taken, node) = (self.failure(), self.taken.0, self.parent());
         self.leave();
-        let (failure, end) = (self.failure(), self.position());
-        if let Some(span) = self.trace.spans.last_mut() {
-            span.bits.end = end;
-            span.refused = !self.had_failed && failure.is_some();
-            span.value = match failure {
-                Some((ErrorKind::OutOfRange, _)) if S::READING => {
-                    refused_value(&span.op, self.taken.0)
-                }
-                Some(_) if S::READING => Value::Unit,
-                _ => value(),
-            };
+        if !self.had_failed && failure.is_some() {
+            self.trace.blame(Some(node));
         }
+        self.trace.set_value(node, |op| match failure {
+            Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(op, taken),
+            Some(_) if S::READING => Value::Unit,
+            _ => value(),
+        });
     }
 
     fn enter(&mut self, scope: Scope<'_>) {
-        let outside = match (self.name.take(), scope) {
-            (Some(name), _) => self.enter_name(&name),
-            (None, Scope::Index(index)) => self.enter_step(format_args!("[{index}]")),
-            // The element of an array is known by its index.
-            (None, Scope::Object { type_name }) if !self.path.ends_with(']') => {
-                self.enter_name(short_type_name(type_name))
-            }
-            (None, Scope::Object { .. } | Scope::Group(_)) => self.path.len(),
+        let name = match (self.name.take(), scope) {
+            (Some(name), _) => name,
+            (None, Scope::Index(index)) => format!("[{index}]"),
+            (None, Scope::Object { type_name }) if !self.is_element() => short_type_name(type_name),
+            (None, Scope::Object { .. } | Scope::Group(_)) => String::new(),
         };
-        let is_object = matches!(scope, Scope::Object { .. });
-        self.scopes.push(OpenScope { outside, is_object, alone: None });
+        let (parent, start) = (self.parent(), self.position());
+        let node = self.trace.begin_group(&name, parent, start, scope);
+        self.open.push(Open { node, alone: None });
     }
 
     fn leave(&mut self) {
-        let scope = self.scopes.pop().unwrap_or_default();
-        self.path.truncate(scope.outside);
+        if let Some(Open { node, .. }) = self.open.pop() {
+            self.trace.end(node, self.inner.position());
+        }
     }
 }
 
-/// The name of a type without the modules it stands in, its parameters included.
-pub(super) fn short_type_name(name: &str) -> &str {
-    let modules = name.split(['<', '[', '(']).next().unwrap_or(name);
-    &name[modules.rfind("::").map_or(0, |colons| colons + 2)..]
+/// The name of a type without the modules that it and its parameters stand in.
+pub(super) fn short_type_name(name: &str) -> String {
+    let is_in_path = |char: char| char.is_alphanumeric() || "_:".contains(char);
+    let mut short = String::with_capacity(name.len());
+    for part in name.split_inclusive(|char| !is_in_path(char)) {
+        short.push_str(&part[part.rfind("::").map_or(0, |colons| colons + 2)..]);
+    }
+    short
 }
 
 /// What an operation without a name is called: where it stands in the source.
 fn source_name(op: &Op, location: &Location<'_>) -> String {
     let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
-    alloc::format!("{}@{file}:{}", op.name(), location.line())
+    format!("{}@{file}:{}", op.name(), location.line())
 }
 
 /// Whether an operation was called by one of ours, which adds nothing to the path.

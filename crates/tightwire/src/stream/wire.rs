@@ -8,8 +8,8 @@ use core::any::type_name;
 use super::derived::{array_bits, fixed_bits};
 use super::trace::short_type_name;
 use super::{
-    Field, MeasureStream, Op, ReadError, ReadStream, Shape, Stream, Trace, TraceStream, WriteError,
-    WriteStream, still_good,
+    Field, MeasureStream, Op, ReadError, ReadStream, Shape, Stream, WriteError, WriteStream,
+    still_good,
 };
 
 /// A value that describes its wire form once, in one function.
@@ -210,45 +210,6 @@ fn read_wrong_length<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadEr
 #[inline]
 pub fn measure<T: Wire>(value: &mut T) -> u64 {
     MeasureStream::bits_of(|stream| value.serialize(stream))
-}
-
-/// Reads `packet` once more, slowly, and says what every bit of it means and where and why it was
-/// refused.
-///
-/// ```
-/// let trace = tightwire::explain::<[u16; 2]>(&[1, 0, 2]);
-/// assert_eq!(trace.spans()[0].path, "[u16; 2][0]");
-/// assert!(trace.failure().is_some());
-/// println!("{trace}");
-/// ```
-#[must_use]
-pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
-    let mut stream = TraceStream::new(ReadStream::new(packet));
-    let result = stream.object(&mut T::default());
-    let (reader, mut trace) = stream.into_parts();
-    if let Err(ReadError { kind, bit }) = result.and_then(|()| reader.finish()) {
-        trace.set_failure(kind, bit);
-    }
-    trace.set_bytes(packet);
-    trace
-}
-
-/// Writes `value` once more, slowly, and says what every bit means and what was refused.
-///
-/// ```
-/// let trace = tightwire::explain_write(&mut [1u16, 2]);
-/// assert_eq!(trace.spans()[1].bits, 16..32);
-/// ```
-#[must_use]
-pub fn explain_write<T: Wire>(value: &mut T) -> Trace {
-    let mut buffer = alloc::vec![0; measure(value).div_ceil(8) as usize];
-    let mut stream = TraceStream::new(WriteStream::new(&mut buffer));
-    let Ok(()) = stream.object(value);
-    let (writer, mut trace) = stream.into_parts();
-    if let Ok(packet) = writer.finish() {
-        trace.set_bytes(packet);
-    }
-    trace
 }
 
 macro_rules! whole_int {

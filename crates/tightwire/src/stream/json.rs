@@ -1,0 +1,158 @@
+//! A trace for tools.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
+use super::tree::printable;
+use super::{Node, Number, Scope, Trace, Value};
+
+/// Levels of the tree that are written. What reads it is allowed to be recursive: serde_json gives
+/// up at 128, and a node and the list that it is in are two.
+const MAX_DEPTH: usize = 48;
+
+/// The tree, each node with its `path`, its `bits` from the first to behind the last, and its
+/// `children`; an operation with its `op`, its `raw` bits as a binary number and its `value`. The
+/// one that was refused says so, and `failure` says why.
+///
+/// Text has what a terminal could take for a command escaped as in Rust, and backslashes with it;
+/// bytes are hexadecimal; numbers beyond 64 bits and floats that are not finite are strings. What
+/// is nested deeper than 48 levels is counted in `deeper`.
+impl Serialize for Trace {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Whole<'a> {
+            bytes: String,
+            failure: Option<Failure>,
+            root: Branch<'a>,
+        }
+        #[derive(serde::Serialize)]
+        struct Failure {
+            kind: String,
+            bit: u64,
+            path: Option<String>,
+            message: String,
+        }
+        let failure = self.failure().map(|(kind, bit)| Failure {
+            kind: format!("{kind:?}"),
+            bit,
+            path: self.refused().map(Node::path),
+            message: self.refusal().map_or(String::new(), |refusal| refusal.to_string()),
+        });
+        let root = Branch { node: self.root(), depth: 0 };
+        Whole { bytes: hex(self.bytes()), failure, root }.serialize(serializer)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Branch<'a> {
+    node: Node<'a>,
+    depth: usize,
+}
+
+impl Serialize for Branch<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(serde::Serialize)]
+        struct Fields<'a> {
+            name: &'a str,
+            path: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            group: Option<&'a str>,
+            #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+            type_name: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            op: Option<String>,
+            bits: [u64; 2],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            raw: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            value: Option<Carried<'a>>,
+            #[serde(skip_serializing_if = "is_false")]
+            refused: bool,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            children: Vec<Branch<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            deeper: Option<usize>,
+        }
+        let Self { node, depth } = *self;
+        let (group, type_name) = match node.scope() {
+            Some(Scope::Object { type_name }) => (Some("object"), Some(type_name)),
+            Some(Scope::Group(name)) => (Some(name), None),
+            Some(Scope::Index(_)) => (Some("element"), None),
+            None => (None, None),
+        };
+        let width = node.bit_count() as usize;
+        let raw = node.op().and(node.raw()).filter(|_| width > 0);
+        let depth = depth + 1;
+        let is_deep = depth == MAX_DEPTH && node.children().next().is_some();
+        Fields {
+            name: node.name(),
+            path: node.path(),
+            group,
+            type_name,
+            op: node.op().map(ToString::to_string),
+            bits: [node.bits().start, node.bits().end],
+            raw: raw.map(|bits| format!("{bits:0width$b}")),
+            value: node.value().map(Carried),
+            refused: node.is_refused(),
+            children: match is_deep {
+                true => Vec::new(),
+                false => node.children().map(|node| Branch { node, depth }).collect(),
+            },
+            deeper: is_deep.then(|| node.descendants().count()),
+        }
+        .serialize(serializer)
+    }
+}
+
+struct Carried<'a>(&'a Value);
+
+impl Serialize for Carried<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Unit => serializer.serialize_unit(),
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Number(number) => Exact(*number).serialize(serializer),
+            Value::Vector(components) => {
+                let mut list = serializer.serialize_seq(Some(components.len()))?;
+                for component in components {
+                    list.serialize_element(&Exact(Number::Float(*component)))?;
+                }
+                list.end()
+            }
+            Value::Text(text) | Value::Name(text) => serializer.serialize_str(&printable(text)),
+            Value::Bytes(bytes) => serializer.serialize_str(&hex(bytes)),
+            Value::Indices(indices) => indices.serialize(serializer),
+        }
+    }
+}
+
+/// A number, as a string where a number of the format may not hold it.
+struct Exact(Number);
+
+impl Serialize for Exact {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Number::Unsigned(number) if u64::try_from(number).is_ok() => {
+                serializer.serialize_u64(number as u64)
+            }
+            Number::Signed(number) if i64::try_from(number).is_ok() => {
+                serializer.serialize_i64(number as i64)
+            }
+            Number::Float(number) if number.is_finite() => serializer.serialize_f32(number),
+            Number::Double(number) if number.is_finite() => serializer.serialize_f64(number),
+            number => serializer.serialize_str(&number.to_string()),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
