@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The commands of the project, one verb each: fmt lint test doc fuzz bench.
+# The commands of the project, one verb each: fmt lint test doc instructions fuzz
+# bench.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,6 +14,11 @@ need_component() {
 # The fuzzer's runtime is C++.
 need_cxx() {
     command -v c++ >/dev/null || { apt-get update && apt-get install -y g++; }
+}
+
+# Counts instructions.
+need_valgrind() {
+    command -v valgrind >/dev/null || { apt-get update && apt-get install -y valgrind; }
 }
 
 fmt() {
@@ -48,6 +54,12 @@ no_std() {
     fi
 }
 
+# Fails if a packet that is accepted costs other instructions where a refusal would be explained.
+instructions() {
+    need_valgrind
+    cargo bench --quiet -p tightwire --bench instructions
+}
+
 # Everything that must hold.
 test() {
     lint
@@ -58,6 +70,7 @@ test() {
     for example in examples/*.rs; do
         cargo run --quiet -p tightwire --example "$(basename "$example" .rs)" >/dev/null
     done
+    instructions
     # Every codec's round trip is checked before anything is timed.
     (cd bench && cargo run --release --quiet -- --quick)
 }
@@ -82,12 +95,12 @@ bench() {
 
 verb=${1:-}
 case "$verb" in
-    fmt | lint | test | doc | fuzz | bench)
+    fmt | lint | test | doc | instructions | fuzz | bench)
         shift
         "$verb" "$@"
         ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|test|doc|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]" >&2
+        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]" >&2
         exit 2
         ;;
 esac

@@ -89,9 +89,15 @@
 //!
 //! # When something is wrong
 //!
-//! The errors of the hot path are small. [`explain`] reads the same bytes again and names the
-//! field; [`explain_write`] does the same for a value that was not written. `Display` of the
-//! [`Trace`] that they return is a picture of the packet.
+//! The errors of the hot path are small: what was wrong, and at which bit. Whoever wants the field
+//! by its name asks for it, with [`decode_explained`] and [`encode_explained`] or with
+//! [`ReadError::explain`] and [`WriteError::explain`]. Only a refusal is paid for: the same function
+//! runs once more and is traced.
+//!
+//! [`explain`] and [`explain_write`] return the [`Trace`] of any packet: a tree of every field with
+//! its path, its bits and its value, and where and why it was refused. `Display` draws it, in
+//! colours with [`Trace::colored`], and the feature `serde` makes JSON of it. What came from the
+//! network is escaped in all of them.
 //!
 //! ```
 //! # use tightwire::{Stream, Wire};
@@ -102,8 +108,21 @@
 //! #         stream.named("health").int(&mut self.health, 0..=100)
 //! #     }
 //! # }
+//! let refused = tightwire::decode_explained::<Player>(&[0x7f]).err().unwrap();
+//! assert_eq!(refused.to_string(), "Player.health at bit 0: 127 is not in 0..=100");
+//!
 //! let trace = tightwire::explain::<Player>(&[0x7f]);
-//! assert!(trace.to_string().contains("Player.health at bit 0: 127 is not in 0..=100"));
+//! let picture = "   at  bits  field
+//!     0     7  Player         1 byte
+//! a   0     7  └ health  127  int 0..=100  <- refused
+//!
+//!       0  7f
+//!          11111110
+//!          a^^^^^^.
+//!
+//! Player.health at bit 0: 127 is not in 0..=100
+//! ";
+//! assert_eq!(trace.to_string(), picture);
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -202,6 +202,30 @@ fn the_bits_of_every_group_are_those_of_its_parts() {
     assert_eq!(trace.root().raw(), None, "more than 128 bits");
 }
 
+/// The type of the README.
+#[derive(Default)]
+struct RigidBody {
+    position: [f32; 3],
+    orientation: [f32; 4],
+}
+
+impl Wire for RigidBody {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
+        stream.named("orientation").smallest_three(&mut self.orientation, 10)
+    }
+}
+
+#[test]
+fn the_readme_shows_the_picture_of_its_example() {
+    let (position, orientation) = ([12.5, -200.0, 3.25], [0.0, 0.0, 0.0, 1.0]);
+    let mut buffer = [0; 16];
+    let packet = encode(&mut RigidBody { position, orientation }, &mut buffer).unwrap();
+    let picture = explain::<RigidBody>(&packet[..8]).to_string();
+    assert!(include_str!("../../../README.md").contains(&picture), "{picture}");
+}
+
 /// Whoever names a field after what came from the network gets a name that does no harm.
 #[derive(Default)]
 struct Hostile(String);

@@ -8,7 +8,7 @@ use core::fmt;
 use super::picture::Refusal;
 use super::{
     ErrorKind, Node, ReadError, ReadStream, Trace, TraceStream, Wire, WriteError, WriteStream,
-    decode, encode, measure,
+    decode_into, encode, measure,
 };
 
 /// A refusal that names the field: `Player.inventory[3].count at bit 412: 77 is not in 0..=64`.
@@ -35,7 +35,7 @@ pub struct Explained {
     trace: Box<Trace>,
 }
 
-/// As [`decode`], with an error that names the field. A packet that is accepted costs what it costs
+/// As [`decode`](crate::decode), with an error that names the field. A packet that is accepted costs what it costs
 /// there, to the instruction; one that is refused is read once more, slowly.
 ///
 /// ```
@@ -49,7 +49,12 @@ pub struct Explained {
 /// [`Explained`] for anything but a whole valid packet.
 #[inline]
 pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, Explained> {
-    decode(packet).map_err(|refused| refused.explain::<T>(packet))
+    // Not by way of `decode`: to change its error, its value would be moved once more.
+    let mut value = T::default();
+    match decode_into(packet, &mut value) {
+        Ok(()) => Ok(value),
+        Err(refused) => Err(refused.explain::<T>(packet)),
+    }
 }
 
 /// As [`encode`], with an error that names the field.
@@ -117,8 +122,8 @@ fn explain_write_within<T: Wire>(value: &mut T, capacity_bits: u64) -> Trace {
 }
 
 impl ReadError {
-    /// Names the field that [`decode`] or [`decode_into`](crate::decode_into) refused in `packet`,
-    /// by reading it once more, field by field. A field that depends on what was in the value before
+    /// Names the field that [`decode`](crate::decode) or [`decode_into`] refused in `packet`, by
+    /// reading it once more, field by field. A field that depends on what was in the value before
     /// may not be found; then the error says no more than this one.
     ///
     /// ```

@@ -20,6 +20,14 @@ const MAX_DEPTH: usize = 48;
 /// Text has what a terminal could take for a command escaped as in Rust, and backslashes with it;
 /// bytes are hexadecimal; numbers beyond 64 bits and floats that are not finite are strings. What
 /// is nested deeper than 48 levels is counted in `deeper`.
+///
+/// ```
+/// let json = serde_json::to_value(tightwire::explain::<bool>(&[1]))?;
+/// assert_eq!(json["root"]["bits"], serde_json::json!([0, 1]));
+/// assert_eq!(json["root"]["children"][0]["value"], true);
+/// assert!(json["failure"].is_null());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(serde::Serialize)]

@@ -222,6 +222,7 @@ impl<'a> Picture<'a> {
                 let taken = node.bit_count().div_ceil(8);
                 match self.trace.bytes().len() as u64 {
                     all if all > taken => format!("{taken} of {all} bytes"),
+                    _ if taken == 1 => "1 byte".into(),
                     _ => format!("{taken} bytes"),
                 }
             }

@@ -1,0 +1,211 @@
+//! Proves by counting instructions that diagnostics cost nothing until something is refused.
+//!
+//! Each contestant takes the same packets through `valgrind --tool=callgrind`, once a thousand times
+//! and once two thousand times: the difference is what a thousand cost, without the start of the
+//! process. Three ways are compared:
+//!
+//! * `nameless`: `decode` and `encode` of a type that names none of its fields,
+//! * `named`: the same of a type that names them all,
+//! * `explained`: `decode_explained` and `encode_explained` of the type with names.
+//!
+//! The bytes and the values are the same, so whatever the other two cost beyond the first is paid
+//! for diagnostics. Up to [`TOLERANCE`] instructions per packet are allowed, since the results have
+//! different types, which the compiler may lay out differently. Nothing else is: a trace, a path or
+//! a name that found its way into the hot path would cost one instruction per field at least.
+//!
+//! `./ci.sh instructions` installs valgrind and runs it.
+#![allow(missing_docs)]
+
+use std::env;
+use std::error::Error;
+use std::hint::black_box;
+use std::process::{Command, ExitCode};
+
+use tightwire::{FloatRange, Stream, Wire, decode, decode_explained, encode, encode_explained};
+
+/// Instructions per packet that a way may cost more or less than the first.
+const TOLERANCE: f64 = 2.0;
+
+const ROUNDS: u64 = 1000;
+
+const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+
+const WAYS: [&str; 3] = ["nameless", "named", "explained"];
+
+/// Each way has types of its own: a function that two of them shared would be inlined into neither.
+const NAMELESS: usize = 0;
+const NAMED: usize = 1;
+const EXPLAINED: usize = 2;
+
+/// An input without a pointer in it, or a player with a name and an inventory.
+const JOBS: [&str; 4] = ["decode input", "decode player", "encode input", "encode player"];
+
+#[derive(Default, Clone)]
+struct Input<const WAY: usize> {
+    tick: u32,
+    buttons: u64,
+    aim: [f32; 3],
+    weapon: Option<u8>,
+}
+
+#[derive(Default, Clone)]
+struct Player<const WAY: usize> {
+    health: u8,
+    orientation: [f32; 4],
+    input: Input<WAY>,
+    name: String,
+    inventory: Vec<u16>,
+}
+
+/// The stream, told the name of what comes next if names are given.
+fn next<'s, S: Stream, const WAY: usize>(stream: &'s mut S, name: &str) -> &'s mut S {
+    if WAY == NAMELESS { stream } else { stream.named(name) }
+}
+
+impl<const WAY: usize> Wire for Input<WAY> {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        next::<S, WAY>(stream, "tick").int(&mut self.tick, 0..=1_000_000)?;
+        next::<S, WAY>(stream, "buttons").bits(&mut self.buttons, 12)?;
+        next::<S, WAY>(stream, "aim").compressed_vector(&mut self.aim, POSITION)?;
+        let weapon = next::<S, WAY>(stream, "weapon");
+        weapon.option(&mut self.weapon, |weapon, stream| {
+            next::<S, WAY>(stream, "slot").int(weapon, 0..=9)
+        })
+    }
+}
+
+impl<const WAY: usize> Wire for Player<WAY> {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        next::<S, WAY>(stream, "health").int(&mut self.health, 0..=100)?;
+        next::<S, WAY>(stream, "orientation").smallest_three(&mut self.orientation, 10)?;
+        next::<S, WAY>(stream, "input").object(&mut self.input)?;
+        next::<S, WAY>(stream, "name").string(&mut self.name, 31)?;
+        let inventory = next::<S, WAY>(stream, "inventory");
+        inventory.array(&mut self.inventory, 15, |item, stream| {
+            next::<S, WAY>(stream, "item").int(item, 0..=1000)
+        })
+    }
+}
+
+fn input<const WAY: usize>() -> Input<WAY> {
+    Input { tick: 4711, buttons: 0b1001, aim: [1.5, -200.0, 3.25], weapon: Some(3) }
+}
+
+fn player<const WAY: usize>() -> Player<WAY> {
+    let (orientation, inventory) = ([0.0, 0.6, 0.0, 0.8], vec![1, 10, 100, 1000]);
+    Player { health: 77, orientation, input: input(), name: "Ada".into(), inventory }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let result = match arguments.as_slice() {
+        [flag, job, way, rounds] if flag == "--work" => work(job, way, rounds),
+        _ => compare(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("instructions: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every job in every way; false if one costs another number of instructions.
+fn compare() -> Result<bool, Box<dyn Error>> {
+    let mut same = true;
+    println!("instructions per packet  {:>10}  {:>10}  {:>10}", WAYS[0], WAYS[1], WAYS[2]);
+    for job in JOBS {
+        let counts = WAYS.map(|way| instructions(job, way));
+        let [nameless, named, explained] = counts;
+        let (nameless, named, explained) = (nameless?, named?, explained?);
+        let is_same = [named, explained].iter().all(|way| (way - nameless).abs() <= TOLERANCE);
+        let verdict = if is_same { "" } else { "  <- not the same" };
+        println!("{job:<23}  {nameless:>10.2}  {named:>10.2}  {explained:>10.2}{verdict}");
+        same &= is_same;
+    }
+    Ok(same)
+}
+
+fn instructions(job: &str, way: &str) -> Result<f64, Box<dyn Error>> {
+    let [once, twice] = [ROUNDS, 2 * ROUNDS].map(|rounds| collected(job, way, rounds));
+    let difference = twice?.checked_sub(once?).ok_or("more rounds took fewer instructions")?;
+    Ok(difference as f64 / ROUNDS as f64)
+}
+
+/// The instructions of a whole process, as callgrind counts them.
+fn collected(job: &str, way: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(env::current_exe()?)
+        .args(["--work", job, way, &rounds.to_string()])
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("valgrind failed:\n{report}").into());
+    }
+    let line = report.lines().find_map(|line| line.split_once("Collected :"));
+    Ok(line.ok_or("valgrind did not say what it counted")?.1.trim().parse()?)
+}
+
+/// What is counted: the packet and what comes of it are hidden from the optimiser.
+fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
+    let rounds = rounds.parse()?;
+    match (job, way) {
+        ("decode input", "nameless") => read(rounds, &mut input::<NAMELESS>(), decode),
+        ("decode input", "named") => read(rounds, &mut input::<NAMED>(), decode),
+        ("decode input", "explained") => read(rounds, &mut input::<EXPLAINED>(), decode_explained),
+        ("decode player", "nameless") => read(rounds, &mut player::<NAMELESS>(), decode),
+        ("decode player", "named") => read(rounds, &mut player::<NAMED>(), decode),
+        ("decode player", "explained") => {
+            read(rounds, &mut player::<EXPLAINED>(), decode_explained)
+        }
+        ("encode input", "nameless") => write(rounds, &mut input::<NAMELESS>(), encode),
+        ("encode input", "named") => write(rounds, &mut input::<NAMED>(), encode),
+        ("encode input", "explained") => write(rounds, &mut input::<EXPLAINED>(), encode_explained),
+        ("encode player", "nameless") => write(rounds, &mut player::<NAMELESS>(), encode),
+        ("encode player", "named") => write(rounds, &mut player::<NAMED>(), encode),
+        ("encode player", "explained") => {
+            write(rounds, &mut player::<EXPLAINED>(), encode_explained)
+        }
+        _ => Err(format!("`{job}` and `{way}` are no work").into()),
+    }
+}
+
+#[inline(never)]
+fn read<T: Wire, E: Error + 'static>(
+    rounds: u64,
+    value: &mut T,
+    decode: impl Fn(&[u8]) -> Result<T, E>,
+) -> Result<bool, Box<dyn Error>> {
+    let mut buffer = [0; 128];
+    let packet = encode(value, &mut buffer)?;
+    for _ in 0..rounds {
+        let read = decode(black_box(packet));
+        // A refusal would make the numbers those of something else.
+        black_box(&read);
+        if read.is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[inline(never)]
+fn write<T: Wire, E: Error + 'static>(
+    rounds: u64,
+    value: &mut T,
+    encode: impl for<'a> Fn(&mut T, &'a mut [u8]) -> Result<&'a [u8], E>,
+) -> Result<bool, Box<dyn Error>> {
+    let mut buffer = [0; 128];
+    for _ in 0..rounds {
+        let written = encode(black_box(value), black_box(&mut buffer));
+        black_box(&written);
+        if written.is_err() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
