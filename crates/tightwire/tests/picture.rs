@@ -202,6 +202,33 @@ fn the_bits_of_every_group_are_those_of_its_parts() {
     assert_eq!(trace.root().raw(), None, "more than 128 bits");
 }
 
+/// Read by the word: only field by field can it be said what was cut off.
+#[derive(Wire, Default)]
+struct Derived {
+    alive: bool,
+    #[wire(range = 0..=1000)]
+    score: u16,
+    target: Option<u16>,
+    friends: [Option<bool>; 2],
+}
+
+#[test]
+fn a_field_of_a_derived_type_is_found_wherever_its_packet_ends() {
+    let friends = [Some(true), None];
+    let mut derived = Derived { alive: true, score: 77, target: Some(7), friends };
+    let mut buffer = [0; 8];
+    let packet = encode(&mut derived, &mut buffer).unwrap();
+    let paths = (0..packet.len()).map(|length| {
+        let refused = decode_explained::<Derived>(&packet[..length]).err().unwrap();
+        assert!(refused.bit() <= length as u64 * 8);
+        refused.path().unwrap()
+    });
+    let paths: Vec<_> = paths.collect();
+    assert_eq!(paths, ["Derived.alive", "Derived.score", "Derived.target", "Derived.target"]);
+    let friend = explain_write(&mut derived).spans().nth(5).unwrap().path();
+    assert_eq!(friend, "Derived.friends[0]");
+}
+
 /// The type of the README.
 #[derive(Default)]
 struct RigidBody {

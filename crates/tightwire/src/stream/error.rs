@@ -40,8 +40,8 @@ pub enum ErrorKind {
 
 /// A refused read: what was wrong, and at which bit of the packet.
 ///
-/// It is small and `Copy`, and says nothing of names: [`explain`](crate::explain) reads the same
-/// bytes again and names the field.
+/// It is small and `Copy`, and says nothing of names: [`explain`](Self::explain) reads the same bytes
+/// again and names the field.
 ///
 /// ```
 /// use tightwire::{ErrorKind, ReadError, ReadStream, Stream};
@@ -63,7 +63,7 @@ pub struct ReadError {
 
 /// A refused packet: why [`WriteStream::finish`](crate::WriteStream::finish) hands out no bytes.
 ///
-/// [`explain_write`](crate::explain_write) names the field.
+/// [`explain`](Self::explain) names the field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum WriteError {

@@ -112,11 +112,16 @@ impl<S: RawStream> TraceStream<S> {
         false
     }
 
-    /// Whether what has no name yet is known by the index of the element that it is.
-    fn is_element(&self) -> bool {
-        let mut named = self.trace.node(self.parent()).ancestors();
-        let nearest = named.find(|node| !node.name().is_empty());
-        nearest.is_some_and(|node| matches!(node.scope(), Some(Scope::Index(_))))
+    /// Whether an object without a name is known by the element or the option that it is.
+    fn stands_for_an_element(&self) -> bool {
+        for outer in self.trace.node(self.parent()).ancestors() {
+            match outer.scope() {
+                Some(Scope::Index(_) | Scope::Group("option")) => return true,
+                _ if !outer.name().is_empty() => return false,
+                _ => {}
+            }
+        }
+        false
     }
 }
 
@@ -206,7 +211,9 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         let name = match (self.name.take(), scope) {
             (Some(name), _) => name,
             (None, Scope::Index(index)) => format!("[{index}]"),
-            (None, Scope::Object { type_name }) if !self.is_element() => short_type_name(type_name),
+            (None, Scope::Object { type_name }) if !self.stands_for_an_element() => {
+                short_type_name(type_name)
+            }
             (None, Scope::Object { .. } | Scope::Group(_)) => String::new(),
         };
         let (parent, start) = (self.parent(), self.position());
