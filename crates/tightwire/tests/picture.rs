@@ -114,12 +114,7 @@ fn a_full_buffer() {
 
 #[test]
 fn an_array_that_is_longer_than_the_packet() {
-    let mut packet = packet_of(&mut Player { target: None, inventory: vec![], ..player() });
-    let length = explain::<Vector>(&packet);
-    assert!(length.failure().is_some());
-    packet.truncate(8);
-    packet.fill(0xff);
-    assert_snapshot!(explain::<Vector>(&packet));
+    assert_snapshot!(explain::<Vector>(&[0xff; 8]));
 }
 
 /// An array whose length alone asks for more than there can be.
