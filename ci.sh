@@ -54,7 +54,8 @@ no_std() {
     fi
 }
 
-# Fails if a packet that is accepted costs other instructions where a refusal would be explained.
+# Fails if a packet that is accepted costs over two instructions more where a refusal would be
+# explained.
 instructions() {
     need_valgrind
     cargo bench --quiet -p tightwire --bench instructions

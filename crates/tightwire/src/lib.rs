@@ -91,8 +91,8 @@
 //!
 //! The errors of the hot path are small: what was wrong, and at which bit. Whoever wants the field
 //! by its name asks for it, with [`decode_explained`] and [`encode_explained`] or with
-//! [`ReadError::explain`] and [`WriteError::explain`]. Only a refusal is paid for: the same function
-//! runs once more and is traced.
+//! [`ReadError::explain`] and [`WriteError::explain`]. Only a refusal is paid for: then the same
+//! function runs once more and is traced.
 //!
 //! [`explain`] and [`explain_write`] return the [`Trace`] of any packet: a tree of every field with
 //! its path, its bits and its value, and where and why it was refused. `Display` draws it, in

@@ -14,8 +14,8 @@ use super::{
 /// A refusal that names the field: `Player.inventory[3].count at bit 412: 77 is not in 0..=64`.
 ///
 /// It comes from [`decode_explained`] and [`encode_explained`], or from
-/// [`ReadError::explain`] and [`WriteError::explain`]. Nobody pays for it but those who ask, and
-/// they only when something was refused.
+/// [`ReadError::explain`] and [`WriteError::explain`]. Those who do not ask pay nothing for it,
+/// and those who do pay when something is refused.
 ///
 /// ```
 /// use tightwire::ErrorKind;
