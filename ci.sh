@@ -54,8 +54,8 @@ no_std() {
     fi
 }
 
-# Fails if a packet that is accepted costs over two instructions more where a refusal would be
-# explained.
+# Fails if a packet that is accepted pays for names, or much for an explanation that it does not
+# need.
 instructions() {
     need_valgrind
     cargo bench --quiet -p tightwire --bench instructions

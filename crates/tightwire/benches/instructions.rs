@@ -10,9 +10,10 @@
 //!
 //! The bytes and the values are the same, so whatever the other two cost beyond the first is paid
 //! for diagnostics. The functions are called through pointers that the compiler knows nothing of, so
-//! that each is compiled by itself and not into the loop around it. [`TOLERANCE`] instructions per
-//! packet are allowed: `decode_explained` has to remember the address and the length of the packet.
-//! A name, a path or a trace that found its way into the hot path would cost more than that.
+//! that each is compiled by itself and not into the loop around it. Names must cost nothing at all.
+//! Remembering the packet or the value for an explanation costs a few instructions, and the compiler
+//! may place others differently around them: [`TOLERANCE`] says how many. A path or a trace that
+//! found its way into the hot path would cost more than that.
 //!
 //! `./ci.sh instructions` installs valgrind and runs it.
 #![allow(missing_docs)]
@@ -24,8 +25,8 @@ use std::process::{Command, ExitCode};
 
 use tightwire::{FloatRange, Stream, Wire, decode, decode_explained, encode, encode_explained};
 
-/// Instructions per packet that a way may cost more or less than the first.
-const TOLERANCE: f64 = 2.0;
+/// How much more `explained` may cost, as a part of the whole.
+const TOLERANCE: f64 = 0.08;
 
 const ROUNDS: u64 = 1000;
 
@@ -139,7 +140,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every job in every way; false if one costs another number of instructions.
+/// Every job in every way; false if one costs more than it may.
 fn compare() -> Result<bool, Box<dyn Error>> {
     let mut same = true;
     println!("instructions per packet  {:>10}  {:>10}  {:>10}", WAYS[0], WAYS[1], WAYS[2]);
@@ -147,8 +148,8 @@ fn compare() -> Result<bool, Box<dyn Error>> {
         let counts = WAYS.map(|way| instructions(job, way));
         let [nameless, named, explained] = counts;
         let (nameless, named, explained) = (nameless?, named?, explained?);
-        let is_same = [named, explained].iter().all(|way| (way - nameless).abs() <= TOLERANCE);
-        let verdict = if is_same { "" } else { "  <- not the same" };
+        let is_same = named == nameless && explained <= nameless * (1.0 + TOLERANCE);
+        let verdict = if is_same { "" } else { "  <- too much" };
         println!("{job:<23}  {nameless:>10.2}  {named:>10.2}  {explained:>10.2}{verdict}");
         same &= is_same;
     }

@@ -35,9 +35,9 @@ pub struct Explained {
     trace: Box<Trace>,
 }
 
-/// As [`decode`](crate::decode), with an error that names the field. A packet that is accepted costs what it costs
-/// there, and two instructions to remember where it is; one that is refused is read once more,
-/// slowly.
+/// As [`decode`](crate::decode), with an error that names the field. A packet that is accepted costs
+/// what it costs there, and a few instructions to remember where it is; one that is refused is read
+/// once more, slowly.
 ///
 /// ```
 /// let refused = tightwire::decode_explained::<[Option<u16>; 2]>(&[0b1000_0010]).unwrap_err();
@@ -86,7 +86,16 @@ pub fn encode_explained<'a, T: Wire>(
     value: &mut T,
     buffer: &'a mut [u8],
 ) -> Result<&'a [u8], Explained> {
-    encode(value, buffer).map_err(|refused| refused.explain(value))
+    match encode(value, buffer) {
+        Ok(packet) => Ok(packet),
+        Err(refused) => refuse_write(refused, value),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn refuse_write<'a, T: Wire>(refused: WriteError, value: &mut T) -> Result<&'a [u8], Explained> {
+    Err(refused.explain(value))
 }
 
 /// Reads `packet` once more, slowly, and says what every bit of it means and where and why it was
