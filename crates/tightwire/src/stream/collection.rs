@@ -122,13 +122,25 @@ pub(super) fn array<S: Stream, L: List>(
     if length as u64 > stream.remaining().saturating_add(FREE_ELEMENTS) {
         return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
     }
+    grown_array(stream, items, length, &mut element)
+}
+
+/// Elements that are read into memory that grows to what is there.
+#[inline(always)]
+pub(super) fn grown_array<S: Stream, L: List>(
+    stream: &mut S,
+    items: &mut L,
+    length: usize,
+    element: &mut impl FnMut(&mut L::Item, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let start = stream.position();
     items.truncate(length);
     for index in 0..length {
         if index == items.as_mut_slice().len() && !items.push_default() {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
         // One by one: the packet pays for an element before memory for many is taken.
-        one_of(stream, index, &mut items.as_mut_slice()[index], &mut element)?;
+        one_of(stream, index, &mut items.as_mut_slice()[index], element)?;
     }
     Ok(())
 }

@@ -34,6 +34,11 @@ pub enum ErrorKind {
     TrailingData,
     /// The field was described wrongly, as by a reversed range: writing it in a debug build says how.
     Misuse,
+    /// A value that a schema does not describe: serialized by hand, or sent under a condition that
+    /// is not data.
+    Undescribed,
+    /// A tree of values that does not have the form that its schema says.
+    Mismatch,
     /// A reason of the application's own, given to [`Stream::refuse`](crate::Stream::refuse).
     Custom,
 }
@@ -107,6 +112,10 @@ impl ErrorKind {
             Self::Misuse => {
                 "the field's description makes no sense: writing it in a debug build says why"
             }
+            Self::Undescribed => {
+                "the schema does not describe this value: derive `Wire` for its type"
+            }
+            Self::Mismatch => "the tree of values does not have the form of its schema",
             Self::Custom => "the application refused the value",
         }
     }

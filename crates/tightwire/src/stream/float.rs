@@ -38,6 +38,30 @@ impl FloatRange {
     /// Release builds refuse to write or read such a field.
     #[must_use]
     pub const fn new(min: f32, max: f32, resolution: f32) -> Self {
+        match Self::checked(min, max, resolution) {
+            Some(range) => range,
+            None => {
+                debug_assert!(
+                    false,
+                    "FloatRange: needs finite min < max, and a positive resolution that divides them into finitely many steps"
+                );
+                Self { min, max, resolution, max_code: 0 }
+            }
+        }
+    }
+
+    /// As [`new`](Self::new), for numbers that the program did not choose: nothing if they make no
+    /// sense.
+    ///
+    /// ```
+    /// use tightwire::FloatRange;
+    ///
+    /// assert!(FloatRange::checked(0.0, 10.0, 0.01).is_some());
+    /// assert_eq!(FloatRange::checked(10.0, 0.0, 0.01), None);
+    /// assert_eq!(FloatRange::checked(0.0, f32::NAN, 0.01), None);
+    /// ```
+    #[must_use]
+    pub const fn checked(min: f32, max: f32, resolution: f32) -> Option<Self> {
         let delta = max - min;
         let values = delta / resolution;
         let valid = min < max
@@ -45,11 +69,7 @@ impl FloatRange {
             && resolution > 0.0
             && resolution.is_finite()
             && values.is_finite();
-        debug_assert!(
-            valid,
-            "FloatRange: needs finite min < max, and a positive resolution that divides them into finitely many steps"
-        );
-        Self { min, max, resolution, max_code: if valid { steps(values) } else { 0 } }
+        if valid { Some(Self { min, max, resolution, max_code: steps(values) }) } else { None }
     }
 
     /// The lower bound.
@@ -176,13 +196,23 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     values: &mut [f32; N],
     range: FloatRange,
 ) -> Result<(), S::Error> {
+    compressed_slice(stream, values, &mut [0; N], range)
+}
+
+/// The same where the number is not known at compile time; there are as many codes as values.
+#[inline(always)]
+pub(super) fn compressed_slice<S: Stream>(
+    stream: &mut S,
+    values: &mut [f32],
+    codes: &mut [u32],
+    range: FloatRange,
+) -> Result<(), S::Error> {
     if range.max_code == 0 {
         return misuse(stream, INVALID);
     }
-    let mut codes = [0; N];
     if S::WRITING {
         let mut finite = true;
-        by_fours(values, &mut codes, |values| {
+        by_fours(values, codes, |values| {
             finite &= all_finite(values);
             range.quantize_four(values)
         });
@@ -191,9 +221,9 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
     }
-    super::vector::codes(stream, &mut codes, range.width(), range.max_code)?;
+    super::vector::codes(stream, codes, range.width(), range.max_code)?;
     if S::READING {
-        by_fours(&codes, values, |codes| range.dequantize_four(codes));
+        by_fours(codes, values, |codes| range.dequantize_four(codes));
     }
     Ok(())
 }
@@ -207,9 +237,9 @@ fn all_finite(values: [f32; 4]) -> bool {
 
 /// Maps four elements at a time, as vector units do, the last ones with copies beside them.
 #[inline(always)]
-fn by_fours<T: Copy, U: Copy, const N: usize>(
-    values: &[T; N],
-    mapped: &mut [U; N],
+fn by_fours<T: Copy, U: Copy>(
+    values: &[T],
+    mapped: &mut [U],
     mut map: impl FnMut([T; 4]) -> [U; 4],
 ) {
     for (values, mapped) in values.chunks(4).zip(mapped.chunks_mut(4)) {

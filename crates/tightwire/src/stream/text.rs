@@ -59,6 +59,16 @@ pub(super) fn blob<S: Stream>(
 ) -> Result<(), S::Error> {
     let mut length = blob.len();
     self::length(stream, &mut length, max_len)?;
+    grown_bytes(stream, blob, length)
+}
+
+/// As `bytes`, into memory that grows to what is there.
+#[inline(always)]
+pub(super) fn grown_bytes<S: Stream>(
+    stream: &mut S,
+    blob: &mut Vec<u8>,
+    length: usize,
+) -> Result<(), S::Error> {
     if S::READING {
         // The bytes are known to be in the packet before room for them is made.
         let bytes = stream.raw_bytes(&[], length)?;

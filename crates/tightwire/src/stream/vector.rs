@@ -159,6 +159,19 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     vector: &mut V,
 ) -> Result<(), S::Error> {
     let mut components = vector.to_array();
+    whole_slice(stream, &mut components)?;
+    if S::READING {
+        *vector = V::from_array(components);
+    }
+    Ok(())
+}
+
+/// The same where the number is not known at compile time.
+#[inline(always)]
+pub(super) fn whole_slice<S: Stream>(
+    stream: &mut S,
+    components: &mut [f32],
+) -> Result<(), S::Error> {
     // Two at a time: a word holds them.
     for pair in components.chunks_mut(2) {
         let mut word =
@@ -171,10 +184,7 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
             }
         }
     }
-    if S::READING {
-        *vector = V::from_array(components);
-    }
-    if N == 0 { still_good(stream) } else { Ok(()) }
+    if components.is_empty() { still_good(stream) } else { Ok(()) }
 }
 
 /// Each component as a whole float.
@@ -208,13 +218,14 @@ pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
 
 /// Codes of one width, in as few words as they fit.
 #[inline(always)]
-pub(super) fn codes<S: Stream, const N: usize>(
+pub(super) fn codes<S: Stream>(
     stream: &mut S,
-    codes: &mut [u32; N],
+    codes: &mut [u32],
     width: u32,
     max_code: u32,
 ) -> Result<(), S::Error> {
-    let mut rest = &mut codes[..];
+    let is_empty = codes.is_empty();
+    let mut rest = codes;
     while !rest.is_empty() {
         let (word_codes, later) = rest.split_at_mut(rest.len().min((64 / width) as usize));
         let start = stream.position();
@@ -238,7 +249,7 @@ pub(super) fn codes<S: Stream, const N: usize>(
         }
         rest = later;
     }
-    if N == 0 { still_good(stream) } else { Ok(()) }
+    if is_empty { still_good(stream) } else { Ok(()) }
 }
 
 /// The index of the largest component in two bits, then the other three, each in `bits` bits.
