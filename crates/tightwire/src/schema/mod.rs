@@ -1,14 +1,30 @@
-//! The schema: the wire form of a type as data.
+//! The schema: the wire form of a type as data, and what can be done with that alone.
 
-use crate::stream::{Shape, Wire};
+mod condition;
+mod dynamic;
+mod error;
+mod run;
+mod validate;
+
+pub use dynamic::Dynamic;
+pub use error::{DynamicError, SchemaError};
+
+use crate::stream::{
+    RawStream, ReadStream, Scope, Shape, Stream, Trace, Wire, WriteStream, explain_with,
+};
+use run::{Run, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
+///
+/// It reads and writes packets without the Rust types, byte for byte as these do.
 ///
 /// ```
 /// use tightwire::{Shape, schema};
 ///
 /// let schema = schema::<Option<u8>>();
 /// assert!(matches!(schema.root(), Shape::Option(_)));
+/// assert_eq!(schema.decode(&[0b1111, 0])?.to_string(), "Some(7)");
+/// # Ok::<(), tightwire::DynamicError>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schema {
@@ -26,9 +42,142 @@ pub fn schema<T: Wire>() -> Schema {
 }
 
 impl Schema {
+    /// A schema from outside, once it is known to make sense.
+    ///
+    /// It may be 32 levels deep and have 32768 parts; names have up to 255 bytes and no control
+    /// characters; lengths are below 2^32, vectors have up to 64 components; a condition names
+    /// fields that stand before it, and is up to 24 levels deep.
+    ///
+    /// ```
+    /// use tightwire::{Op, Schema, Shape};
+    ///
+    /// assert!(Schema::new(Shape::Op(Op::Bits { width: 64 })).is_ok());
+    /// let refused = Schema::new(Shape::Op(Op::Bits { width: 65 })).unwrap_err();
+    /// assert_eq!(refused.to_string(), "packet: a field of 65 bits: at most 64 are possible");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] says what makes no sense, and where.
+    pub fn new(root: Shape) -> Result<Self, SchemaError> {
+        validate::validate(&root)?;
+        Ok(Self { root })
+    }
+
     /// The form of the whole packet.
     #[must_use]
     pub fn root(&self) -> &Shape {
         &self.root
+    }
+
+    /// The most bits that a packet takes, as [`Wire::MAX_BITS`] of its type.
+    ///
+    /// ```
+    /// assert_eq!(tightwire::schema::<[Option<u16>; 3]>().max_bits(), 3 * 17);
+    /// ```
+    #[must_use]
+    pub fn max_bits(&self) -> u64 {
+        self.root.max_bits()
+    }
+
+    /// Reads a packet. Whatever the schema and the packet say, the tree has at most four values for
+    /// each bit of the packet, and 16384 more.
+    ///
+    /// ```
+    /// let schema = tightwire::schema::<[u16; 2]>();
+    /// assert_eq!(schema.decode(&[1, 0, 2, 0])?.to_string(), "[1, 2]");
+    /// assert!(schema.decode(&[1, 0, 2]).is_err());
+    /// # Ok::<(), tightwire::DynamicError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DynamicError::Read`] for anything but a whole valid packet,
+    /// [`DynamicError::Undescribed`] where the schema does not say how to go on.
+    pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
+        let mut value = Dynamic::default();
+        let mut stream = ReadStream::new(packet);
+        let (result, error) = Run::root(&self.root, &mut value, &mut stream);
+        if let Some(error) = error {
+            return Err(error);
+        }
+        result?;
+        stream.finish()?;
+        Ok(value)
+    }
+
+    /// Writes a tree into `buffer` and returns the packet.
+    ///
+    /// The tree gets the form that [`decode`](Self::decode) gives: fields in the order of the
+    /// schema, and without those whose condition does not hold.
+    ///
+    /// ```
+    /// let schema = tightwire::schema::<[u16; 2]>();
+    /// let mut pair = schema.decode(&[1, 0, 2, 0])?;
+    /// let mut buffer = [0; 16];
+    /// assert_eq!(schema.encode(&mut pair, &mut buffer)?, [1, 0, 2, 0]);
+    /// let refused = schema.encode(&mut 7u64.into(), &mut buffer).unwrap_err();
+    /// assert_eq!(refused.to_string(), "packet: a list is needed, not an integer");
+    /// # Ok::<(), tightwire::DynamicError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DynamicError::Mismatch`] for a tree of another form, [`DynamicError::Write`] if the buffer
+    /// is too small or a value is out of its range, [`DynamicError::Undescribed`] where the schema
+    /// does not say how to go on.
+    pub fn encode<'b>(
+        &self,
+        value: &mut Dynamic,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], DynamicError> {
+        let mut stream = WriteStream::new(buffer);
+        let (Ok(()), error) = Run::root(&self.root, value, &mut stream);
+        match error {
+            Some(error) => Err(error),
+            None => Ok(stream.finish()?),
+        }
+    }
+
+    /// Reads a packet, and says what every bit of it means and where and why it was refused: as
+    /// [`explain`](crate::explain) with the type.
+    ///
+    /// ```
+    /// let trace = tightwire::schema::<[u16; 2]>().explain(&[1, 0, 2]);
+    /// assert_eq!(trace.spans()[0].path, "packet[0]");
+    /// assert!(trace.failure().is_some());
+    /// ```
+    #[must_use]
+    pub fn explain(&self, packet: &[u8]) -> Trace {
+        explain_with(packet, |stream| {
+            stream.enter(Scope::Object { type_name: root_name(&self.root) });
+            let result = self.serialize(&mut Dynamic::default(), stream);
+            stream.leave();
+            result
+        })
+    }
+
+    /// Writes, reads, measures or traces a tree, depending on the stream: as
+    /// [`Wire::serialize`] of the type, as a part of a larger packet.
+    ///
+    /// ```
+    /// use tightwire::{Dynamic, MeasureStream, schema};
+    ///
+    /// let schema = schema::<Option<u16>>();
+    /// let mut none = Dynamic::Option(None);
+    /// assert_eq!(MeasureStream::bits_of(|stream| schema.serialize(&mut none, stream)), 1);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What the stream's operations return. What does not fit the schema is refused with
+    /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) or
+    /// [`ErrorKind::Undescribed`](crate::ErrorKind::Undescribed).
+    pub fn serialize<S: Stream>(
+        &self,
+        value: &mut Dynamic,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        Run::root(&self.root, value, stream).0
     }
 }

@@ -1,0 +1,347 @@
+//! The one function that reads, writes, measures and traces a tree as a schema says.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+use super::condition::Evaluation;
+use super::dynamic::Dynamic;
+use super::error::DynamicError;
+use crate::stream::{
+    ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, known_array, run_op,
+};
+
+/// What a packet of some bits may cost. A schema from outside can ask for work and for values that
+/// no bit pays for: elements of no bits, fields whose conditions do not hold.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// Nodes of the tree.
+    values: u64,
+    /// Fields and parts of conditions that were looked at.
+    steps: u64,
+}
+
+impl Cost {
+    /// More than any packet that is meant to be read costs.
+    fn allowance(bits: u64) -> Self {
+        Self {
+            values: bits.saturating_mul(4).saturating_add(1 << 14),
+            steps: bits.saturating_mul(64).saturating_add(1 << 17),
+        }
+    }
+
+    fn exceeds(&self, allowance: Self) -> bool {
+        self.values > allowance.values || self.steps > allowance.steps
+    }
+}
+
+/// A schema on its way through a stream.
+pub(super) struct Run<'s> {
+    cost: Cost,
+    allowance: Cost,
+    /// What the way through the schema was, for errors.
+    path: Vec<Step<'s>>,
+    /// Why the tree or the schema was refused. A writer does not stop at a refusal; the run does.
+    pub(super) error: Option<DynamicError>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'s> {
+    Name(&'s str),
+    Index(usize),
+}
+
+/// The name that stands for a root that has none.
+pub(super) const PACKET: &str = "packet";
+
+/// What the value of this form is called where nothing else names it.
+pub(super) fn root_name(shape: &Shape) -> &str {
+    match shape {
+        Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => name,
+        _ => PACKET,
+    }
+}
+
+impl<'s> Run<'s> {
+    /// Runs the whole schema.
+    pub(super) fn root<S: Stream>(
+        root: &'s Shape,
+        value: &mut Dynamic,
+        stream: &mut S,
+    ) -> (Result<(), S::Error>, Option<DynamicError>) {
+        let start = stream.position();
+        let unlimited = Cost { values: u64::MAX, steps: u64::MAX };
+        let allowance = match S::READING {
+            true => Cost::allowance(stream.remaining()),
+            false => unlimited,
+        };
+        let path = alloc::vec![Step::Name(root_name(root))];
+        let mut run = Self { cost: Cost::default(), allowance, path, error: None };
+        let mut result = run.shape(root, value, stream);
+        // What a reader would refuse is not written.
+        if !S::READING && run.cost.exceeds(Cost::allowance(stream.position() - start)) {
+            result = stream.refuse_at(ErrorKind::OutOfRange, start);
+        }
+        (result, run.error)
+    }
+
+    fn shape<S: Stream>(
+        &mut self,
+        shape: &'s Shape,
+        value: &mut Dynamic,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        self.cost.values += 1;
+        self.cost.steps += 1;
+        if self.error.is_some() {
+            return Ok(());
+        }
+        if self.cost.exceeds(self.allowance) {
+            let bit = stream.position();
+            return stream.refuse_at(ErrorKind::UnexpectedEnd, bit);
+        }
+        if S::READING {
+            *value = blank(shape);
+        }
+        match (shape, &mut *value) {
+            (Shape::Op(op), Dynamic::Value(leaf)) => match run_op(stream, op, leaf) {
+                Ok(()) => Ok(()),
+                Err(RunError::Stream(error)) => Err(error),
+                Err(RunError::Mismatch(expected)) => {
+                    let reason = format!("{expected} is needed for `{op}`, not {}", value.kind());
+                    self.mismatch(stream, reason)
+                }
+                Err(RunError::NoContext) => {
+                    let reason = format!("`{op}` depends on what only the program knows");
+                    self.undescribed(stream, reason)
+                }
+            },
+            (Shape::Struct { fields, .. }, Dynamic::Struct { fields: values, .. }) => {
+                self.fields(fields, values, stream)
+            }
+            (Shape::Enum { variants, .. }, Dynamic::Enum { variant, fields, .. }) => {
+                self.variant(variants, variant, fields, stream)
+            }
+            (Shape::Option(inner), Dynamic::Option(content)) => {
+                stream.option(content, |content, stream| self.shape(inner, content, stream))
+            }
+            (Shape::List { max_len, element }, Dynamic::List(items)) => {
+                let max_len = usize::try_from(*max_len).unwrap_or(usize::MAX);
+                let mut index = 0;
+                stream.array(items, max_len, |item, stream| {
+                    index += 1;
+                    self.element(index - 1, element, item, stream)
+                })
+            }
+            (Shape::Array { len, element }, Dynamic::List(items)) => {
+                if S::WRITING && items.len() as u64 != *len {
+                    let reason = format!("{len} elements are needed, not {}", items.len());
+                    return self.mismatch(stream, reason);
+                }
+                let len = usize::try_from(*len).unwrap_or(usize::MAX);
+                let mut index = 0;
+                known_array(stream, items, len, |item, stream| {
+                    index += 1;
+                    self.element(index - 1, element, item, stream)
+                })
+            }
+            (Shape::Opaque { name, .. }, _) => {
+                let reason = format!("`{name}` is serialized by hand, which no schema describes");
+                self.undescribed(stream, reason)
+            }
+            (shape, value) => {
+                let reason = format!("{} is needed, not {}", needed(shape), value.kind());
+                self.mismatch(stream, reason)
+            }
+        }
+    }
+
+    fn element<S: Stream>(
+        &mut self,
+        index: usize,
+        shape: &'s Shape,
+        value: &mut Dynamic,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        self.path.push(Step::Index(index));
+        let result = self.shape(shape, value, stream);
+        self.path.pop();
+        result
+    }
+
+    fn variant<S: Stream>(
+        &mut self,
+        variants: &'s [Variant],
+        name: &mut Name,
+        values: &mut Vec<(Name, Dynamic)>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let mut ordinal = 0;
+        if S::WRITING {
+            let Some(place) = variants.iter().position(|variant| variant.name == *name) else {
+                let reason = format!("no variant is called `{name}`");
+                return self.mismatch(stream, reason);
+            };
+            ordinal = place;
+        }
+        let name_of = |ordinal: usize| variants.get(ordinal).map_or("", |variant| &*variant.name);
+        stream.named("variant").variant(&mut ordinal, variants.len(), name_of)?;
+        let Some(variant) = variants.get(ordinal) else { return Ok(()) };
+        name.clone_from(&variant.name);
+        self.fields(&variant.fields, values, stream)
+    }
+
+    fn fields<S: Stream>(
+        &mut self,
+        fields: &'s [Field],
+        values: &mut Vec<(Name, Dynamic)>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        if S::READING {
+            // Not for all: fields that are not sent need no room.
+            values.reserve_exact(fields.len().min(4));
+        }
+        let mut written = 0;
+        for (index, field) in fields.iter().enumerate() {
+            self.cost.steps += 1;
+            self.path.push(Step::Name(&field.name));
+            let result = self.field((fields, index), values, &mut written, stream);
+            self.path.pop();
+            result?;
+            if self.error.is_some() {
+                return Ok(());
+            }
+        }
+        // A writer has put each field that it knows in its place, so that others stand behind.
+        match values.get(written) {
+            Some((name, _)) if S::WRITING => {
+                let reason = format!("the schema has no field `{name}` here");
+                self.mismatch(stream, reason)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// One field; `written` is how many stand before it in the tree.
+    fn field<S: Stream>(
+        &mut self,
+        (fields, index): (&'s [Field], usize),
+        values: &mut Vec<(Name, Dynamic)>,
+        written: &mut usize,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let field = &fields[index];
+        if S::WRITING {
+            let is_field = |(name, _): &(Name, Dynamic)| *name == field.name;
+            // Most trees have their fields in the order of the schema; the others get it.
+            let rest = values.get_mut(*written..).unwrap_or_default();
+            if let Some(place @ 1..) = rest.iter().position(is_field) {
+                rest[..=place].rotate_right(1);
+            }
+        }
+        let is_there = values.get(*written).is_some_and(|(name, _)| *name == field.name);
+        if let Some(condition) = &field.when {
+            let (fields, before) = (&fields[..index], values.get(..*written).unwrap_or_default());
+            let mut evaluation = Evaluation { fields, values: before, steps: 0 };
+            let holds = evaluation.holds(condition);
+            self.cost.steps += evaluation.steps;
+            if self.cost.exceeds(self.allowance) {
+                let bit = stream.position();
+                return stream.refuse_at(ErrorKind::UnexpectedEnd, bit);
+            }
+            match holds {
+                Some(true) => {}
+                Some(false) => {
+                    if is_there {
+                        // Later conditions must not see what the reader will not have.
+                        values.remove(*written);
+                    }
+                    return Ok(());
+                }
+                None => {
+                    let reason = format!("the condition `{condition}` cannot be evaluated");
+                    return self.undescribed(stream, reason);
+                }
+            }
+        }
+        if S::READING {
+            values.push((field.name.clone(), Dynamic::default()));
+        } else if !is_there {
+            return self.mismatch(stream, String::from("the field is missing"));
+        }
+        let place = *written;
+        *written += 1;
+        self.named(field, &mut values[place].1, stream)
+    }
+
+    /// A field as the typed code calls it: by its name, and a scope for what has a serialize
+    /// function of its own.
+    fn named<S: Stream>(
+        &mut self,
+        field: &'s Field,
+        value: &mut Dynamic,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.name_next(&field.name);
+        let (Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. }) =
+            &field.shape
+        else {
+            return self.shape(&field.shape, value, stream);
+        };
+        stream.enter(Scope::Object { type_name: name });
+        let result = self.shape(&field.shape, value, stream);
+        stream.leave();
+        result
+    }
+
+    fn mismatch<S: Stream>(&mut self, stream: &mut S, reason: String) -> Result<(), S::Error> {
+        let path = self.path();
+        self.error.get_or_insert(DynamicError::Mismatch { path, reason });
+        let bit = stream.position();
+        stream.refuse_at(ErrorKind::Mismatch, bit)
+    }
+
+    fn undescribed<S: Stream>(&mut self, stream: &mut S, reason: String) -> Result<(), S::Error> {
+        let path = self.path();
+        self.error.get_or_insert(DynamicError::Undescribed { path, reason });
+        let bit = stream.position();
+        stream.refuse_at(ErrorKind::Undescribed, bit)
+    }
+
+    fn path(&self) -> String {
+        let mut path = String::new();
+        for step in &self.path {
+            let _ = match step {
+                Step::Name(name) if path.is_empty() => path.write_str(name),
+                Step::Name(name) => write!(path, ".{name}"),
+                Step::Index(index) => write!(path, "[{index}]"),
+            };
+        }
+        path
+    }
+}
+
+/// The empty value that a reader starts from.
+fn blank(shape: &Shape) -> Dynamic {
+    match shape {
+        Shape::Struct { name, .. } => Dynamic::Struct { name: name.clone(), fields: Vec::new() },
+        Shape::Enum { name, .. } => {
+            Dynamic::Enum { name: name.clone(), variant: name.clone(), fields: Vec::new() }
+        }
+        Shape::Option(_) => Dynamic::Option(None::<Box<Dynamic>>),
+        Shape::Array { .. } | Shape::List { .. } => Dynamic::List(Vec::new()),
+        Shape::Op(_) | Shape::Opaque { .. } => Dynamic::default(),
+    }
+}
+
+fn needed(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Op(_) | Shape::Opaque { .. } => "a value",
+        Shape::Struct { .. } => "a struct",
+        Shape::Enum { .. } => "an enum",
+        Shape::Option(_) => "an option",
+        Shape::Array { .. } | Shape::List { .. } => "a list",
+    }
+}

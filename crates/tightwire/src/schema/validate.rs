@@ -1,0 +1,274 @@
+//! What a schema from outside must keep to before anything is done with it.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use super::condition::resolve;
+use super::error::SchemaError;
+use super::run::root_name;
+use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape};
+
+/// How deep shapes stand in each other; a variant is one deeper than its enum. The JSON of a schema
+/// that is as deep as this and [`MAX_CONDITION_DEPTH`] together stays below the 128 levels that
+/// `serde_json` reads.
+pub(super) const MAX_DEPTH: usize = 32;
+
+/// How deep a condition is.
+pub(super) const MAX_CONDITION_DEPTH: usize = 24;
+
+/// Shapes, fields, variants and parts of conditions in all.
+const MAX_NODES: usize = 1 << 15;
+
+/// The bytes of a name.
+pub(super) const MAX_NAME: usize = 255;
+
+/// The bytes of a condition's source.
+pub(super) const MAX_SOURCE: usize = 4096;
+
+/// The bytes of all names that lead to a field: each line of a trace has them.
+const MAX_PATH: usize = 1024;
+
+/// The largest length and number of elements.
+const MAX_LEN: u64 = u32::MAX as u64;
+
+/// The fields that conditions are searched for in all.
+const MAX_SEARCHED: usize = 1 << 22;
+
+/// Whether the shape keeps to all limits and makes sense.
+pub(super) fn validate(root: &Shape) -> Result<(), SchemaError> {
+    let mut validation = Validation::default();
+    let result = validation.step(root_name(root), |validation| validation.shape(root, 1));
+    result.map_err(|reason| SchemaError { path: validation.path, reason })
+}
+
+#[derive(Default)]
+struct Validation {
+    /// Where the walk is; where it stopped, after a refusal.
+    path: String,
+    nodes: usize,
+    searched: usize,
+}
+
+type Checked = Result<(), String>;
+
+impl Validation {
+    /// Goes a step down the path, and up again if all is well.
+    fn step(&mut self, step: &str, inside: impl FnOnce(&mut Self) -> Checked) -> Checked {
+        let outside = self.path.len();
+        if !self.path.is_empty() && !step.starts_with('[') {
+            self.path.push('.');
+        }
+        self.path.push_str(step);
+        if self.path.len() > MAX_PATH {
+            return Err(format!("the names up to here have more than {MAX_PATH} bytes"));
+        }
+        inside(self)?;
+        self.path.truncate(outside);
+        Ok(())
+    }
+
+    fn node(&mut self, depth: usize, max_depth: usize) -> Checked {
+        self.nodes += 1;
+        if depth > max_depth {
+            return Err(format!("it is more than {max_depth} levels deep"));
+        }
+        if self.nodes > MAX_NODES {
+            return Err(format!("the schema has more than {MAX_NODES} parts"));
+        }
+        Ok(())
+    }
+
+    fn shape(&mut self, shape: &Shape, depth: usize) -> Checked {
+        self.node(depth, MAX_DEPTH)?;
+        match shape {
+            Shape::Op(op) => self.op(op),
+            Shape::Struct { name, fields } => {
+                self.name(name)?;
+                self.fields(fields, depth)
+            }
+            Shape::Enum { name, variants } => {
+                self.name(name)?;
+                if variants.is_empty() {
+                    return Err("an enum without variants has no values".to_string());
+                }
+                let mut names = BTreeMap::new();
+                for (ordinal, variant) in variants.iter().enumerate() {
+                    self.node(depth + 1, MAX_DEPTH)?;
+                    self.name(&variant.name)?;
+                    if names.insert(&*variant.name, ordinal).is_some() {
+                        return Err(format!("two variants are called `{}`", variant.name));
+                    }
+                    self.step(&variant.name, |inside| inside.fields(&variant.fields, depth + 1))?;
+                }
+                Ok(())
+            }
+            Shape::Option(inner) => self.shape(inner, depth + 1),
+            Shape::Array { len, element } | Shape::List { max_len: len, element } => {
+                length(*len)?;
+                self.step("[]", |inside| inside.shape(element, depth + 1))
+            }
+            Shape::Opaque { name, .. } => self.name(name),
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field], depth: usize) -> Checked {
+        let mut before = BTreeMap::new();
+        for field in fields {
+            self.node(0, 0)?;
+            self.name(&field.name)?;
+            self.step(&field.name, |inside| {
+                if let Some(condition) = &field.when {
+                    inside.condition(condition, &before, 1)?;
+                }
+                inside.shape(&field.shape, depth + 1)
+            })?;
+            if before.insert(&*field.name, &field.shape).is_some() {
+                return Err(format!("two fields are called `{}`", field.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn condition(
+        &mut self,
+        condition: &Condition,
+        before: &BTreeMap<&str, &Shape>,
+        depth: usize,
+    ) -> Checked {
+        self.node(depth, MAX_CONDITION_DEPTH)?;
+        match condition {
+            Condition::Field(path) => {
+                for name in path {
+                    self.name(name)?;
+                }
+                self.reference(path, before).ok_or_else(|| {
+                    format!("`{condition}` is not the value of an earlier field of the same struct")
+                })
+            }
+            Condition::Bool(_) => Ok(()),
+            Condition::Number(Number::Float(number)) if !number.is_finite() => {
+                Err(format!("{number} cannot be compared with"))
+            }
+            Condition::Number(Number::Double(number)) if !number.is_finite() => {
+                Err(format!("{number} cannot be compared with"))
+            }
+            Condition::Number(_) => Ok(()),
+            Condition::Variant(name) => self.name(name),
+            Condition::Len(of) | Condition::IsSome(of) | Condition::Not(of) => {
+                self.condition(of, before, depth + 1)
+            }
+            Condition::Binary(_, operands) => {
+                operands.iter().try_for_each(|of| self.condition(of, before, depth + 1))
+            }
+            Condition::Source(text) => match text.len() {
+                0..=MAX_SOURCE => Ok(()),
+                _ => Err(format!("a condition has more than {MAX_SOURCE} bytes")),
+            },
+        }
+    }
+
+    /// Whether a condition's field is there.
+    fn reference(&mut self, path: &[Name], before: &BTreeMap<&str, &Shape>) -> Option<()> {
+        let (first, rest) = path.split_first()?;
+        if path.len() > MAX_DEPTH {
+            return None;
+        }
+        let shape = *before.get(&**first)?;
+        let value = match (rest, shape) {
+            ([], shape) => shape,
+            (rest, Shape::Struct { fields, .. }) => {
+                // The way is searched for each condition: many long ways are work without bytes.
+                let mut inside = Some(fields);
+                for name in rest {
+                    let fields = inside?;
+                    self.searched += fields.len();
+                    if self.searched > MAX_SEARCHED {
+                        return None;
+                    }
+                    inside = fields.iter().find(|field| field.name == *name).and_then(|field| {
+                        match &field.shape {
+                            Shape::Struct { fields, .. } => Some(fields),
+                            _ => None,
+                        }
+                    });
+                }
+                resolve(fields, rest)?
+            }
+            _ => return None,
+        };
+        (!matches!(value, Shape::Struct { .. })).then_some(())
+    }
+
+    fn op(&mut self, op: &Op) -> Checked {
+        match op {
+            Op::Bits { width: 0..=64 } => Ok(()),
+            Op::Bits { width } => Err(format!("a field of {width} bits: at most 64 are possible")),
+            Op::Int { min, max } => bounds(*min, *max, 0),
+            Op::Fixed { fraction_bits, min, max } => bounds(*min, *max, *fraction_bits),
+            Op::Varint { bits: 8 | 16 | 32 | 64 | 128, .. } => Ok(()),
+            Op::Varint { bits, .. } => Err(format!("no integer has {bits} bits")),
+            Op::CompressedFloat(range) | Op::CompressedVector { range, .. }
+                if range.max_code() == 0 =>
+            {
+                Err("the range and resolution of the float make no sense".to_string())
+            }
+            Op::Vector { dimensions } | Op::CompressedVector { dimensions, .. }
+                if *dimensions > MAX_DIMENSIONS =>
+            {
+                Err(format!("a vector has at most {MAX_DIMENSIONS} components"))
+            }
+            Op::Enumerate { count: 0 } => Err("an enum without variants has no values".to_string()),
+            Op::Enumerate { count: len }
+            | Op::Bytes { len }
+            | Op::Pod { size: len }
+            | Op::Blob { max_len: len }
+            | Op::String { max_len: len }
+            | Op::WideString { max_len: len } => length(*len as u64),
+            Op::Selection { len, .. } if *len as u64 >= MAX_LEN => length(u64::MAX),
+            Op::SmallestThree { bits } if !(3..=20).contains(bits) => {
+                Err("smallest_three has 3 to 20 bits per component".to_string())
+            }
+            Op::UnitVector { bits } if !(2..=20).contains(bits) => {
+                Err("unit_vector has 2 to 20 bits per coordinate".to_string())
+            }
+            Op::Check { name } => self.name(name),
+            _ => Ok(()),
+        }
+    }
+
+    fn name(&self, name: &str) -> Checked {
+        if name.is_empty() || name.len() > MAX_NAME {
+            return Err(format!("a name has 1 to {MAX_NAME} bytes, not {}", name.len()));
+        }
+        // They are shown to people, and a terminal obeys them.
+        if name.chars().any(char::is_control) {
+            return Err(format!("the name {name:?} has a control character in it"));
+        }
+        Ok(())
+    }
+}
+
+fn length(length: u64) -> Checked {
+    if length > MAX_LEN {
+        return Err(format!("a length is at most {MAX_LEN}"));
+    }
+    Ok(())
+}
+
+/// Whether bounds of an integer, times 2^fraction_bits, are a range.
+fn bounds(min: Number, max: Number, fraction_bits: u32) -> Checked {
+    fn is_range<T: Int>(min: T, max: T, fraction_bits: u32) -> Option<bool> {
+        Some(min.scaled(fraction_bits)? <= max.scaled(fraction_bits)?)
+    }
+    let is_range = match (min, max) {
+        (Number::Unsigned(min), Number::Unsigned(max)) => is_range(min, max, fraction_bits),
+        (Number::Signed(min), Number::Signed(max)) => is_range(min, max, fraction_bits),
+        _ => return Err(format!("{min} and {max} are not two integers of one type")),
+    };
+    match is_range {
+        Some(true) => Ok(()),
+        Some(false) => Err(format!("the range {min}..={max} is reversed")),
+        None => Err(format!("{min}..={max} times 2^{fraction_bits} has no integer type")),
+    }
+}
