@@ -10,7 +10,7 @@ use common::rng::Rng;
 use common::shapes;
 use tightwire::{
     Binary, Condition, Dynamic, DynamicError, ErrorKind, Field, FloatRange, MeasureStream, Number,
-    Op, ReadError, Schema, Shape, Stream, Trace, Value, Variant, Wire, schema,
+    Op, ReadError, Schema, Shape, Stream, Trace, Value, Wire, schema,
 };
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
@@ -41,7 +41,7 @@ struct Item {
     count: u32,
 }
 
-#[derive(Clone, Default, PartialEq, Debug)]
+#[derive(Wire, Clone, Default, PartialEq, Debug)]
 enum Order {
     #[default]
     Wait,
@@ -124,26 +124,6 @@ impl Wire for Item {
     fn describe() -> Shape {
         let count = Shape::Op(Op::varint::<u32>());
         structure("Item", vec![Field::new("kind", unsigned(9)), Field::new("count", count)])
-    }
-}
-
-impl Wire for Order {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let mut ordinal = usize::from(matches!(self, Self::Go { .. }));
-        stream.named("variant").variant(&mut ordinal, 2, |ordinal| ["Wait", "Go"][ordinal])?;
-        if S::READING {
-            *self = if ordinal == 0 { Self::Wait } else { Self::Go { x: 0 } };
-        }
-        match self {
-            Self::Wait => Ok(()),
-            Self::Go { x } => stream.named("x").object(x),
-        }
-    }
-
-    fn describe() -> Shape {
-        let go = Variant { name: "Go".into(), fields: vec![Field::new("x", u8::describe())] };
-        let wait = Variant { name: "Wait".into(), fields: vec![] };
-        Shape::Enum { name: "Order".into(), variants: vec![wait, go] }
     }
 }
 

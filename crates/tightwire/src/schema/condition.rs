@@ -101,12 +101,18 @@ impl Binary {
 /// The form of the value that `path` leads to, from these fields on and through structs.
 pub(super) fn resolve<'a>(fields: &'a [Field], path: &[Name]) -> Option<&'a Shape> {
     let (first, rest) = path.split_first()?;
-    let shape = &fields.iter().find(|field| field.name == *first)?.shape;
+    let shape = &fields.iter().find(|field| field.name == *first && has_value(field))?.shape;
     match (rest, shape) {
         ([], shape) => Some(shape),
         (rest, Shape::Struct { fields, .. }) => resolve(fields, rest),
         _ => None,
     }
+}
+
+/// Whether the field has a value that a condition can name. A check has only a name, which may be
+/// that of another check or field.
+pub(super) fn has_value(field: &Field) -> bool {
+    !matches!(field.shape, Shape::Op(Op::Check { .. }))
 }
 
 /// What conditions are evaluated on: the fields of a struct that come before, as far as they are
@@ -188,13 +194,15 @@ impl<'a> Evaluation<'a> {
         let (mut fields, mut values) = (self.fields, self.values);
         for (index, name) in path.iter().enumerate() {
             self.steps += fields.len() as u64;
-            let Some((_, value)) = values.iter().find(|(field, _)| field == name) else {
+            let is_value = |value: &Dynamic| !matches!(value, Dynamic::Value(Value::Unit));
+            let mut found = values.iter().filter(|(field, value)| field == name && is_value(value));
+            let Some((_, value)) = found.next() else {
                 return resolve(fields, &path[index..]).map(Operand::Absent);
             };
             if index + 1 == path.len() {
                 return Some(Operand::Tree(value));
             }
-            let shape = &fields.iter().find(|field| field.name == *name)?.shape;
+            let shape = resolve(fields, core::slice::from_ref(name))?;
             match (value, shape) {
                 (
                     Dynamic::Struct { fields: inside, .. },

@@ -12,7 +12,7 @@ pub use error::{DynamicError, SchemaError};
 use crate::stream::{
     RawStream, ReadStream, Scope, Shape, Stream, Trace, Wire, WriteStream, explain_with,
 };
-use run::{Run, root_name};
+use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
 ///
@@ -97,7 +97,7 @@ impl Schema {
     pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
         let mut value = Dynamic::default();
         let mut stream = ReadStream::new(packet);
-        let (result, error) = Run::root(&self.root, &mut value, &mut stream);
+        let (result, error) = Walk::root(&self.root, &mut value, &mut stream);
         if let Some(error) = error {
             return Err(error);
         }
@@ -132,7 +132,7 @@ impl Schema {
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], DynamicError> {
         let mut stream = WriteStream::new(buffer);
-        let (Ok(()), error) = Run::root(&self.root, value, &mut stream);
+        let (Ok(()), error) = Walk::root(&self.root, value, &mut stream);
         match error {
             Some(error) => Err(error),
             None => Ok(stream.finish()?),
@@ -178,6 +178,6 @@ impl Schema {
         value: &mut Dynamic,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        Run::root(&self.root, value, stream).0
+        Walk::root(&self.root, value, stream).0
     }
 }

@@ -11,6 +11,7 @@ use super::dynamic::Dynamic;
 use super::error::DynamicError;
 use crate::stream::{
     ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, known_array, run_op,
+    run_ordinal,
 };
 
 /// What a packet of some bits may cost. A schema from outside can ask for work and for values that
@@ -38,7 +39,7 @@ impl Cost {
 }
 
 /// A schema on its way through a stream.
-pub(super) struct Run<'s> {
+pub(super) struct Walk<'s> {
     cost: Cost,
     allowance: Cost,
     /// What the way through the schema was, for errors.
@@ -64,7 +65,7 @@ pub(super) fn root_name(shape: &Shape) -> &str {
     }
 }
 
-impl<'s> Run<'s> {
+impl<'s> Walk<'s> {
     /// Runs the whole schema.
     pub(super) fn root<S: Stream>(
         root: &'s Shape,
@@ -187,10 +188,19 @@ impl<'s> Run<'s> {
             ordinal = place;
         }
         let name_of = |ordinal: usize| variants.get(ordinal).map_or("", |variant| &*variant.name);
-        stream.named("variant").variant(&mut ordinal, variants.len(), name_of)?;
+        run_ordinal(stream, &mut ordinal, variants.len(), name_of)?;
         let Some(variant) = variants.get(ordinal) else { return Ok(()) };
         name.clone_from(&variant.name);
-        self.fields(&variant.fields, values, stream)
+        if variant.fields.is_empty() {
+            return self.fields(&variant.fields, values, stream);
+        }
+        stream.name_next(&variant.name);
+        stream.enter(Scope::Group("variant"));
+        self.path.push(Step::Name(&variant.name));
+        let result = self.fields(&variant.fields, values, stream);
+        self.path.pop();
+        stream.leave();
+        result
     }
 
     fn fields<S: Stream>(

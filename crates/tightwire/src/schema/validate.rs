@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::condition::resolve;
+use super::condition::{has_value, resolve};
 use super::error::SchemaError;
 use super::run::root_name;
 use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape};
@@ -123,7 +123,7 @@ impl Validation {
                 }
                 inside.shape(&field.shape, depth + 1)
             })?;
-            if before.insert(&*field.name, &field.shape).is_some() {
+            if has_value(field) && before.insert(&*field.name, &field.shape).is_some() {
                 return Err(format!("two fields are called `{}`", field.name));
             }
         }

@@ -50,7 +50,7 @@ pub use merge::Run;
 pub use op::{Number, Op, Scope, Value};
 pub use raw::RawStream;
 pub use read::ReadStream;
-pub(crate) use run::{MAX_DIMENSIONS, RunError, known_array, run_op};
+pub(crate) use run::{MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal};
 pub use selection::{Selection, SubsetCoding};
 pub use shape::{Binary, Condition, Field, Name, Shape, Variant};
 pub use text::Pod;

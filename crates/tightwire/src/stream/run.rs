@@ -96,6 +96,16 @@ pub(crate) fn run_op<S: Stream>(
     }
 }
 
+/// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
+pub(crate) fn run_ordinal<'n, S: Stream>(
+    stream: &mut S,
+    ordinal: &mut usize,
+    count: usize,
+    name: impl FnOnce(usize) -> &'n str,
+) -> Result<(), S::Error> {
+    stream.variant(ordinal, count, name)
+}
+
 /// [`Stream::fixed_array`] with a number of elements that is data.
 pub(crate) fn known_array<S: Stream, T: Default>(
     stream: &mut S,
