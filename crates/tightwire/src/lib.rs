@@ -138,7 +138,7 @@ pub use bits::{
     BitReader, BitWriter, Checkpoint, UnexpectedEnd, WriteRefused, bits_required,
     bits_required_u128,
 };
-pub use schema::{Dynamic, DynamicError, Schema, SchemaError, schema};
+pub use schema::{Diff, Difference, Dynamic, DynamicError, Schema, SchemaError, schema};
 pub use stream::{
     Binary, Condition, ErrorKind, Explained, Field, FloatRange, Int, List, MeasureStream, Name,
     Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape,

@@ -1,11 +1,18 @@
 //! The schema: the wire form of a type as data, and what can be done with that alone.
 
 mod condition;
+mod describe;
+mod diff;
 mod dynamic;
 mod error;
+mod fingerprint;
+mod flat;
 mod run;
 mod validate;
+mod wire;
+mod wire_op;
 
+pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
 
@@ -39,6 +46,13 @@ pub struct Schema {
 #[must_use]
 pub fn schema<T: Wire>() -> Schema {
     Schema { root: T::describe() }
+}
+
+/// Of a packet without fields: what a reader starts from.
+impl Default for Schema {
+    fn default() -> Self {
+        schema::<()>()
+    }
 }
 
 impl Schema {

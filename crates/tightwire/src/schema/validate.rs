@@ -161,10 +161,15 @@ impl Validation {
             Condition::Binary(_, operands) => {
                 operands.iter().try_for_each(|of| self.condition(of, before, depth + 1))
             }
-            Condition::Source(text) => match text.len() {
-                0..=MAX_SOURCE => Ok(()),
-                _ => Err(format!("a condition has more than {MAX_SOURCE} bytes")),
-            },
+            Condition::Source(text) if text.len() > MAX_SOURCE => {
+                Err(format!("a condition has more than {MAX_SOURCE} bytes"))
+            }
+            Condition::Source(text) => {
+                match text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+                    true => Err("a condition has a control character in it".to_string()),
+                    false => Ok(()),
+                }
+            }
         }
     }
 

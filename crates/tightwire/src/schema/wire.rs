@@ -1,0 +1,218 @@
+//! A schema on the wire: a client gets it once, when it connects.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Schema;
+use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_SOURCE, validate};
+use super::wire_op::{number, op};
+use crate::stream::{Binary, Condition, Field, Name, Op, Scope, Shape, Stream, Variant, Wire};
+
+/// As docs/WIRE.md says. What [`Schema::new`] refuses is neither written nor read.
+///
+/// ```
+/// use tightwire::{Schema, decode, encode, schema};
+///
+/// let mut sent = schema::<[Option<u16>; 3]>();
+/// let mut buffer = [0; 64];
+/// let packet = encode(&mut sent, &mut buffer)?;
+/// assert!(packet.len() < 8);
+/// assert_eq!(decode::<Schema>(packet)?, sent);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+impl Wire for Schema {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        if S::WRITING && validate(&self.root).is_err() {
+            return stream.refuse();
+        }
+        shape(&mut self.root, MAX_DEPTH, stream)?;
+        if S::READING && validate(&self.root).is_err() {
+            return stream.refuse();
+        }
+        Ok(())
+    }
+}
+
+const SHAPES: [&str; 7] = ["op", "struct", "enum", "option", "array", "list", "opaque"];
+
+/// A shape that may have `depth` levels.
+fn shape<S: Stream>(shape: &mut Shape, depth: usize, stream: &mut S) -> Result<(), S::Error> {
+    // Before the next call, not after: the stack is what a hostile packet is after.
+    let Some(depth) = depth.checked_sub(1) else { return stream.refuse() };
+    let mut kind = match shape {
+        Shape::Op(_) => 0,
+        Shape::Struct { .. } => 1,
+        Shape::Enum { .. } => 2,
+        Shape::Option(_) => 3,
+        Shape::Array { .. } => 4,
+        Shape::List { .. } => 5,
+        Shape::Opaque { .. } => 6,
+    };
+    stream.named("shape").variant(&mut kind, SHAPES.len(), |kind| SHAPES[kind])?;
+    if S::READING {
+        let (name, element) = (Name::from(""), Box::new(blank()));
+        *shape = match kind {
+            0 => blank(),
+            1 => Shape::Struct { name, fields: Vec::new() },
+            2 => Shape::Enum { name, variants: Vec::new() },
+            3 => Shape::Option(element),
+            4 => Shape::Array { len: 0, element },
+            5 => Shape::List { max_len: 0, element },
+            _ => Shape::Opaque { name, max_bits: 0 },
+        };
+    }
+    match shape {
+        Shape::Op(operation) => op(operation, stream),
+        Shape::Struct { name: of, fields: members } => {
+            name(of, stream)?;
+            fields(members, depth, stream)
+        }
+        Shape::Enum { name: of, variants } => {
+            name(of, stream)?;
+            let empty = || Variant { name: Name::from(""), fields: Vec::new() };
+            list(variants, empty, stream, |variant, stream| {
+                name(&mut variant.name, stream)?;
+                fields(&mut variant.fields, depth.saturating_sub(1), stream)
+            })
+        }
+        Shape::Option(inner) => self::shape(inner, depth, stream),
+        Shape::Array { len, element } | Shape::List { max_len: len, element } => {
+            stream.named("len").varint(len)?;
+            self::shape(element, depth, stream)
+        }
+        Shape::Opaque { name: of, max_bits } => {
+            name(of, stream)?;
+            stream.named("max_bits").varint(max_bits)
+        }
+    }
+}
+
+/// What a reader reads into.
+fn blank() -> Shape {
+    Shape::Op(Op::Bool)
+}
+
+fn fields<S: Stream>(
+    fields: &mut Vec<Field>,
+    depth: usize,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    list(
+        fields,
+        || Field::new("", blank()),
+        stream,
+        |field, stream| {
+            name(&mut field.name, stream)?;
+            let mut is_conditional = field.when.is_some();
+            stream.named("is_conditional").bool(&mut is_conditional)?;
+            if S::READING {
+                field.when = is_conditional.then_some(Condition::Bool(false));
+            }
+            if let Some(when) = &mut field.when {
+                condition(when, MAX_CONDITION_DEPTH, stream)?;
+            }
+            shape(&mut field.shape, depth, stream)
+        },
+    )
+}
+
+const CONDITIONS: [&str; 9] =
+    ["field", "bool", "number", "variant", "len", "is_some", "not", "binary", "source"];
+
+const OPERATORS: [Binary; 9] = [
+    Binary::And,
+    Binary::Or,
+    Binary::Equal,
+    Binary::NotEqual,
+    Binary::Less,
+    Binary::LessOrEqual,
+    Binary::Greater,
+    Binary::GreaterOrEqual,
+    Binary::BitAnd,
+];
+
+fn condition<S: Stream>(
+    condition: &mut Condition,
+    depth: usize,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    let Some(depth) = depth.checked_sub(1) else { return stream.refuse() };
+    let mut kind = match condition {
+        Condition::Field(_) => 0,
+        Condition::Bool(_) => 1,
+        Condition::Number(_) => 2,
+        Condition::Variant(_) => 3,
+        Condition::Len(_) => 4,
+        Condition::IsSome(_) => 5,
+        Condition::Not(_) => 6,
+        Condition::Binary(..) => 7,
+        Condition::Source(_) => 8,
+    };
+    stream.named("condition").variant(&mut kind, CONDITIONS.len(), |kind| CONDITIONS[kind])?;
+    if S::READING {
+        let blank = || Condition::Bool(false);
+        *condition = match kind {
+            0 => Condition::Field(Vec::new()),
+            1 => blank(),
+            2 => Condition::Number(super::wire_op::ZERO),
+            3 => Condition::Variant(Name::from("")),
+            4 => Condition::Len(Box::new(blank())),
+            5 => Condition::IsSome(Box::new(blank())),
+            6 => Condition::Not(Box::new(blank())),
+            7 => Condition::Binary(Binary::And, Box::new([blank(), blank()])),
+            _ => Condition::Source(Name::from("")),
+        };
+    }
+    match condition {
+        Condition::Field(path) => list(path, || Name::from(""), stream, name),
+        Condition::Bool(value) => stream.named("value").bool(value),
+        Condition::Number(constant) => number(constant, stream),
+        Condition::Variant(variant) => name(variant, stream),
+        Condition::Len(of) | Condition::IsSome(of) | Condition::Not(of) => {
+            self::condition(of, depth, stream)
+        }
+        Condition::Binary(operator, operands) => {
+            stream.named("operator").enumerate(operator, &OPERATORS)?;
+            operands.iter_mut().try_for_each(|operand| self::condition(operand, depth, stream))
+        }
+        Condition::Source(source) => text(source, MAX_SOURCE, stream),
+    }
+}
+
+fn name<S: Stream>(name: &mut Name, stream: &mut S) -> Result<(), S::Error> {
+    text(name, MAX_NAME, stream)
+}
+
+fn text<S: Stream>(text: &mut Name, max_len: usize, stream: &mut S) -> Result<(), S::Error> {
+    let mut string = String::from(&**text);
+    stream.named("name").string(&mut string, max_len)?;
+    if S::READING {
+        *text = string.into();
+    }
+    Ok(())
+}
+
+/// The number of elements as a varint, then each. All of them take bits, so that the packet pays
+/// for the memory.
+fn list<S: Stream, T>(
+    items: &mut Vec<T>,
+    blank: impl Fn() -> T,
+    stream: &mut S,
+    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    let mut count = items.len() as u64;
+    stream.named("count").varint(&mut count)?;
+    for index in 0..count {
+        let index = index as usize;
+        if S::READING {
+            items.push(blank());
+        }
+        let Some(item) = items.get_mut(index) else { break };
+        stream.enter(Scope::Index(index));
+        let result = element(item, stream);
+        stream.leave();
+        result?;
+    }
+    Ok(())
+}
