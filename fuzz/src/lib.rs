@@ -17,3 +17,13 @@ pub fn round_trip(data: &[u8]) {
 pub fn bits(data: &[u8]) {
     checks::bits(data);
 }
+
+/// Reads whatever comes as a schema.
+pub fn schema_bytes(data: &[u8]) {
+    checks::schema_bytes(data);
+}
+
+/// Reads whatever comes with whatever schema comes before it.
+pub fn schema_packet(data: &[u8]) {
+    checks::schema_packet(data);
+}

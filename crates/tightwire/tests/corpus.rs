@@ -23,6 +23,16 @@ fn round_trips_of_the_corpus_and_its_neighbours() {
     fuzz("round_trip", checks::round_trip, 15_000);
 }
 
+#[test]
+fn schemas_of_the_corpus_and_their_neighbours() {
+    fuzz("schema_bytes", checks::schema_bytes, 50_000);
+}
+
+#[test]
+fn packets_with_schemas_of_the_corpus_and_their_neighbours() {
+    fuzz("schema_packet", checks::schema_packet, 50_000);
+}
+
 fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
     let corpus = corpus(target);
     assert!(!corpus.is_empty(), "{target}: no corpus");

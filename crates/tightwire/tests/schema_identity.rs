@@ -105,12 +105,10 @@ fn fingerprints_stay_what_they_are() {
         fingerprint(player()),
     ];
     let shown = fingerprints.map(|fingerprint| format!("{fingerprint:016x}"));
-    assert_eq!(shown, [
-        "ab94ac0ace7276c0",
-        "073d9bd42a7dc2a7",
-        "3ba7dd8ebc182c18",
-        "8db5480397c9f945"
-    ]);
+    assert_eq!(
+        shown,
+        ["ab94ac0ace7276c0", "073d9bd42a7dc2a7", "3ba7dd8ebc182c18", "8db5480397c9f945"]
+    );
 }
 
 #[test]

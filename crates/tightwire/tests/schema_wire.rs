@@ -60,12 +60,15 @@ fn golden_bytes_of_a_schema() {
             )
         },
     ];
-    let mut schema =
-        Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap();
+    let mut schema = Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap();
     let mut buffer = [0; 64];
     let packet = encode(&mut schema, &mut buffer).unwrap();
     let hex: Vec<_> = packet.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(hex.join(" "), "GOLDEN");
+    assert_eq!(
+        hex.join(" "),
+        "31 00 50 6c 61 79 65 72 02 05 61 6c 69 76 65 10 0c 00 68 65 61 6c 74 68 \
+         21 a0 00 61 6c 69 76 65 10 00 c8 00"
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn what_makes_no_sense_is_not_sent_and_not_received() {
 #[test]
 fn a_deep_schema_ends_before_the_stack_does() {
     // Options in options: three bits each.
-    let packet = [0b1101_1011, 0b0110_1101, 0b1011_0110].repeat(10_000);
+    let packet = [0b1101_1011, 0b1011_0110, 0b0110_1101].repeat(10_000);
     assert_eq!(decode::<Schema>(&packet).unwrap_err().kind, ErrorKind::Custom);
     let mut shape = Shape::Op(Op::Bool);
     for _ in 0..31 {
@@ -197,8 +200,23 @@ mod json {
     #[test]
     fn a_schema_is_readable() {
         let schema = schema::<Player>();
-        let json = serde_json::to_string_pretty(&schema).unwrap();
-        assert_snapshot!(json, @"");
+        let json = serde_json::to_string(&schema).unwrap();
+        // A field on a line.
+        let lines = json.replace(r#"{"name"#, "\n{\"name");
+        assert_snapshot!(lines, @r#"
+        {"struct":
+        {"name":"Player","fields":[
+        {"name":"health","int":{"min":0,"max":100}},
+        {"name":"at_rest","bool":{}},
+        {"name":"velocity","when":["&&",["!","at_rest"],[">","health",3]],"compressed_vector":{"dimensions":3,"min":-32.0,"max":32.0,"resolution":0.01}},
+        {"name":"order","enum":
+        {"name":"Order","variants":[
+        {"name":"Wait"},
+        {"name":"Go","fields":[
+        {"name":"x","varint":{"bits":64,"signed":true}}]}]}},
+        {"name":"scores","list":{"max_len":8,"element":{"option":{"int":{"min":-32768,"max":32767}}}}},
+        {"name":"name","string":{"max_len":31}}]}}
+        "#);
         assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
     }
 
@@ -283,15 +301,15 @@ mod json {
     #[test]
     fn json_that_is_no_schema_is_refused_with_its_reason() {
         let refusal = |json: &str| serde_json::from_str::<Schema>(json).unwrap_err().to_string();
-        assert_snapshot!(refusal(r#"{"int":{"min":5,"max":1}}"#), @"");
-        assert_snapshot!(refusal(r#"{"int":{"min":5}}"#), @"");
-        assert_snapshot!(refusal(r#"{"integer":{}}"#), @"");
+        assert_snapshot!(refusal(r#"{"int":{"min":5,"max":1}}"#), @"packet: the range 5..=1 is reversed");
+        assert_snapshot!(refusal(r#"{"int":{"min":5}}"#), @"missing field `max` at line 1 column 16");
+        assert!(refusal(r#"{"integer":{}}"#).starts_with("unknown variant `integer`, expected"));
         assert_snapshot!(
-            refusal(r#"{"compressed_float":{"min":0.0,"max":1.0,"resolution":0.0}}"#), @""
+            refusal(r#"{"compressed_float":{"min":0.0,"max":1.0,"resolution":0.0}}"#), @"the range and resolution of a float make no sense"
         );
         assert_snapshot!(
             refusal(r#"{"struct":{"name":"S","fields":[{"name":"a","when":["field","b"],"bool":{}}]}}"#),
-            @""
+            @"S.a: `b` is not the value of an earlier field of the same struct"
         );
         let deep = r#"{"option":"#.repeat(100_000);
         assert!(refusal(&deep).contains("recursion limit"));
@@ -311,6 +329,6 @@ mod json {
         let mut buffer = [0; 128];
         let packet = encode(&mut player, &mut buffer).unwrap();
         let tree: Dynamic = schema.decode(packet).unwrap();
-        assert_snapshot!(serde_json::to_string(&tree).unwrap(), @"");
+        assert_snapshot!(serde_json::to_string(&tree).unwrap(), @r#"{"health":77,"at_rest":false,"velocity":[1.0,0.0,-2.0],"order":{"Go":{"x":-5}},"scores":[-3,null],"name":"Ada"}"#);
     }
 }

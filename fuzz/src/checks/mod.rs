@@ -6,8 +6,10 @@ mod item;
 mod number;
 mod quantised;
 mod round_trip;
+mod schema;
 mod types;
 
 pub(crate) use bits::bits;
 pub(crate) use hostile_read::hostile_read;
 pub(crate) use round_trip::round_trip;
+pub(crate) use schema::{schema_bytes, schema_packet};

@@ -7,6 +7,10 @@ mod dynamic;
 mod error;
 mod fingerprint;
 mod flat;
+#[cfg(feature = "serde")]
+mod json;
+#[cfg(feature = "serde")]
+mod json_number;
 mod run;
 mod validate;
 mod wire;
