@@ -124,6 +124,39 @@
 //! ";
 //! assert_eq!(trace.to_string(), picture);
 //! ```
+//! # schema
+//!
+//! [`schema`] is the layout of a type as data. A [`Schema`] reads and writes packets without the
+//! Rust types, into a tree of values, [`Dynamic`]; its [`fingerprint`](Schema::fingerprint) is a
+//! protocol id that changes when the bytes do, its [`diff`](Schema::diff) explains to a person why
+//! two sides do not understand each other. It can be sent, and is JSON with the feature `serde`.
+//!
+//! A schema from outside is validated before anything is done with it, and neither it nor a packet
+//! can ask for more than the packet pays for. It cannot run what only the program knows: types
+//! whose `Wire` is written by hand, and conditions that are no data.
+//!
+//! ```
+//! use tightwire::{Schema, Wire};
+//!
+//! #[derive(Wire)]
+//! struct Player {
+//!     #[wire(range = 0..=100)]
+//!     health: u8,
+//!     alive: bool,
+//! }
+//!
+//! let schema = tightwire::schema::<Player>();
+//! let player = schema.decode(&[0b1_1001101])?;
+//! assert_eq!(player.to_string(), "Player { health: 77, alive: true }");
+//!
+//! // The client gets it once, and compares it with its own.
+//! let mut buffer = [0; 64];
+//! let sent = tightwire::encode(&mut schema.clone(), &mut buffer)?;
+//! let received: Schema = tightwire::decode(sent)?;
+//! assert_eq!(received.fingerprint(), schema.fingerprint());
+//! assert!(schema.diff(&received).is_empty());
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

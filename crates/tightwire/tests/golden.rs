@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    FloatRange, Node, ReadStream, Selection, Stream, SubsetCoding, TraceStream, Wire, WriteStream,
+    Condition, Field, FloatRange, Node, Number, Op, ReadStream, Schema, Selection, Shape, Stream,
+    SubsetCoding, TraceStream, Wire, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -100,8 +101,21 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             s.selection(&mut spread, SubsetCoding::Best)
         }
         "check" => s.check("after the players"),
+        "schema" => s.object(&mut if fresh { Schema::default() } else { player() }),
         other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
     }
+}
+
+fn player() -> Schema {
+    let health = Op::Int { min: Number::Unsigned(0), max: Number::Unsigned(100) };
+    let fields = vec![
+        Field::new("alive", Shape::Op(Op::Bool)),
+        Field {
+            when: Some(Condition::Field(vec!["alive".into()])),
+            ..Field::new("health", Shape::Op(health))
+        },
+    ];
+    Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap()
 }
 
 fn selection<S: Stream>(s: &mut S, coding: SubsetCoding) -> Result<(), S::Error> {
@@ -167,5 +181,5 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let operations = examples().count();
-    assert_eq!(operations, 34, "one for each operation and its variants");
+    assert_eq!(operations, 35, "one for each operation and its variants");
 }

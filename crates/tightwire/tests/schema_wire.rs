@@ -49,29 +49,6 @@ fn a_schema_comes_back_over_the_wire() {
 }
 
 #[test]
-fn golden_bytes_of_a_schema() {
-    let fields = vec![
-        Field::new("alive", Shape::Op(Op::Bool)),
-        Field {
-            when: Some(Condition::Field(vec!["alive".into()])),
-            ..Field::new(
-                "health",
-                Shape::Op(Op::Int { min: Number::Unsigned(0), max: Number::Unsigned(100) }),
-            )
-        },
-    ];
-    let mut schema = Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap();
-    let mut buffer = [0; 64];
-    let packet = encode(&mut schema, &mut buffer).unwrap();
-    let hex: Vec<_> = packet.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(
-        hex.join(" "),
-        "31 00 50 6c 61 79 65 72 02 05 61 6c 69 76 65 10 0c 00 68 65 61 6c 74 68 \
-         21 a0 00 61 6c 69 76 65 10 00 c8 00"
-    );
-}
-
-#[test]
 fn what_makes_no_sense_is_not_sent_and_not_received() {
     // Made of a type, which nobody validates.
     struct Reversed;

@@ -142,9 +142,12 @@ impl Validation {
                 for name in path {
                     self.name(name)?;
                 }
-                self.reference(path, before).ok_or_else(|| {
-                    format!("`{condition}` is not the value of an earlier field of the same struct")
-                })
+                match self.reference(path, before) {
+                    None | Some(Shape::Struct { .. }) => Err(format!(
+                        "`{condition}` is not the value of an earlier field of the same struct"
+                    )),
+                    Some(_) => Ok(()),
+                }
             }
             Condition::Bool(_) => Ok(()),
             Condition::Number(Number::Float(number)) if !number.is_finite() => {
@@ -159,7 +162,10 @@ impl Validation {
                 self.condition(of, before, depth + 1)
             }
             Condition::Binary(_, operands) => {
-                operands.iter().try_for_each(|of| self.condition(of, before, depth + 1))
+                operands.iter().try_for_each(|of| self.condition(of, before, depth + 1))?;
+                let [a, b] = &**operands;
+                self.variant(a, b, before)?;
+                self.variant(b, a, before)
             }
             Condition::Source(text) if text.len() > MAX_SOURCE => {
                 Err(format!("a condition has more than {MAX_SOURCE} bytes"))
@@ -173,36 +179,46 @@ impl Validation {
         }
     }
 
-    /// Whether a condition's field is there.
-    fn reference(&mut self, path: &[Name], before: &BTreeMap<&str, &Shape>) -> Option<()> {
-        let (first, rest) = path.split_first()?;
-        if path.len() > MAX_DEPTH {
-            return None;
-        }
-        let shape = *before.get(&**first)?;
-        let value = match (rest, shape) {
-            ([], shape) => shape,
-            (rest, Shape::Struct { fields, .. }) => {
-                // The way is searched for each condition: many long ways are work without bytes.
-                let mut inside = Some(fields);
-                for name in rest {
-                    let fields = inside?;
-                    self.searched += fields.len();
-                    if self.searched > MAX_SEARCHED {
-                        return None;
-                    }
-                    inside = fields.iter().find(|field| field.name == *name).and_then(|field| {
-                        match &field.shape {
-                            Shape::Struct { fields, .. } => Some(fields),
-                            _ => None,
-                        }
-                    });
-                }
-                resolve(fields, rest)?
-            }
-            _ => return None,
+    /// Whether an enum that is compared with a variant has it.
+    fn variant(
+        &mut self,
+        variant: &Condition,
+        value: &Condition,
+        before: &BTreeMap<&str, &Shape>,
+    ) -> Checked {
+        let (Condition::Variant(name), Condition::Field(path)) = (variant, value) else {
+            return Ok(());
         };
-        (!matches!(value, Shape::Struct { .. })).then_some(())
+        match self.reference(path, before) {
+            Some(Shape::Enum { variants, .. }) => {
+                self.searched += variants.len();
+                match variants.iter().any(|variant| variant.name == *name) {
+                    true => Ok(()),
+                    false => Err(format!("`{value}` has no variant `{name}`")),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a condition's field is. The way is searched for each condition anew, and many long
+    /// ways are work that no bytes pay for: there is an end to it.
+    fn reference<'s>(
+        &mut self,
+        path: &[Name],
+        before: &BTreeMap<&str, &'s Shape>,
+    ) -> Option<&'s Shape> {
+        let (first, rest) = path.split_first()?;
+        let mut shape = *before.get(&**first)?;
+        for name in rest {
+            let Shape::Struct { fields, .. } = shape else { return None };
+            self.searched += fields.len();
+            if self.searched > MAX_SEARCHED {
+                return None;
+            }
+            shape = resolve(fields, core::slice::from_ref(name))?;
+        }
+        Some(shape)
     }
 
     fn op(&mut self, op: &Op) -> Checked {
