@@ -163,7 +163,8 @@ fn what_changes_no_byte_changes_no_fingerprint() {
 
 #[test]
 fn every_other_edit_changes_the_fingerprint_and_is_in_the_diff() {
-    let edits: Vec<(&str, Box<dyn Fn(&mut Vec<Field>)>)> = vec![
+    type Edit = Box<dyn Fn(&mut Vec<Field>)>;
+    let edits: Vec<(&str, Edit)> = vec![
         ("range", Box::new(|f| f[0].shape = int(0, 101))),
         ("offset", Box::new(|f| f[0].shape = int(1, 101))),
         ("operation", Box::new(|f| f[0].shape = Shape::Op(Op::Float))),
@@ -460,9 +461,9 @@ fn a_diff_and_the_fingerprints_agree() {
         assert_eq!(is_same, !changes, "{here:#?}\n{there:#?}\n{diff}");
         assert!(!diff.to_string().contains("are not the same"), "{here:#?}\n{there:#?}\n{diff}");
         if is_same {
-            same += 1
+            same += 1;
         } else {
-            different += 1
+            different += 1;
         }
         assert!(here.diff(&here).is_empty());
     }

@@ -82,6 +82,10 @@ impl fmt::Display for Grouped<'_> {
 
 impl Binary {
     /// The operator as Rust writes it.
+    ///
+    /// ```
+    /// assert_eq!(tightwire::Binary::NotEqual.symbol(), "!=");
+    /// ```
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {

@@ -16,12 +16,33 @@ use crate::stream::{Shape, Variant};
 
 /// Why two sides do not understand each other: every difference between two schemas, in the order
 /// of the first one's bits. `Display` gives a line for each.
+///
+/// ```
+/// use tightwire::schema;
+///
+/// let diff = schema::<[u8; 3]>().diff(&schema::<[u16; 4]>());
+/// let lines: Vec<_> = diff.iter().map(|difference| difference.to_string()).collect();
+/// assert_eq!(lines, [
+///     "packet: 3 elements here, 4 there",
+///     "packet[]: range 0..=255 (8 bits) here, 0..=65535 (16 bits) there",
+/// ]);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Diff {
     differences: Vec<Difference>,
 }
 
 /// One difference of a [`Diff`].
+///
+/// ```
+/// use tightwire::schema;
+///
+/// let diff = schema::<u8>().diff(&schema::<i8>());
+/// let difference = diff.iter().next().unwrap();
+/// assert_eq!(difference.path, "packet");
+/// assert_eq!(difference.what, "range 0..=255 (8 bits) here, -128..=127 (8 bits) there");
+/// assert!(difference.changes_bytes);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Difference {
@@ -79,12 +100,25 @@ impl Schema {
 
 impl Diff {
     /// Whether the schemas are the same, names and all.
+    ///
+    /// ```
+    /// use tightwire::schema;
+    ///
+    /// assert!(schema::<u8>().diff(&schema::<u8>()).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.differences.is_empty()
     }
 
     /// The differences, in the order of the bits.
+    ///
+    /// ```
+    /// use tightwire::schema;
+    ///
+    /// let diff = schema::<u8>().diff(&schema::<u16>());
+    /// assert!(diff.iter().any(|difference| difference.changes_bytes));
+    /// ```
     pub fn iter(&self) -> core::slice::Iter<'_, Difference> {
         self.differences.iter()
     }

@@ -72,6 +72,15 @@ impl Dynamic {
     }
 
     /// As [`get`](Self::get), to change it.
+    ///
+    /// ```
+    /// use tightwire::Dynamic;
+    ///
+    /// let fields = vec![("alive".into(), Dynamic::from(true))];
+    /// let mut player = Dynamic::Struct { name: "Player".into(), fields };
+    /// *player.get_mut("alive").unwrap() = false.into();
+    /// assert_eq!(player.to_string(), "Player { alive: false }");
+    /// ```
     #[must_use]
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Self> {
         match self {
@@ -84,6 +93,14 @@ impl Dynamic {
     }
 
     /// The element at this place of a list.
+    ///
+    /// ```
+    /// use tightwire::Dynamic;
+    ///
+    /// let pair = Dynamic::List(vec![true.into(), false.into()]);
+    /// assert_eq!(pair.index(1), Some(&false.into()));
+    /// assert_eq!(pair.index(2), None);
+    /// ```
     #[must_use]
     pub fn index(&self, index: usize) -> Option<&Self> {
         match self {
@@ -121,7 +138,14 @@ impl Dynamic {
         Some(here)
     }
 
-    /// The leaf's value.
+    /// The leaf's value; of an option, that of what it has.
+    ///
+    /// ```
+    /// use tightwire::{Dynamic, Value};
+    ///
+    /// assert_eq!(Dynamic::from(true).value(), Some(&Value::Bool(true)));
+    /// assert_eq!(Dynamic::List(vec![]).value(), None);
+    /// ```
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {

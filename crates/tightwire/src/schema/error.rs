@@ -25,6 +25,17 @@ pub struct SchemaError {
 }
 
 /// Why a packet was not read into a tree of values, or a tree not written.
+///
+/// ```
+/// use tightwire::{Dynamic, DynamicError, schema};
+///
+/// let schema = schema::<[bool; 2]>();
+/// assert!(matches!(schema.decode(&[4]), Err(DynamicError::Read(_))));
+/// let mut pair = Dynamic::List(vec![true.into(), 7u64.into()]);
+/// let refused = schema.encode(&mut pair, &mut [0; 1]).unwrap_err();
+/// assert!(matches!(refused, DynamicError::Mismatch { .. }));
+/// assert_eq!(refused.to_string(), "packet[1]: a bool is needed for `bool`, not an integer");
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum DynamicError {

@@ -11,7 +11,7 @@ use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, Serializer};
 
 use super::Schema;
-use super::json_number::{ConditionForm, Integer};
+use super::json_condition::{ConditionForm, Integer};
 use crate::stream::{Field, FloatRange, Name, Number, Op, Shape, SubsetCoding, Variant};
 
 /// A shape is an object with its kind as the key, a field has its name beside that:

@@ -10,7 +10,9 @@ mod flat;
 #[cfg(feature = "serde")]
 mod json;
 #[cfg(feature = "serde")]
-mod json_number;
+mod json_condition;
+#[cfg(feature = "serde")]
+mod json_dynamic;
 mod run;
 mod validate;
 mod wire;

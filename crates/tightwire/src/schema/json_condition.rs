@@ -1,4 +1,4 @@
-//! Numbers, conditions and trees of values as JSON.
+//! Integers and conditions as JSON.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -7,11 +7,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeSeq, Serializer};
 
-use super::dynamic::Dynamic;
 use super::validate::MAX_CONDITION_DEPTH;
-use crate::stream::{Binary, Condition, Name, Number, Value};
+use crate::stream::{Binary, Condition, Name, Number};
 
 /// An integer; a string where a number of the format may not hold it. Whether it came from a
 /// signed type is not in it: one that is not negative is read as unsigned.
@@ -226,51 +225,5 @@ impl<'de> Visitor<'de> for Depth {
             }
             _ => return Err(A::Error::custom(format!("no condition is called `{operator}`"))),
         })
-    }
-}
-
-/// As plain as JSON can be: structs are objects, a variant without fields is its name and one with
-/// fields an object with it as the key, what is absent is null, bytes are hexadecimal.
-impl Serialize for Dynamic {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Value(value) => leaf(value, serializer),
-            Self::Struct { fields, .. } => Object(fields).serialize(serializer),
-            Self::Enum { variant, fields, .. } if fields.is_empty() => {
-                serializer.serialize_str(variant)
-            }
-            Self::Enum { variant, fields, .. } => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(variant, &Object(fields))?;
-                map.end()
-            }
-            Self::Option(value) => value.serialize(serializer),
-            Self::List(items) => items.serialize(serializer),
-        }
-    }
-}
-
-struct Object<'a>(&'a [(Name, Dynamic)]);
-
-impl Serialize for Object<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
-fn leaf<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
-    match value {
-        Value::Unit => serializer.serialize_unit(),
-        Value::Bool(value) => serializer.serialize_bool(*value),
-        Value::Number(number) => Integer(*number).serialize(serializer),
-        Value::Vector(components) => {
-            serializer.collect_seq(components.iter().map(|float| Integer(Number::Float(*float))))
-        }
-        Value::Text(text) | Value::Name(text) => serializer.serialize_str(text),
-        Value::Bytes(bytes) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            serializer.serialize_str(&hex)
-        }
-        Value::Indices(indices) => indices.serialize(serializer),
     }
 }
