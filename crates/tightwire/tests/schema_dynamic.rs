@@ -151,10 +151,11 @@ fn player(at_rest: bool) -> Player {
 
 /// Everything of a trace but where in the source the operations stand.
 fn told(trace: &Trace) -> Vec<String> {
-    let line = |span: &tightwire::Span| {
-        format!("{} {} {:?} {} {}", span.path, span.op, span.bits, span.value, span.refused)
+    let line = |node: tightwire::Node<'_>| {
+        let (op, value) = (node.op().unwrap(), node.value().unwrap());
+        format!("{} {op} {:?} {value} {}", node.path(), node.bits(), node.is_refused())
     };
-    let mut lines: Vec<_> = trace.spans().iter().map(line).collect();
+    let mut lines: Vec<_> = trace.spans().map(line).collect();
     lines.push(format!("{:?}", trace.failure()));
     lines
 }
@@ -328,7 +329,7 @@ fn what_a_schema_does_not_describe_is_named() {
         let schema = Schema::new(structure("S", fields)).unwrap();
         let trace = schema.explain(&[0; 8]);
         assert_eq!(trace.failure().unwrap().0, ErrorKind::Undescribed);
-        assert_eq!(trace.refused_span(), None, "the field before is not to blame");
+        assert_eq!(trace.refused().unwrap().path(), "S.f", "the field before is not to blame");
         schema.decode(&[0; 8]).unwrap_err().to_string()
     };
     assert_eq!(

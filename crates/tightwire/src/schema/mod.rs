@@ -22,9 +22,7 @@ pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
 
-use crate::stream::{
-    RawStream, ReadStream, Scope, Shape, Stream, Trace, Wire, WriteStream, explain_with,
-};
+use crate::stream::{ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with};
 use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
@@ -164,16 +162,13 @@ impl Schema {
     ///
     /// ```
     /// let trace = tightwire::schema::<[u16; 2]>().explain(&[1, 0, 2]);
-    /// assert_eq!(trace.spans()[0].path, "packet[0]");
+    /// assert_eq!(trace.spans().next().unwrap().path(), "packet[0]");
     /// assert!(trace.failure().is_some());
     /// ```
     #[must_use]
     pub fn explain(&self, packet: &[u8]) -> Trace {
-        explain_with(packet, |stream| {
-            stream.enter(Scope::Object { type_name: root_name(&self.root) });
-            let result = self.serialize(&mut Dynamic::default(), stream);
-            stream.leave();
-            result
+        explain_with(packet, root_name(&self.root), |stream| {
+            self.serialize(&mut Dynamic::default(), stream)
         })
     }
 

@@ -271,6 +271,7 @@ impl<'s> Walk<'s> {
                     return Ok(());
                 }
                 None => {
+                    stream.name_next(&field.name);
                     let reason = format!("the condition `{condition}` cannot be evaluated");
                     return self.undescribed(stream, reason);
                 }
@@ -279,6 +280,7 @@ impl<'s> Walk<'s> {
         if S::READING {
             values.push((field.name.clone(), Dynamic::default()));
         } else if !is_there {
+            stream.name_next(&field.name);
             return self.mismatch(stream, String::from("the field is missing"));
         }
         let place = *written;
@@ -309,15 +311,13 @@ impl<'s> Walk<'s> {
     fn mismatch<S: Stream>(&mut self, stream: &mut S, reason: String) -> Result<(), S::Error> {
         let path = self.path();
         self.error.get_or_insert(DynamicError::Mismatch { path, reason });
-        let bit = stream.position();
-        stream.refuse_at(ErrorKind::Mismatch, bit)
+        refuse(stream, ErrorKind::Mismatch)
     }
 
     fn undescribed<S: Stream>(&mut self, stream: &mut S, reason: String) -> Result<(), S::Error> {
         let path = self.path();
         self.error.get_or_insert(DynamicError::Undescribed { path, reason });
-        let bit = stream.position();
-        stream.refuse_at(ErrorKind::Undescribed, bit)
+        refuse(stream, ErrorKind::Undescribed)
     }
 
     fn path(&self) -> String {
@@ -331,6 +331,15 @@ impl<'s> Walk<'s> {
         }
         path
     }
+}
+
+/// Refuses a value of which no operation has begun: a trace blames the group that stands for it.
+fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
+    stream.enter(Scope::Group("refused"));
+    let bit = stream.position();
+    let result = stream.refuse_at(kind, bit);
+    stream.leave();
+    result
 }
 
 /// The empty value that a reader starts from.
