@@ -180,7 +180,78 @@ pub use stream::{
     explain_write, measure,
 };
 
+/// Declares the wire form of a struct or an enum: the serialize function, the worst case
+/// ([`MAX_BITS`](Wire::MAX_BITS)), and the description that a [`Schema`] is made of.
+///
+/// Fields are sent in the order of the declaration. An enum is sent as the place of its variant in
+/// the fewest bits (an explicit discriminant does not matter), then the variant's fields. Types
+/// nest freely, also in and around serialize functions written by hand. The bytes are those of
+/// calling the [`Stream`]'s operations one after the other; runs of fixed-width fields go as whole
+/// words, which makes derived code the fastest.
+///
+/// The guide [`describe_your_packets`](guide::describe_your_packets) builds a packet step by step.
+///
+/// # Attributes
+///
+/// `#[wire(…)]` on a field. Numbers can be any constant expression. In front of an `Option`, a `Box`,
+/// an array or a list, an attribute is about the elements, except `max_len`.
+///
+/// | attribute | for | meaning |
+/// |---|---|---|
+/// | none | any [`Wire`](trait@Wire) type | as the type says: integers, floats and `bool` whole |
+/// | `range = 0..=100` | integers | [`int`](Stream::int) |
+/// | `bits = 12` | unsigned integers | [`bits`](Stream::bits) |
+/// | `varint` | integers | [`varint`](Stream::varint) |
+/// | `min = -1.0, max = 1.0, resolution = 0.01` | `f32`, vectors | [`compressed_float`](Stream::compressed_float), [`compressed_vector`](Stream::compressed_vector) |
+/// | `smallest_three = 10` | [`Quaternion`]s | [`smallest_three`](Stream::smallest_three) |
+/// | `unit = 12` | [`Vector<3>`](Vector) | [`unit_vector`](Stream::unit_vector) |
+/// | `max_len = 31` | `String`, `Vec`, `ArrayString`, `ArrayVec` | the bound; those of fixed capacity have one already; `Vec<u8>` is a [`blob`](Stream::blob) |
+/// | `pod` | plain structs, lists of them | [`pod`](Stream::pod) |
+/// | `when = self.alive && self.ammo > 0` | any | sent only if it holds; see below |
+/// | `default = 7` | fields with `when` or `skip`, fields of variants | the value where nothing is sent, instead of `Default` |
+/// | `check = "inventory"` | any | a [`check`](Stream::check) of this name after the field |
+/// | `skip` | any | not sent; reading leaves it alone, unless `default` says otherwise |
+///
+/// `when` takes any boolean expression over fields that stand before, written as `self.field`, also
+/// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
+/// `is_empty()`, `is_some()` and `is_none()` become part of the schema; anything else works, but
+/// packets with it cannot be read by a schema alone. It is evaluated on values from the packet, so
+/// it should not be able to panic.
+///
+/// ```
+/// use tightwire::{Wire, decode, encode};
+///
+/// #[derive(Wire, Default, Clone, PartialEq, Debug)]
+/// struct Body {
+///     #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
+///     position: [f32; 3],
+///     #[wire(smallest_three = 10)]
+///     orientation: [f32; 4],
+///     at_rest: bool,
+///     #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
+///     velocity: [f32; 3],
+/// }
+///
+/// let mut body = Body { orientation: [0.0, 0.0, 0.0, 1.0], at_rest: true, ..Body::default() };
+/// let mut buffer = [0; Body::MAX_BYTES];
+/// let packet = encode(&mut body, &mut buffer)?;
+/// assert_eq!(packet.len(), 12);
+/// assert_eq!(decode::<Body>(packet)?.orientation, body.orientation);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// # What does not compile
+///
+/// A range that is reversed or outside the type, a missing bound, a resolution of zero, a `when`
+/// that looks ahead, an unknown attribute: the error points at it and says what to write. So does a
+/// type that contains itself, which a packet could nest until the stack is full.
 pub use tightwire_derive::Wire;
+
+/// Chapters to read, with code that is tested.
+pub mod guide {
+    #[doc = include_str!("../guide/describe_your_packets.md")]
+    pub mod describe_your_packets {}
+}
 
 /// What derived code calls.
 #[doc(hidden)]
