@@ -8,37 +8,23 @@ use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
 use tightwire::{
-    Explained, FloatRange, Stream, Trace, Wire, decode, decode_explained, encode, encode_explained,
-    explain_write,
+    Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
 };
 
-const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
-const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
-
 /// What a server sends of one player.
-#[derive(Default, Clone, PartialEq, Debug)]
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Player {
+    #[wire(range = 0..=100)]
     health: u8,
+    #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
     position: [f32; 3],
+    #[wire(smallest_three = 10)]
     orientation: [f32; 4],
     at_rest: bool,
+    #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
     velocity: [f32; 3],
+    #[wire(max_len = 31)]
     name: String,
-}
-
-impl Wire for Player {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("health").int(&mut self.health, 0..=100)?;
-        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
-        stream.named("orientation").smallest_three(&mut self.orientation, 10)?;
-        stream.named("at_rest").bool(&mut self.at_rest)?;
-        if !self.at_rest {
-            stream.named("velocity").compressed_vector(&mut self.velocity, VELOCITY)?;
-        } else if S::READING {
-            self.velocity = [0.0; 3];
-        }
-        stream.named("name").string(&mut self.name, 31)
-    }
 }
 
 fn main() -> ExitCode {
@@ -74,7 +60,7 @@ fn example() -> Result<String, Box<dyn Error>> {
         velocity: [0.5, 0.0, -9.81],
         name: "Ada".into(),
     };
-    let mut buffer = [0; 64];
+    let mut buffer = [0; Player::MAX_BYTES];
     let packet = encode(&mut player, &mut buffer)?;
     writeln!(
         text,

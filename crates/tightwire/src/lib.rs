@@ -1,7 +1,7 @@
 //! The wire layer of real-time multiplayer games.
 //!
-//! A type describes its wire form once, in one serialize function, and gets writing, reading,
-//! measuring and tracing from it. Values cost the bits that their ranges need. A hostile packet
+//! A type declares its wire form once, and gets writing, reading, measuring, tracing and a schema
+//! from it. Values cost the bits that their ranges need. A hostile packet
 //! is refused: no input panics, over-allocates, loops or is read past its end.
 //!
 //! The crate owns no socket, no clock and no thread, and is `no_std` + `alloc` without its
@@ -10,24 +10,21 @@
 //!
 //! # The two lines most people need
 //!
-//! [`encode`] and [`decode`], for any type that is [`Wire`]:
+//! [`encode`] and [`decode`], for any type that is [`Wire`](trait@Wire). Derive it: what the attributes mean is on
+//! the page of the [derive](derive@Wire), and the guide
+//! [`describe_your_packets`](guide::describe_your_packets) takes a packet from a plain struct to the
+//! fewest bits.
 //!
 //! ```
-//! use tightwire::{Stream, Wire};
+//! use tightwire::Wire;
 //!
-//! #[derive(Default, PartialEq, Debug)]
+//! #[derive(Wire, Default, PartialEq, Debug)]
 //! struct Player {
+//!     #[wire(range = 0..=100)]
 //!     health: u8,
 //!     alive: bool,
+//!     #[wire(max_len = 31)]
 //!     name: String,
-//! }
-//!
-//! impl Wire for Player {
-//!     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-//!         stream.named("health").int(&mut self.health, 0..=100)?;
-//!         stream.named("alive").bool(&mut self.alive)?;
-//!         stream.named("name").string(&mut self.name, 31)
-//!     }
 //! }
 //!
 //! let mut player = Player { health: 77, alive: true, name: "Ada".into() };

@@ -62,7 +62,9 @@ pub struct ReadError {
     /// What was wrong.
     pub kind: ErrorKind,
     /// The bit, counted from the start of the packet, where the refused value begins; of a value
-    /// of several parts, as a string, the part that the packet ends in.
+    /// of several parts, as a string, the part that the packet ends in. A derived type reads
+    /// fields of fixed width together: for [`UnexpectedEnd`](ErrorKind::UnexpectedEnd) it is then
+    /// where the word begins that the packet ends in, and [`explain`](crate::explain) has the field.
     pub bit: u64,
 }
 

@@ -1,0 +1,47 @@
+//! A server and a client of different builds: what differs, and how to read a packet all the same.
+
+use tightwire::{Schema, Wire, decode, decode_explained, encode, schema};
+
+mod old {
+    #[derive(tightwire::Wire, Default, PartialEq, Debug)]
+    pub(crate) struct Player {
+        #[wire(range = 0..=100)]
+        pub(crate) health: u8,
+        #[wire(max_len = 15)]
+        pub(crate) name: String,
+    }
+}
+
+mod new {
+    #[derive(tightwire::Wire, Default, PartialEq, Debug)]
+    pub(crate) struct Player {
+        #[wire(range = 0..=200)]
+        pub(crate) health: u8,
+        #[wire(max_len = 15)]
+        pub(crate) nick: String,
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (here, there) = (schema::<old::Player>(), schema::<new::Player>());
+    assert_ne!(here.fingerprint(), there.fingerprint());
+    println!("{}", here.diff(&there));
+
+    // The server sends its schema once, when the client connects ...
+    let mut buffer = [0; 1024];
+    let received: Schema = decode(encode(&mut there.clone(), &mut buffer)?)?;
+    assert_eq!(received, there);
+
+    // ... so that the client can read the server's packets without its types.
+    let mut player = new::Player { health: 150, nick: "Ada".into() };
+    let mut buffer = [0; new::Player::MAX_BYTES];
+    let packet = encode(&mut player, &mut buffer)?;
+    let tree = received.decode(packet)?;
+    println!("{tree}");
+    assert_eq!(tree.at("health").and_then(|health| health.value()).unwrap().to_string(), "150");
+
+    // Its own type refuses them.
+    let refused = decode_explained::<old::Player>(packet).unwrap_err();
+    println!("{refused}");
+    Ok(())
+}
