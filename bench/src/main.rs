@@ -6,6 +6,7 @@ mod data;
 mod harness;
 mod packets;
 mod quantise;
+mod schemas;
 
 use harness::{Length, Row, measure};
 use std::time::Duration;
@@ -17,6 +18,8 @@ struct Table {
     name: &'static str,
     about: &'static str,
     measure: fn(Length) -> (Vec<Row>, usize),
+    /// Before: what the packet's schema reads.
+    check: fn(&str),
 }
 
 const TABLES: [Table; 8] = [
@@ -24,41 +27,50 @@ const TABLES: [Table; 8] = [
         name: "bodies",
         about: "one packet of 1000 rigid bodies, quantised by the bit-level codecs",
         measure: |length| measure(codecs::bodies(), data::bodies, length),
+        check: |name| schemas::check(name, data::bodies),
     },
     Table {
         name: "bodies_raw",
         about: "one packet of 1000 rigid bodies, raw floats for all codecs",
         measure: |length| measure(codecs::bodies_raw(), data::bodies_raw, length),
+        check: |name| schemas::check(name, data::bodies_raw),
     },
     Table {
         name: "inputs",
         about: "256 player inputs, each a packet",
         measure: |length| measure(codecs::inputs(), data::inputs, length),
+        check: |name| schemas::check(name, data::inputs),
     },
     Table {
         name: "messages",
         about: "1000 mixed small messages, each a packet",
         measure: |length| measure(codecs::messages(), data::messages, length),
+        check: |name| schemas::check(name, data::messages),
     },
     Table {
         name: "indices_2000",
         about: "4 packets, each 2000 sorted indices of 4096 with a byte",
         measure: |length| measure(codecs::indices(), data::indices_2000, length),
+        check: |name| schemas::check(name, data::indices_2000),
     },
     Table {
         name: "indices_32",
         about: "128 packets, each 32 sorted indices of 4096 with a byte",
         measure: |length| measure(codecs::indices(), data::indices_32, length),
+        check: |name| schemas::check(name, data::indices_32),
     },
     Table {
         name: "plain",
         about: "one packet of 1000 plain structs of 32 bytes",
         measure: |length| measure(codecs::plain(), data::plain, length),
+        check: |name| schemas::check(name, data::plain),
     },
     Table {
         name: "bits",
         about: "one packet of 32768 raw fields of 1 to 32 bits",
         measure: |length| measure(codecs::bits(), data::bits, length),
+        // Widths that are known at run time have no declaration.
+        check: |_| {},
     },
 ];
 
@@ -82,6 +94,7 @@ fn main() {
     };
     let mut objects = Vec::new();
     for table in TABLES.iter().filter(wanted) {
+        (table.check)(table.name);
         let (rows, rounds) = (table.measure)(options.length);
         if options.json {
             objects.extend(rows.iter().map(|row| json(table, row)));

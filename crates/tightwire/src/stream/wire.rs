@@ -8,7 +8,7 @@ use core::any::type_name;
 use super::derived::{array_bits, fixed_bits};
 use super::trace::short_type_name;
 use super::{
-    Field, MeasureStream, Op, ReadError, ReadStream, Shape, Stream, WriteError, WriteStream,
+    Field, MeasureStream, Op, ReadError, ReadStream, Run, Shape, Stream, WriteError, WriteStream,
     still_good,
 };
 
@@ -259,7 +259,11 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 
     #[inline(always)]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.fixed_array(self, T::serialize)
+        let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(self, T::serialize) };
+        let mut run = Run::new(stream);
+        run.begin_run(bits)?;
+        run.fixed_array(self, T::serialize)?;
+        run.end_run()
     }
 
     fn describe() -> Shape {
@@ -303,8 +307,14 @@ macro_rules! tuples {
 
             #[inline(always)]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-                $(stream.named(stringify!($index)).object(&mut self.$index)?;)+
-                Ok(())
+                let Some(bits) = Self::FIXED_BITS else {
+                    $(stream.named(stringify!($index)).object(&mut self.$index)?;)+
+                    return Ok(());
+                };
+                let mut run = Run::new(stream);
+                run.begin_run(bits)?;
+                $(run.named(stringify!($index)).object(&mut self.$index)?;)+
+                run.end_run()
             }
 
             fn describe() -> Shape {

@@ -1,0 +1,38 @@
+//! Packets read by schema are what their types read: checked before anything is timed.
+
+use fastrand::Rng;
+use tightwire::{ReadStream, Trace, TraceStream, Value, Wire, explain_write, schema};
+
+/// Panics if a schema reads or writes another packet than the type that it describes.
+///
+/// Through traces alone: a second call of what is timed would keep the compiler from inlining it.
+pub fn check<P: Wire>(name: &str, make: fn(&mut Rng) -> Vec<P>) {
+    let schema = schema::<P>();
+    let mut again = vec![0; P::MAX_BYTES];
+    for packet in make(&mut Rng::with_seed(7)).iter_mut().take(100) {
+        let written = explain_write(packet);
+        let bytes = written.bytes();
+        let mut tree = schema.decode(bytes).expect("a schema reads what its type wrote");
+        let rewritten = schema.encode(&mut tree, &mut again).expect("a schema writes what it read");
+        assert_eq!(rewritten, bytes, "{name}: the schema writes other bytes");
+
+        let mut stream = TraceStream::new(ReadStream::new(bytes));
+        packet.serialize(&mut stream).expect("a type reads what it wrote");
+        let typed = values(&stream.into_parts().1);
+        assert!(typed == values(&schema.explain(bytes)), "{name}: the schema reads other values");
+        assert!(!typed.is_empty());
+    }
+}
+
+/// The value of every operation. Bytes that follow each other are one: a type may copy at once what
+/// its schema describes one by one.
+fn values(trace: &Trace) -> Vec<Value> {
+    let mut values: Vec<Value> = Vec::new();
+    for value in trace.spans().filter_map(|span| span.value().cloned()) {
+        match (values.last_mut(), value) {
+            (Some(Value::Bytes(before)), Value::Bytes(more)) => before.extend(more),
+            (_, value) => values.push(value),
+        }
+    }
+    values
+}
