@@ -18,6 +18,29 @@ enum Weapon {
     Staff,
 }
 
+#[derive(Wire, Default)]
+struct Player {
+    #[wire(range = 0..=100)]
+    health: u8,
+    alive: bool,
+    #[wire(range = 0..=63)]
+    target: Option<u8>,
+    #[wire(when = self.alive)]
+    speed: u8,
+}
+
+#[derive(Wire, Default)]
+enum Gun {
+    #[default]
+    None,
+    Pistol {
+        #[wire(range = 0..=12)]
+        ammo: u8,
+        safe: bool,
+    },
+    Rifle(u8),
+}
+
 /// Serializes the example that is called `name`. Readers start from other values.
 fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
     let fresh = S::READING;
@@ -45,6 +68,12 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             let mut weapon = if fresh { Weapon::Fist } else { Weapon::Staff };
             s.enumerate(&mut weapon, &[Weapon::Fist, Weapon::Bow, Weapon::Staff])
         }
+        "declared struct" if fresh => s.object(&mut Player::default()),
+        "declared struct" => {
+            s.object(&mut Player { health: 77, alive: true, target: Some(5), speed: 200 })
+        }
+        "declared enum" if fresh => s.object(&mut Gun::Rifle(1)),
+        "declared enum" => s.object(&mut Gun::Pistol { ammo: 7, safe: true }),
         "option" => {
             let mut target = (!fresh).then_some(17u16);
             s.option(&mut target, |id, s| s.int(id, 0..=1023))
