@@ -210,5 +210,5 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let operations = examples().count();
-    assert_eq!(operations, 35, "one for each operation and its variants");
+    assert_eq!(operations, 37, "one for each operation and its variants");
 }
