@@ -1,11 +1,12 @@
 //! What stands after `when`: checked, put into code, and described as data.
 
-use proc_macro2::{Group, Ident, Literal, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
 
-use crate::validate::{float_literal, member_name, unwrapped, whole_literal};
+use crate::parse::{binding, member_name};
+use crate::validate::{float_literal, unwrapped, whole_literal};
 
 /// Refuses a condition that a reader could not know: over anything but fields that were sent
 /// before the one at `place`.
@@ -72,8 +73,8 @@ fn own_self(tokens: TokenStream) -> TokenStream {
 
 /// An expression that makes the condition as data, with its source text where it has no such form.
 pub(crate) fn data(when: &Expr) -> TokenStream {
-    let source = when.to_token_stream().to_string().replace("self . ", "").replace(" . ", ".");
-    let fallback = quote!(::tightwire::Condition::Source(#source.into()));
+    let source = source(when.to_token_stream());
+    let fallback = quote!(::tightwire::Condition::Source(::tightwire::__private::name(#source)));
     match expression(when) {
         // A constant that is not `Wire` has no form either.
         Some(condition) => quote! {
@@ -83,6 +84,61 @@ pub(crate) fn data(when: &Expr) -> TokenStream {
         },
         None => fallback,
     }
+}
+
+/// The condition as text: one text for one condition, whatever its spaces were and whatever a
+/// compiler makes of them.
+fn source(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        // Whether an operator here has something on its left.
+        let is_after_value = text.ends_with(|last: char| !" (,!&*-|".contains(last));
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => (" { ", " }"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                text += &format!("{open}{}{close}", source(group.stream()));
+            }
+            TokenTree::Ident(ident) if ident == "self" && tokens.next_if(is_dot).is_some() => {}
+            TokenTree::Punct(first) => {
+                let mut operator = String::from(first.as_char());
+                let mut spacing = first.spacing();
+                while spacing == Spacing::Joint
+                    && let Some(TokenTree::Punct(next)) =
+                        tokens.next_if(|next| is_joined(&operator, next))
+                {
+                    operator.push(next.as_char());
+                    spacing = next.spacing();
+                }
+                text += &match operator.as_str() {
+                    "," => ", ".into(),
+                    "." | "::" | "!" | "?" => operator,
+                    _ if is_after_value => format!(" {operator} "),
+                    _ => operator,
+                };
+            }
+            word => {
+                if text.ends_with(|last: char| last.is_alphanumeric() || last == '_') {
+                    text.push(' ');
+                }
+                text += &word.to_string();
+            }
+        }
+    }
+    text
+}
+
+/// Whether a character belongs to the operator that began before it.
+fn is_joined(operator: &str, next: &TokenTree) -> bool {
+    let TokenTree::Punct(next) = next else { return false };
+    let longer = format!("{operator}{}", next.as_char());
+    ["&&", "||", "==", "!=", "<=", ">=", "::", "<<", ">>", "->", "=>", "..", "..="]
+        .contains(&longer.as_str())
 }
 
 fn expression(when: &Expr) -> Option<TokenStream> {
@@ -107,6 +163,11 @@ fn expression(when: &Expr) -> Option<TokenStream> {
         },
         Expr::Binary(binary) => {
             let operator = operator(&binary.op)?;
+            // Of a number, `!` is the complement.
+            let is_logical = matches!(binary.op, BinOp::And(_) | BinOp::Or(_));
+            if !is_logical && [&binary.left, &binary.right].into_iter().any(|side| is_not(side)) {
+                return None;
+            }
             let (left, right) = (expression(&binary.left)?, expression(&binary.right)?);
             let operands = boxed(quote!([#left, #right]));
             quote!(#condition::Binary(::tightwire::Binary::#operator, #operands))
@@ -134,11 +195,15 @@ fn expression(when: &Expr) -> Option<TokenStream> {
         }
         Expr::Field(_) => {
             let path = path(unwrapped(when))?;
-            quote!(#condition::Field(::tightwire::__private::vec![#(#path.into()),*]))
+            quote!(#condition::Field(::tightwire::__private::vec![#(::tightwire::__private::name(#path)),*]))
         }
         constant @ Expr::Path(_) => of_constant(constant.to_token_stream()),
         _ => return None,
     })
+}
+
+fn is_not(expression: &Expr) -> bool {
+    matches!(unwrapped(expression), Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)))
 }
 
 /// The value of a constant or a variant without fields, which only the compiler knows.
@@ -169,8 +234,8 @@ impl syn::parse::Parse for Matches {
 fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
     let condition = quote!(::tightwire::Condition);
     let variant = |path: &syn::Path| {
-        let name = path.segments.last()?.ident.to_string();
-        Some(quote!(#condition::Variant(#name.into())))
+        let name = path.segments.last()?.ident.unraw().to_string();
+        Some(quote!(#condition::Variant(::tightwire::__private::name(#name))))
     };
     let alternative = match pattern {
         Pat::Or(alternatives) => {
@@ -276,10 +341,8 @@ fn bind(tokens: TokenStream) -> TokenStream {
                 let Some(field) = tokens.next() else { break };
                 let name = field.to_string();
                 let (first, rest) = name.split_once('.').unwrap_or((&name, ""));
-                let binding = match first.parse::<usize>() {
-                    Ok(index) => format_ident!("field_{index}", span = field.span()),
-                    Err(_) => format_ident!("{first}", span = field.span()),
-                };
+                let mut binding = binding(first.trim_start_matches("r#"));
+                binding.set_span(binding.span().located_at(field.span()));
                 quote!((*#binding)).to_tokens(&mut bound);
                 if let Ok(index) = rest.parse::<usize>() {
                     let index = Literal::usize_unsuffixed(index);

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use syn::ext::IdentExt;
 
 use crate::condition;
 use crate::layout::{dimensions, float_range};
@@ -10,21 +11,21 @@ use crate::validate::{Field, Rule};
 
 /// The shape of a whole type.
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
-    let name = item.name.to_string();
+    let name = name(&item.name.unraw().to_string());
     match &item.body {
         Body::Struct(members) => {
             let fields = fields(members);
-            quote!(::tightwire::Shape::Struct { name: #name.into(), fields: #fields })
+            quote!(::tightwire::Shape::Struct { name: #name, fields: #fields })
         }
         Body::Enum(variants) => {
             let variants = variants.iter().map(|variant| {
-                let name = variant.name.to_string();
+                let name = self::name(&variant.name.unraw().to_string());
                 let fields = fields(&variant.fields);
-                quote!(::tightwire::Variant { name: #name.into(), fields: #fields })
+                quote!(::tightwire::Variant { name: #name, fields: #fields })
             });
             quote! {
                 ::tightwire::Shape::Enum {
-                    name: #name.into(),
+                    name: #name,
                     variants: ::tightwire::__private::vec![#(#variants),*],
                 }
             }
@@ -32,11 +33,16 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     }
 }
 
+/// A name as data. No method is called, since a user's prelude may have no traits.
+pub(crate) fn name(name: &str) -> TokenStream {
+    quote!(::tightwire::__private::name(#name))
+}
+
 fn fields(fields: &[Field]) -> TokenStream {
     let mut described = Vec::new();
     for field in fields {
         let Some(rule) = &field.rule else { continue };
-        let name = field.name();
+        let name = name(&field.name());
         let when = match &field.when {
             Some(when) => {
                 let condition = condition::data(when);
@@ -46,14 +52,15 @@ fn fields(fields: &[Field]) -> TokenStream {
         };
         let shape = shape(rule);
         described.push(quote! {
-            ::tightwire::Field { name: #name.into(), when: #when, shape: #shape }
+            ::tightwire::Field { name: #name, when: #when, shape: #shape }
         });
         if let Some(check) = &field.check {
+            let name = self::name(&check.value());
             described.push(quote! {
                 ::tightwire::Field {
-                    name: #check.into(),
+                    name: #name,
                     when: #when,
-                    shape: ::tightwire::Shape::Op(::tightwire::Op::Check { name: #check.into() }),
+                    shape: ::tightwire::__private::check_shape(#check),
                 }
             });
         }

@@ -2,13 +2,14 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::{DeriveInput, Expr, Member, Type, parse_quote};
+use syn::ext::IdentExt;
+use syn::{DeriveInput, Expr, Type, parse_quote};
 
 use crate::condition;
 use crate::describe;
 use crate::layout::{self, Width};
 use crate::parse::{Body, Item, Variant};
-use crate::validate::{Field, INTS, Rule, generic, is};
+use crate::validate::{Field, INTS, Rule, generic, is, peeled};
 
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let name = &item.name;
@@ -20,7 +21,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let serialize = match &item.body {
         Body::Struct(fields) => {
             let steps = steps(fields, 0, 0, &Place::SelfField);
-            quote!(#steps __run.end_run())
+            quote!(#steps __run.end_run()?;)
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
@@ -49,12 +50,15 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
             #inline
             fn serialize<__S: ::tightwire::Stream>(
                 &mut self,
-                stream: &mut __S,
+                __stream: &mut __S,
             ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
                 #[allow(unused_imports)]
                 use ::tightwire::{RawStream as _, Stream as _};
-                let mut __run = ::tightwire::__private::Run::new(stream);
+                let mut __run = ::tightwire::__private::Run::new(__stream);
                 #serialize
+                // That a worst case exists is what makes a type that contains itself, with which a
+                // packet could exhaust the stack, refuse to compile: also one with parameters.
+                __run.finish(const { <Self as ::tightwire::Wire>::MAX_BITS == 0 })
             }
 
             fn describe() -> ::tightwire::Shape {
@@ -80,6 +84,9 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     quote! {
         impl #impl_generics ::tightwire::Wire for #name #type_generics #where_clause {
+            // A buffer of this type's size is no second mistake.
+            const MAX_BITS: u64 = 0;
+
             fn serialize<__S: ::tightwire::Stream>(
                 &mut self,
                 _: &mut __S,
@@ -218,11 +225,11 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> To
             Place::SelfField => condition::over_self(when),
             Place::Binding => condition::over_bindings(when),
         };
-        let absent =
-            group.iter().filter(|field| field.rule.is_some()).map(|field| reset(field, place));
+        let absent = group.iter().map(|field| reset(field, place));
         code.extend(quote! {
             __run.end_run()?;
-            if #when {
+            let __is_sent: bool = #when;
+            if __is_sent {
                 #sent
                 __run.end_run()?;
             } else if __S::READING {
@@ -236,12 +243,8 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> To
 /// One field.
 fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> TokenStream {
     let Some(rule) = &field.rule else {
-        // A field that is not sent stays as it is, unless it has a value to begin with.
-        let place = place.of(field);
-        return match &field.default {
-            Some(default) => quote!(if __S::READING { #place = #default; }),
-            None => TokenStream::new(),
-        };
+        let reset = reset(field, place);
+        return if reset.is_empty() { reset } else { quote!(if __S::READING { #reset }) };
     };
     let name = field.name();
     let target = place.reference(field);
@@ -277,26 +280,36 @@ fn reset(field: &Field, place: &Place) -> TokenStream {
     let target = place.of(field);
     match &field.default {
         Some(default) => quote!(#target = #default;),
-        // They keep their memory.
-        None if is(&field.ty, &["String"]) || is_generic(&field.ty, "Vec") => {
-            quote!(#target.clear();)
+        // A field that is never sent stays as it is.
+        None if field.rule.is_none() => TokenStream::new(),
+        None => empty(&field.ty, &target),
+    }
+}
+
+/// Gives a place its default. What is on the heap keeps its memory.
+fn empty(ty: &Type, target: &TokenStream) -> TokenStream {
+    if is(ty, &["String"]) || is_generic(ty, "Vec") {
+        return quote!(#target.clear(););
+    }
+    match generic(ty) {
+        Some((name, items)) if name == "Box" && items.len() == 1 => {
+            empty(&items[0], &quote!((*#target)))
         }
-        None => {
-            let default = default_of(field);
+        _ => {
+            let default = default_of(ty);
             quote!(#target = #default;)
         }
     }
 }
 
-fn default_of(field: &Field) -> TokenStream {
-    let default = quote!(::tightwire::__private::core::default::Default::default());
-    match (&field.default, &field.ty) {
-        (Some(given), _) => given.to_token_stream(),
+fn default_of(ty: &Type) -> TokenStream {
+    match peeled(ty) {
         // The standard library has a default for short arrays only.
-        (None, Type::Array(_)) => {
-            quote!(::tightwire::__private::core::array::from_fn(|_| #default))
+        Type::Array(array) => {
+            let element = default_of(&array.elem);
+            quote!(::tightwire::__private::core::array::from_fn(|_| #element))
         }
-        (None, _) => default,
+        _ => quote!(::tightwire::__private::core::default::Default::default()),
     }
 }
 
@@ -308,8 +321,8 @@ fn is_generic(ty: &Type, name: &str) -> bool {
 fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
     // Where an element is meant, it is a parameter of a closure.
     let each = |rule: &Rule| {
-        let inner = operation(rule, &quote!(stream), &quote!(value));
-        quote!(|value, stream| #inner)
+        let inner = operation(rule, &quote!(__stream), &quote!(__value));
+        quote!(|__value, __stream| #inner)
     };
     match rule {
         Rule::Whole(ty) if is(ty, &["bool"]) => quote!(#stream.bool(#target)),
@@ -356,20 +369,20 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
 /// The ordinal, then the fields of that variant. A writer has the ordinal in the first run.
 fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
     let count = variants.len();
-    let names = variants.iter().map(|variant| variant.name.to_string());
+    let names = variants.iter().map(|variant| variant.name.unraw().to_string());
     let ordinals = variants.iter().enumerate().map(|(ordinal, variant)| {
         let name = &variant.name;
         quote!(Self::#name { .. } => #ordinal,)
     });
     let arms = variants.iter().enumerate().map(|(ordinal, variant)| {
-        let arm = serialize_variant(ordinal, variant, count);
+        let arm = serialize_variant(ordinal, variant);
         quote!(#ordinal => { #arm })
     });
     quote! {
-        const NAMES: [&str; #count] = [#(#names),*];
+        const __NAMES: [&str; #count] = [#(#names),*];
         let mut __ordinal: usize = 0;
         if __S::READING {
-            ::tightwire::__private::ordinal(__run.stream()?, &mut __ordinal, &NAMES)?;
+            ::tightwire::__private::ordinal(__run.stream()?, &mut __ordinal, &__NAMES)?;
         } else {
             __ordinal = match self { #(#ordinals)* };
         }
@@ -377,22 +390,22 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
             #(#arms)*
             _ => {}
         }
-        ::tightwire::__private::core::result::Result::Ok(())
     }
 }
 
-fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> TokenStream {
+fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let name = &variant.name;
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
-    let ordinal_in_run = (count > 1).then(|| {
-        quote! {
+    let ordinal_in_run = quote! {
             __run.begin_run(const { ::tightwire::__private::run_bits(#slots, 0) })?;
-            ::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &NAMES)?;
-        }
-    });
-    let name_text = name.to_string();
+            ::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)?;
+    };
+    let name_text = name.unraw().to_string();
     let members = variant.fields.iter().map(|field| &field.member);
-    let defaults = variant.fields.iter().map(default_of);
+    let defaults = variant.fields.iter().map(|field| match &field.default {
+        Some(default) => default.to_token_stream(),
+        None => default_of(&field.ty),
+    });
     let fresh = quote!(Self::#name { #(#members: #defaults),* });
     if variant.fields.is_empty() {
         return quote! {
@@ -401,11 +414,9 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> 
         };
     }
     let bindings = variant.fields.iter().map(|Field { member, binding, rule, default, .. }| {
-        let is_used = rule.is_some() || default.is_some();
-        match member {
-            _ if !is_used => quote!(#member: _),
-            Member::Named(_) => quote!(#binding),
-            Member::Unnamed(_) => quote!(#member: #binding),
+        match rule.is_some() || default.is_some() {
+            true => quote!(#member: #binding),
+            false => quote!(#member: _),
         }
     });
     let steps = steps(&variant.fields, ordinal, 1, &Place::Binding);
@@ -413,7 +424,8 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>, count: usize) -> 
     // none to keep, the question would only be mispredicted.
     let keeps_memory =
         !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
-    let is_other = keeps_memory.then(|| quote!(&&!matches!(self, Self::#name { .. })));
+    let is_other = keeps_memory
+        .then(|| quote!(&&!::tightwire::__private::core::matches!(self, Self::#name { .. })));
     quote! {
         if __S::READING #is_other {
             *self = #fresh;
@@ -471,7 +483,7 @@ fn bounds(item: &Item<Field>) -> Vec<syn::WherePredicate> {
         }
         let is_made = is_in_enum || field.when.is_some();
         if is_made && field.default.is_none() {
-            add(&field.ty, quote!(::tightwire::__private::core::default::Default));
+            add(element(&field.ty), quote!(::tightwire::__private::core::default::Default));
         }
     };
     match &item.body {
@@ -481,6 +493,14 @@ fn bounds(item: &Item<Field>) -> Vec<syn::WherePredicate> {
         }
     }
     bounds
+}
+
+/// What an array is made of, in the end.
+fn element(ty: &Type) -> &Type {
+    match peeled(ty) {
+        Type::Array(array) => element(&array.elem),
+        other => other,
+    }
 }
 
 fn rule_bounds(rule: &Rule, add: &mut impl FnMut(&Type, TokenStream)) {

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span};
 use quote::format_ident;
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 
@@ -104,13 +105,24 @@ fn fields(fields: &syn::Fields, errors: &mut Errors) -> Vec<RawField> {
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("wire")) {
             errors.note(attribute.parse_nested_meta(|meta| attributes.add(&meta)));
         }
-        let binding = match &member {
-            Member::Named(name) => name.clone(),
-            Member::Unnamed(index) => format_ident!("field_{}", index.index),
-        };
+        let binding = binding(&member_name(&member));
         parsed.push(RawField { member, binding, ty: field.ty.clone(), attributes });
     }
     parsed
+}
+
+/// The name of a field, or its position.
+pub(crate) fn member_name(member: &Member) -> String {
+    match member {
+        Member::Named(name) => name.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+/// A name that no constant or function of an attribute can have, and the same one wherever the
+/// tokens came from.
+pub(crate) fn binding(name: &str) -> Ident {
+    format_ident!("__field_{name}", span = Span::call_site())
 }
 
 /// Attributes stand on fields alone.
@@ -128,20 +140,20 @@ impl Attributes {
     fn add(&mut self, meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
         let name = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
         match name.as_str() {
-            "range" => set(&mut self.range, meta, value),
-            "bits" => set(&mut self.bits, meta, value),
+            "range" => set(&mut self.range, meta, expression),
+            "bits" => set(&mut self.bits, meta, expression),
             "varint" => set(&mut self.varint, meta, nothing),
-            "min" => set(&mut self.min, meta, value),
-            "max" => set(&mut self.max, meta, value),
-            "resolution" => set(&mut self.resolution, meta, value),
-            "smallest_three" => set(&mut self.smallest_three, meta, value),
-            "unit" => set(&mut self.unit, meta, value),
-            "max_len" => set(&mut self.max_len, meta, value),
+            "min" => set(&mut self.min, meta, expression),
+            "max" => set(&mut self.max, meta, expression),
+            "resolution" => set(&mut self.resolution, meta, expression),
+            "smallest_three" => set(&mut self.smallest_three, meta, expression),
+            "unit" => set(&mut self.unit, meta, expression),
+            "max_len" => set(&mut self.max_len, meta, expression),
             "pod" => set(&mut self.pod, meta, nothing),
-            "when" => set(&mut self.when, meta, value),
-            "check" => set(&mut self.check, meta, value),
+            "when" => set(&mut self.when, meta, expression),
+            "check" => set(&mut self.check, meta, text),
             "skip" => set(&mut self.skip, meta, nothing),
-            "default" => set(&mut self.default, meta, value),
+            "default" => set(&mut self.default, meta, expression),
             _ => Err(unknown(&meta.path, &name)),
         }
     }
@@ -159,7 +171,16 @@ fn set<T>(
     Ok(())
 }
 
-fn value<T: syn::parse::Parse>(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<T> {
+/// Without parentheses around it, which the compiler would call superfluous where it is put.
+fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
+    let mut expression: Expr = meta.value()?.parse()?;
+    while let Expr::Paren(inner) = expression {
+        expression = *inner.expr;
+    }
+    Ok(expression)
+}
+
+fn text(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     meta.value()?.parse()
 }
 

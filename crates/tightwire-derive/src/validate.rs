@@ -1,13 +1,12 @@
 //! What each field means, and what is refused.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, quote};
-use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Expr, GenericArgument, LitStr, Member, PathArguments, RangeLimits, Type};
 
 use crate::condition;
-use crate::parse::{Attributes, Body, Errors, Given, Item, RawField, Variant};
+use crate::parse::{Attributes, Body, Errors, Given, Item, RawField, Variant, member_name};
 
 /// A field whose wire form is known.
 pub(crate) struct Field {
@@ -25,14 +24,6 @@ impl Field {
     /// The name as in a path.
     pub(crate) fn name(&self) -> String {
         member_name(&self.member)
-    }
-}
-
-/// The name of a field, or its position.
-pub(crate) fn member_name(member: &Member) -> String {
-    match member {
-        Member::Named(name) => name.unraw().to_string(),
-        Member::Unnamed(index) => index.index.to_string(),
     }
 }
 
@@ -167,12 +158,7 @@ fn one_field(field: RawField) -> syn::Result<Field> {
 
 /// The rule of a type, which takes the attributes that it uses.
 fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
-    if let Type::Paren(inner) = ty {
-        return rule_of(&inner.elem, attributes);
-    }
-    if let Type::Group(inner) = ty {
-        return rule_of(&inner.elem, attributes);
-    }
+    let ty = peeled(ty);
     let is_container =
         generic(ty).is_some_and(|(name, _)| ["Vec", "Option", "Box"].contains(&name.as_str()));
     if !is_container && attributes.pod.take().is_some() {
@@ -383,12 +369,12 @@ fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
             return Err(syn::Error::new(bound.span(), message));
         }
     }
-    Ok((min.clone(), max.clone()))
+    Ok((unwrapped(min).clone(), unwrapped(max).clone()))
 }
 
 /// The values of a primitive integer, as far as a literal can be checked against them.
 fn limits(ty: &Type) -> Option<(i128, i128)> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = peeled(ty) else { return None };
     let name = path.path.get_ident()?.to_string();
     let signed = name.starts_with('i');
     match name.strip_prefix(['u', 'i'])?.parse::<u32>().ok()? {
@@ -442,9 +428,18 @@ impl Attributes {
     }
 }
 
+/// The type itself: one that comes out of a macro has an invisible group around it.
+pub(crate) fn peeled(ty: &Type) -> &Type {
+    match ty {
+        Type::Paren(inner) => peeled(&inner.elem),
+        Type::Group(inner) => peeled(&inner.elem),
+        other => other,
+    }
+}
+
 /// The name of a generic type and its type arguments.
 pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = peeled(ty) else { return None };
     let last = path.path.segments.last()?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     let types = arguments.args.iter().filter_map(|argument| match argument {
@@ -456,7 +451,7 @@ pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
 
 /// The capacity of an `ArrayVec`: its last argument.
 fn capacity(ty: &Type) -> Option<Expr> {
-    let Type::Path(path) = ty else { return None };
+    let Type::Path(path) = peeled(ty) else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else {
         return None;
     };
@@ -469,7 +464,7 @@ fn capacity(ty: &Type) -> Option<Expr> {
 
 /// Whether the type is one of these, as far as a macro can see.
 pub(crate) fn is(ty: &Type, names: &[&str]) -> bool {
-    let Type::Path(path) = ty else { return false };
+    let Type::Path(path) = peeled(ty) else { return false };
     path.path.segments.last().is_some_and(|last| {
         matches!(last.arguments, PathArguments::None) && names.iter().any(|name| last.ident == name)
     })
@@ -509,8 +504,8 @@ pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
 
 /// A whole number may stand where a float is meant.
 fn as_float(expression: &Expr) -> TokenStream {
-    match whole_literal(expression) {
-        Some(_) => quote!(#expression as f32),
-        None => quote!(#expression),
-    }
+    let Some(whole) = whole_literal(expression) else { return quote!(#expression) };
+    let mut number = Literal::f32_suffixed(whole.unsigned_abs() as f32);
+    number.set_span(expression.span());
+    if whole < 0 { quote!(-#number) } else { quote!(#number) }
 }

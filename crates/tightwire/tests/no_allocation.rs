@@ -10,7 +10,9 @@ mod common {
 use allocation_counter::AllocationInfo;
 use common::everything::Everything;
 use common::field::Field;
-use tightwire::{ErrorKind, ReadError, ReadStream, Selection, Stream, SubsetCoding, WriteStream};
+use tightwire::{
+    ErrorKind, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire, WriteStream,
+};
 
 /// What `run` allocates on this thread, and what it returns.
 fn allocations<T>(run: impl FnOnce() -> T) -> (T, AllocationInfo) {
@@ -86,6 +88,70 @@ fn values_that_get_shorter_keep_their_memory() {
         }
     });
     assert_eq!(info.count_total, 0);
+}
+
+/// Derived, with everything that takes memory, behind conditions and in variants too.
+#[derive(Wire, Default, Clone)]
+struct Derived {
+    is_named: bool,
+    #[wire(when = self.is_named, max_len = 40)]
+    name: String,
+    #[wire(when = self.is_named, max_len = 40)]
+    boxed: Box<String>,
+    #[wire(when = self.is_named, max_len = 40, range = 0..=999)]
+    items: Vec<u16>,
+    #[wire(max_len = 8)]
+    blob: Vec<u8>,
+    #[wire(max_len = 4, pod)]
+    plain: Vec<[u32; 2]>,
+    #[wire(max_len = 3)]
+    actions: Vec<Action>,
+}
+
+#[derive(Wire, Default, Clone)]
+enum Action {
+    #[default]
+    Wait,
+    Say(#[wire(max_len = 20)] String, bool),
+}
+
+fn derived(is_named: bool) -> Derived {
+    let say = Action::Say("something".into(), true);
+    Derived {
+        is_named,
+        name: "a name".into(),
+        boxed: Box::new("another".into()),
+        items: vec![1, 2, 3],
+        blob: vec![4, 5],
+        plain: vec![[6, 7]],
+        actions: vec![Action::Wait, say.clone(), say],
+    }
+}
+
+#[test]
+fn derived_types_take_no_memory_in_the_steady_state() {
+    let mut buffers = [[0; Derived::MAX_BYTES]; 2];
+    let [with_name, without] = &mut buffers;
+    let (mut named, mut unnamed) = (derived(true), derived(false));
+    let ((with_name, without), info) = allocations(|| {
+        let with_name = tightwire::encode(&mut named, with_name).unwrap();
+        (with_name, tightwire::encode(&mut unnamed, without).unwrap())
+    });
+    assert_eq!(info.count_total, 0, "writing");
+    let mut value = Derived::default();
+    tightwire::decode_into(with_name, &mut value).unwrap();
+    let (_, info) = allocations(|| {
+        for packet in [with_name, without, with_name, without, with_name] {
+            tightwire::decode_into(packet, &mut value).unwrap();
+        }
+    });
+    assert_eq!(info.count_total, 0, "reading");
+    for length in 0..with_name.len() {
+        let (read, info) = allocations(|| tightwire::decode_into(&with_name[..length], &mut value));
+        assert!(read.is_err());
+        assert_eq!(info.count_total, 0, "{length} bytes");
+        tightwire::decode_into(with_name, &mut value).unwrap();
+    }
 }
 
 /// The most that may be claimed: a gigabyte and more.

@@ -154,11 +154,14 @@ pub(super) fn pods<S: Stream, T: Pod>(
 ) -> Result<(), S::Error> {
     let mut length = items.len();
     stream.named("len").int(&mut length, 0..=max_len)?;
+    let start = stream.position();
+    if size_of::<T>() == 0 && length as u64 > FREE_ELEMENTS {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    }
     if S::READING {
-        let start = stream.position();
         // What the packet does not hold is refused before room for it is made.
         let bits = (length as u64).saturating_mul(size_of::<T>() as u64 * 8);
-        if bits.max(length as u64) > stream.remaining() {
+        if bits > stream.remaining() {
             return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
         }
         items.resize_with(length, T::new_zeroed);

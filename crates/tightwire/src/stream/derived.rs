@@ -1,11 +1,12 @@
 //! What derived code computes at compile time, and the few operations that only it needs.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::{
-    Condition, FloatRange, Int, Number, Op, Pod, Shape, Stream, Value, Vector, Wire, collection,
-    explain_write, text,
+    Condition, ErrorKind, FloatRange, Int, Name, Number, Op, Pod, Shape, Stream, Value, Vector,
+    Wire, collection, explain_write, int, text,
 };
 
 /// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
@@ -108,7 +109,7 @@ pub const fn unit_bits(bits: u32) -> u32 {
 
 /// The bits at most of text or bytes of up to `max_len`.
 pub const fn text_bits(max_len: usize) -> u64 {
-    length_bits(max_len) + 7 + 8 * max_len as u64
+    list_bits(max_len, 8).saturating_add(7)
 }
 
 /// The bits at most of up to `max_len` elements.
@@ -159,8 +160,21 @@ pub fn low_bits<S: Stream, T: Int>(
     value: &mut T,
     width: u32,
 ) -> Result<(), S::Error> {
-    let mut wide = value.offset_from(T::default()) as u64;
-    stream.bits(&mut wide, width)?;
+    stream.begin(Op::Bits { width });
+    let result = narrow(stream, value, width);
+    stream.end(|| Value::Number(value.number()));
+    result
+}
+
+#[inline(always)]
+fn narrow<S: Stream, T: Int>(stream: &mut S, value: &mut T, width: u32) -> Result<(), S::Error> {
+    let number = value.offset_from(T::default());
+    let mut wide = number as u64;
+    if S::WRITING && u128::from(wide) != number {
+        let start = stream.position();
+        stream.refuse_at(ErrorKind::OutOfRange, start)?;
+    }
+    int::bits(stream, &mut wide, width)?;
     if S::READING {
         *value = T::at_offset(T::default(), wide.into());
     }
@@ -235,6 +249,16 @@ impl<T> NoConstant for &Constant<T> {
     fn condition(&self) -> Option<Condition> {
         None
     }
+}
+
+/// A name.
+pub fn name(name: &str) -> Name {
+    name.into()
+}
+
+/// The operation of a check.
+pub fn check_shape(name: &'static str) -> Shape {
+    Shape::Op(Op::Check { name: Cow::Borrowed(name) })
 }
 
 /// An integer literal of a condition.

@@ -45,6 +45,12 @@ impl<'s, S: RawStream> Run<'s, S> {
         Ok(())
     }
 
+    /// The end of a type: a stream that has failed refuses also one without bits.
+    #[inline(always)]
+    pub fn finish(&mut self, takes_no_bits: bool) -> Result<(), S::Error> {
+        if takes_no_bits { self.stream.raw_bits(&mut 0, 0) } else { Ok(()) }
+    }
+
     /// Ends the run, and gives the stream for a field of any other kind.
     #[inline(always)]
     pub fn stream(&mut self) -> Result<&mut S, S::Error> {

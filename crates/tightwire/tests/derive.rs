@@ -1,0 +1,22 @@
+//! `#[derive(Wire)]` against serialize functions written by hand.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common {
+    pub(crate) mod rng;
+}
+
+mod derived {
+    pub(crate) mod twin;
+
+    mod collections;
+    mod conditions;
+    mod enums;
+    mod floats;
+    mod generics;
+    mod in_place;
+    mod names;
+    mod numbers;
+    mod runs;
+    mod shape;
+    mod sizes;
+}

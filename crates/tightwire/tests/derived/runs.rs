@@ -1,0 +1,228 @@
+//! Runs of fixed-width fields: longer than words, across their bounds, and one within another.
+
+use tightwire::{Stream, Wire};
+
+use super::twin::{Twin, any, check, within};
+use crate::common::rng::Rng;
+
+/// A field of each width in turn, so that every offset in a word is crossed by many.
+macro_rules! staircase {
+    ($name:ident: $($field:ident $bits:literal),*) => {
+        #[derive(Wire, Default, Clone, PartialEq, Debug)]
+        struct $name {
+            $(#[wire(bits = $bits)] $field: u64,)*
+        }
+
+        impl Twin for $name {
+            fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+                $(stream.bits(&mut self.$field, $bits)?;)*
+                Ok(())
+            }
+
+            fn random(rng: &mut Rng) -> Self {
+                Self { $($field: within(rng, 0..=(1i128 << $bits) - 1),)* }
+            }
+
+            fn refused() -> Vec<Self> {
+                let mut refused = Vec::new();
+                $(if $bits < 64 {
+                    refused.push(Self { $field: 1u64.unbounded_shl($bits), ..Self::default() });
+                })*
+                refused
+            }
+        }
+    };
+}
+
+staircase!(Up: a 1, b 2, c 3, d 5, e 7, f 11, g 13, h 17, i 19, j 23, k 29, l 31, m 37, n 41);
+staircase!(Down: a 64, b 63, c 61, d 59, e 53, f 47, g 43, h 64, i 1, j 64, k 0, l 64, m 3, n 62);
+staircase!(Word: a 32, b 32);
+staircase!(WordAndOne: a 64, b 1);
+staircase!(OneAndWord: a 1, b 64, c 63);
+staircase!(TwoWords: a 60, b 8, c 60);
+staircase!(Three: a 43, b 43, c 43, d 64);
+staircase!(AlmostOne: a 57, b 1, c 6, d 1);
+
+/// 300 single bits, in structs within structs.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Flags {
+    a: [bool; 7],
+    b: (bool, [bool; 3], bool),
+    c: Box<bool>,
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct ManyFlags {
+    a: Flags,
+    b: [Flags; 2],
+    #[wire(bits = 5)]
+    c: u8,
+    d: [[Flags; 2]; 2],
+    e: Flags,
+}
+
+impl Flags {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        let (first, several, last) = &mut self.b;
+        let flags = self.a.iter_mut().chain([first]).chain(several).chain([last, &mut *self.c]);
+        flags.into_iter().try_for_each(|flag| stream.bool(flag))
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self { a: any(rng), b: (any(rng), any(rng), any(rng)), c: any(rng) }
+    }
+}
+
+impl Twin for ManyFlags {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        self.a.by_hand(stream)?;
+        self.b.iter_mut().try_for_each(|flags| flags.by_hand(stream))?;
+        let mut wide = u64::from(self.c);
+        stream.bits(&mut wide, 5)?;
+        self.c = wide as u8;
+        self.d.as_flattened_mut().iter_mut().try_for_each(|flags| flags.by_hand(stream))?;
+        self.e.by_hand(stream)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            a: Flags::random(rng),
+            b: std::array::from_fn(|_| Flags::random(rng)),
+            c: within(rng, 0..=31),
+            d: std::array::from_fn(|_| std::array::from_fn(|_| Flags::random(rng))),
+            e: Flags::random(rng),
+        }
+    }
+}
+
+/// A serialize function by hand that can do what no run can.
+#[derive(Default, Clone, PartialEq, Debug)]
+struct ByHand {
+    number: u16,
+    inner: Word,
+    bytes: [u8; 2],
+}
+
+impl Wire for ByHand {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.int(&mut self.number, 0..=1000)?;
+        stream.named("inner").object(&mut self.inner)?;
+        stream.bytes(&mut self.bytes)?;
+        stream.align()
+    }
+}
+
+/// Derived within by hand within derived, in the middle of runs.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Sandwich {
+    flag: bool,
+    inner: Word,
+    hand: ByHand,
+    #[wire(bits = 3)]
+    crumbs: u8,
+    hands: [ByHand; 2],
+    deep: (bool, Deep),
+    #[wire(varint)]
+    long: u32,
+    last: bool,
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Deep {
+    flag: bool,
+    deeper: Deeper,
+    other: Deeper,
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Deeper(#[wire(range = 0..=4)] u8, TwoWords, bool);
+
+impl Deeper {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.int(&mut self.0, 0..=4)?;
+        self.1.by_hand(stream)?;
+        stream.bool(&mut self.2)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self(within(rng, 0..=4), TwoWords::random(rng), any(rng))
+    }
+}
+
+impl ByHand {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.int(&mut self.number, 0..=1000)?;
+        self.inner.by_hand(stream)?;
+        stream.bytes(&mut self.bytes)?;
+        stream.align()
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self { number: within(rng, 0..=1000), inner: Word::random(rng), bytes: any(rng) }
+    }
+}
+
+impl Twin for Sandwich {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.bool(&mut self.flag)?;
+        self.inner.by_hand(stream)?;
+        self.hand.by_hand(stream)?;
+        let mut wide = u64::from(self.crumbs);
+        stream.bits(&mut wide, 3)?;
+        self.crumbs = wide as u8;
+        self.hands.iter_mut().try_for_each(|hand| hand.by_hand(stream))?;
+        stream.bool(&mut self.deep.0)?;
+        stream.bool(&mut self.deep.1.flag)?;
+        self.deep.1.deeper.by_hand(stream)?;
+        self.deep.1.other.by_hand(stream)?;
+        stream.varint(&mut self.long)?;
+        stream.bool(&mut self.last)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        let (deeper, other) = (Deeper::random(rng), Deeper::random(rng));
+        Self {
+            flag: any(rng),
+            inner: Word::random(rng),
+            hand: ByHand::random(rng),
+            crumbs: within(rng, 0..=7),
+            hands: [ByHand::random(rng), ByHand::random(rng)],
+            deep: (any(rng), Deep { flag: any(rng), deeper, other }),
+            long: any(rng),
+            last: any(rng),
+        }
+    }
+
+    fn refused() -> Vec<Self> {
+        let mut far = Self::default();
+        far.deep.1.other.0 = 5;
+        let mut nested = Self::default();
+        nested.hands[1].number = 1001;
+        let mut both = far.clone();
+        both.crumbs = 8;
+        vec![far, nested, both]
+    }
+}
+
+#[test]
+fn fields_across_words() {
+    check::<Up>();
+    check::<Down>();
+    check::<Word>();
+    check::<WordAndOne>();
+    check::<OneAndWord>();
+    check::<TwoWords>();
+    check::<Three>();
+    check::<AlmostOne>();
+}
+
+#[test]
+fn a_hundred_bits_one_by_one() {
+    check::<ManyFlags>();
+    assert_eq!(ManyFlags::FIXED_BITS, Some(8 * 13 + 5), "or nothing of this is merged");
+}
+
+#[test]
+fn derived_and_by_hand_one_within_another() {
+    check::<Sandwich>();
+}
