@@ -19,7 +19,11 @@ pub(crate) fn only_looks_back(
     for (span, field) in fields_of(when.to_token_stream()) {
         let error = |message: String| Err(syn::Error::new(span, message));
         let Some(field) = field else {
-            return error("a reader knows only the fields before: write `self.field`".into());
+            return error(
+                "a reader knows only the fields before this one: write the condition over them, \
+                 as `self.health > 0`"
+                    .into(),
+            );
         };
         match names.iter().position(|name| *name == field) {
             Some(known) if known < place && !skipped[known] => {}
@@ -33,11 +37,14 @@ pub(crate) fn only_looks_back(
                 ));
             }
             Some(_) => {
-                return error(format!("`{field}` is skipped, and a reader does not know it"));
+                return error(format!(
+                    "`{field}` is skipped, and a reader does not know it: send it, or look at \
+                     another field"
+                ));
             }
             None => {
                 return error(format!(
-                    "a reader knows only the fields before, and `{field}` is not one of them"
+                    "a reader knows only the fields before this one, and `{field}` is not one of them"
                 ));
             }
         }
@@ -304,6 +311,10 @@ fn fields_of(tokens: TokenStream) -> Vec<(Span, Option<String>)> {
             TokenTree::Ident(ident) if ident == "self" => {
                 let dot = tokens.next_if(is_dot).is_some();
                 match tokens.next_if(|token| dot && field_name(token).is_some()) {
+                    // A method could look at every field.
+                    Some(method) if tokens.peek().is_some_and(is_call) => {
+                        found.push((method.span(), None));
+                    }
                     Some(field) => found.push((field.span(), field_name(&field))),
                     None => found.push((ident.span(), None)),
                 }
@@ -312,6 +323,10 @@ fn fields_of(tokens: TokenStream) -> Vec<(Span, Option<String>)> {
         }
     }
     found
+}
+
+fn is_call(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis)
 }
 
 fn is_dot(token: &TokenTree) -> bool {

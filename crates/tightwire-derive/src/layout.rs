@@ -55,12 +55,8 @@ pub(crate) fn width(rule: &Rule) -> Width {
             let element = some(&quote!(#range.width()));
             Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #dimensions)))
         }
-        Rule::SmallestThree { bits } => {
-            fixed(quote_spanned!(bits.span() => ::tightwire::__private::smallest_three_bits(#bits)))
-        }
-        Rule::Unit { bits } => {
-            fixed(quote_spanned!(bits.span() => ::tightwire::__private::unit_bits(#bits)))
-        }
+        Rule::SmallestThree { bits } => fixed(smallest_three_bits(bits)),
+        Rule::Unit { bits } => fixed(unit_bits(bits)),
         Rule::Array { len, rule } => {
             let element = width(rule).slot();
             Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #len)))
@@ -98,9 +94,13 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
             quote!((#range.width() as u64 * #dimensions as u64))
         }
         Rule::SmallestThree { bits } => {
-            quote!((::tightwire::__private::smallest_three_bits(#bits) as u64))
+            let bits = smallest_three_bits(bits);
+            quote!((#bits as u64))
         }
-        Rule::Unit { bits } => quote!((::tightwire::__private::unit_bits(#bits) as u64)),
+        Rule::Unit { bits } => {
+            let bits = unit_bits(bits);
+            quote!((#bits as u64))
+        }
         Rule::Pod { ty } => {
             quote!((7 + 8 * ::tightwire::__private::core::mem::size_of::<#ty>() as u64))
         }
@@ -145,6 +145,14 @@ fn low_bits(ty: &Type, bits: &Expr) -> TokenStream {
     quote_spanned! {bits.span() =>
         ::tightwire::__private::low_bits_width(#bits, <#ty as ::tightwire::Int>::BITS)
     }
+}
+
+fn smallest_three_bits(bits: &Expr) -> TokenStream {
+    quote_spanned!(bits.span() => ::tightwire::__private::smallest_three_bits(#bits))
+}
+
+fn unit_bits(bits: &Expr) -> TokenStream {
+    quote_spanned!(bits.span() => ::tightwire::__private::unit_bits(#bits))
 }
 
 /// The components of a vector type.

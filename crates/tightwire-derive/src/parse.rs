@@ -128,8 +128,8 @@ pub(crate) fn binding(name: &str) -> Ident {
 /// Attributes stand on fields alone.
 fn no_attributes(attributes: &[syn::Attribute]) -> syn::Result<()> {
     match attributes.iter().find(|attribute| attribute.path().is_ident("wire")) {
-        Some(attribute) => Err(syn::Error::new(
-            attribute.span(),
+        Some(attribute) => Err(syn::Error::new_spanned(
+            attribute,
             "`wire` attributes stand on fields: move it to the field that it is about",
         )),
         None => Ok(()),

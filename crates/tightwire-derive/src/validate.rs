@@ -130,17 +130,12 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
 
 fn one_field(field: RawField) -> syn::Result<Field> {
     let mut attributes = field.attributes;
-    let when = attributes.when.take().map(|given| given.value);
-    let check = attributes.check.take().map(|given| given.value);
-    let default = attributes.default.take().map(|given| given.value);
     let rule = match attributes.skip.take() {
-        Some(skip) => {
-            if let Some(name) = attributes.first() {
+        Some(_) => {
+            let conditions = attributes.when.as_ref().map(|given| given.name);
+            let checks = attributes.check.as_ref().map(|given| given.name);
+            if let Some(name) = attributes.first().or(conditions).or(checks) {
                 return Err(syn::Error::new(name, "a skipped field is not sent: remove this"));
-            }
-            if when.is_some() || check.is_some() {
-                let message = "a skipped field is not sent: remove `when` and `check`";
-                return Err(syn::Error::new(skip.name, message));
             }
             None
         }
@@ -152,6 +147,9 @@ fn one_field(field: RawField) -> syn::Result<Field> {
             Some(rule)
         }
     };
+    let when = attributes.when.map(|given| given.value);
+    let check = attributes.check.map(|given| given.value);
+    let default = attributes.default.map(|given| given.value);
     let RawField { member, binding, ty, .. } = field;
     Ok(Field { member, binding, ty, rule, when, check, default })
 }
@@ -194,8 +192,8 @@ fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
         }),
         _ if is(ty, &["String"]) => match attributes.max_len.take() {
             Some(max_len) => Ok(Rule::Text { max_len: max_len.value }),
-            None => Err(syn::Error::new(
-                ty.span(),
+            None => Err(syn::Error::new_spanned(
+                ty,
                 "a `String` needs a bound: write `#[wire(max_len = 31)]` with the most bytes it can have",
             )),
         },
@@ -205,14 +203,21 @@ fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
 
 fn list_rule(ty: &Type, item: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     let Some(max_len) = attributes.max_len.take().map(|given| given.value) else {
-        return Err(syn::Error::new(
-            ty.span(),
-            "a `Vec` needs a bound: write `#[wire(max_len = 64)]` with the most elements it can \
-             have; one within another needs a struct around it, with a bound of its own",
+        return Err(syn::Error::new_spanned(
+            ty,
+            "a `Vec` needs a bound: write `#[wire(max_len = 64)]` with the most elements it can have",
         ));
     };
     if attributes.pod.take().is_some() {
         return Ok(Rule::Pods { ty: item.clone(), max_len });
+    }
+    if is(item, &["String"]) || generic(item).is_some_and(|(name, _)| name == "Vec") {
+        let inner = shown(item);
+        let message = format!(
+            "`max_len` is the bound of the outer `Vec`: put the `{inner}` into a struct, \
+             with a bound of its own"
+        );
+        return Err(syn::Error::new_spanned(item, message));
     }
     if is(item, &["u8"]) && attributes.first().is_none() {
         return Ok(Rule::Blob { max_len });
@@ -244,6 +249,15 @@ fn value_rule(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
         let (min, max) = range_bounds(&range, &ty)?;
         return Ok(Rule::Int { ty, min, max });
     }
+    if is(&ty, &["f32", "f64", "bool"]) {
+        let bits = attributes.bits.as_ref().map(|given| ("bits", given.name));
+        let varint = attributes.varint.as_ref().map(|given| ("varint", given.name));
+        if let Some((name, place)) = bits.or(varint) {
+            let message =
+                format!("`{name}` is for integers, and this is a `{}`: remove it", shown(&ty));
+            return Err(syn::Error::new(place, message));
+        }
+    }
     if let Some(bits) = attributes.bits.take() {
         if is(&ty, &["i8", "i16", "i32", "i64", "i128", "isize"]) {
             let message = "`bits` are those of an unsigned number: write `range = -100..=100`";
@@ -269,7 +283,7 @@ fn value_rule(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     if is(&ty, &["usize", "isize"]) {
         let message = "the width of `usize` and `isize` differs between machines: \
                        write `#[wire(range = 0..=1000)]`, or `#[wire(varint)]`";
-        return Err(syn::Error::new(ty.span(), message));
+        return Err(syn::Error::new_spanned(&ty, message));
     }
     Ok(Rule::Whole(ty))
 }
@@ -294,12 +308,12 @@ fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     if is(&ty, &["f64"]) {
         let message = "only an `f32` can be compressed: change the field's type, \
                        or send the `f64` whole";
-        return Err(syn::Error::new(ty.span(), message));
+        return Err(syn::Error::new_spanned(&ty, message));
     }
     for (name, given) in [("min", min), ("max", max), ("resolution", resolution)] {
         if float_literal(&given.value).is_some_and(|number| !(number as f32).is_finite()) {
             let message = format!("`{name}` must be finite: write a number that an `f32` can hold");
-            return Err(syn::Error::new(given.value.span(), message));
+            return Err(syn::Error::new_spanned(&given.value, message));
         }
     }
     if let Some(step) = float_literal(&resolution.value)
@@ -307,13 +321,13 @@ fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     {
         let message = "`resolution` must be above zero: write the largest step that you can live \
                        with, as `0.01`";
-        return Err(syn::Error::new(resolution.value.span(), message));
+        return Err(syn::Error::new_spanned(&resolution.value, message));
     }
     if let (Some(low), Some(high)) = (float_literal(&min.value), float_literal(&max.value))
         && low >= high
     {
         let message = format!("`min` must be below `max`: {low} is not below {high}");
-        return Err(syn::Error::new(min.value.span(), message));
+        return Err(syn::Error::new_spanned(&min.value, message));
     }
     Ok(Rule::Compressed {
         vector: (!is(&ty, &["f32"])).then_some(ty),
@@ -325,7 +339,7 @@ fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Result<Rule> {
 
 /// The bounds of `a..=b`.
 fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
-    let error = |message: String| Err(syn::Error::new(range.value.span(), message));
+    let error = |message: String| Err(syn::Error::new_spanned(&range.value, message));
     let Expr::Range(bounds) = unwrapped(&range.value) else {
         return error("write both bounds, as in `range = 0..=100`".into());
     };
@@ -363,10 +377,10 @@ fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
             && let Some(number) = whole_literal(bound)
             && !(smallest..=largest).contains(&number)
         {
-            let name = ty.to_token_stream();
+            let name = shown(ty);
             let message =
                 format!("{number} is not a value of `{name}`: it has {smallest}..={largest}");
-            return Err(syn::Error::new(bound.span(), message));
+            return Err(syn::Error::new_spanned(bound, message));
         }
     }
     Ok((unwrapped(min).clone(), unwrapped(max).clone()))
@@ -387,12 +401,17 @@ fn limits(ty: &Type) -> Option<(i128, i128)> {
 
 fn in_literal_range(given: &Given<Expr>, name: &str, min: i128, max: i128) -> syn::Result<()> {
     match whole_literal(&given.value) {
-        Some(number) if !(min..=max).contains(&number) => Err(syn::Error::new(
-            given.value.span(),
+        Some(number) if !(min..=max).contains(&number) => Err(syn::Error::new_spanned(
+            &given.value,
             format!("`{name}` can be {min} to {max}, not {number}"),
         )),
         _ => Ok(()),
     }
+}
+
+/// A type as one writes it.
+fn shown(ty: &Type) -> String {
+    ty.to_token_stream().to_string().replace(' ', "")
 }
 
 /// Why an attribute was not used.
@@ -402,7 +421,7 @@ fn unused(attributes: &Attributes, ty: &Type) -> String {
                 write out the field's type, or remove it"
             .into();
     }
-    format!("`{}` is described by another attribute already: keep one", ty.to_token_stream())
+    format!("another attribute says already how the `{}` is sent: keep one", shown(ty))
 }
 
 impl Attributes {

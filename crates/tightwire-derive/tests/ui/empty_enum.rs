@@ -1,0 +1,6 @@
+use tightwire::Wire;
+
+#[derive(Wire)]
+enum Packet {}
+
+fn main() {}

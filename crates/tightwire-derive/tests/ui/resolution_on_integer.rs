@@ -1,0 +1,14 @@
+use tightwire::Wire;
+
+#[derive(Wire)]
+struct Packet {
+    #[wire(min = 0, max = 10, resolution = 1)]
+    field: u8,
+}
+
+fn takes_wire(mut packet: Packet) -> [u8; Packet::MAX_BYTES] {
+    tightwire::measure(&mut packet);
+    [0; Packet::MAX_BYTES]
+}
+
+fn main() {}

@@ -1,0 +1,16 @@
+use tightwire::Wire;
+
+#[derive(Wire)]
+struct Packet {
+    #[wire(skip)]
+    cache: u8,
+    #[wire(when = self.cache > 0)]
+    field: u8,
+}
+
+fn takes_wire(mut packet: Packet) -> [u8; Packet::MAX_BYTES] {
+    tightwire::measure(&mut packet);
+    [0; Packet::MAX_BYTES]
+}
+
+fn main() {}

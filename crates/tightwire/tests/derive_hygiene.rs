@@ -1,0 +1,239 @@
+//! Derived code in a crate that denies every lint and shadows every name.
+#![deny(warnings, unused, missing_docs, unreachable_pub, private_bounds, private_interfaces)]
+#![deny(clippy::all, clippy::pedantic, clippy::nursery)]
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![deny(clippy::arithmetic_side_effects, clippy::as_conversions, clippy::unreachable)]
+#![deny(clippy::allow_attributes, clippy::missing_const_for_fn)]
+#![deny(single_use_lifetimes, trivial_casts, trivial_numeric_casts, unused_qualifications)]
+#![deny(elided_lifetimes_in_paths, missing_debug_implementations, let_underscore_drop)]
+#![forbid(unsafe_code)]
+
+/// A crate's own modules with the names of others.
+pub mod shadowed {
+    /// Not the crate.
+    pub mod tightwire {}
+    /// Not the crate.
+    pub mod core {}
+    /// Not the crate.
+    pub mod alloc {}
+    /// Not the crate.
+    pub mod std {}
+
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Result;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Some;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct None;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Ok;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Default;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Stream;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Self_;
+
+    /// Not the standard library's.
+    #[macro_export]
+    macro_rules! shadowed_matches {
+        () => {};
+    }
+    /// Not the standard library's.
+    pub use crate::shadowed_matches as matches;
+    /// Not the standard library's.
+    pub use crate::shadowed_matches as vec;
+    /// Not the standard library's.
+    pub use crate::shadowed_matches as unreachable;
+
+    /// Derived, among all of that.
+    #[derive(::tightwire::Wire, ::std::fmt::Debug)]
+    pub struct Derived {
+        /// Sent.
+        pub flag: bool,
+        /// Sent if the other is.
+        #[wire(when = !self.flag, range = 0..=9, check = "all")]
+        pub number: ::std::option::Option<u8>,
+        /// A list.
+        #[wire(max_len = 3)]
+        pub list: ::std::vec::Vec<::std::boxed::Box<Choice>>,
+    }
+
+    /// Derived, among all of that.
+    #[derive(::tightwire::Wire, ::std::fmt::Debug, ::std::default::Default)]
+    pub enum Choice {
+        /// Nothing.
+        #[default]
+        Nothing,
+        /// A name.
+        Named(#[wire(max_len = 4)] ::std::string::String),
+    }
+}
+
+/// Nothing in scope at all.
+#[no_implicit_prelude]
+pub mod bare {
+    /// A constant.
+    pub const MOST: u8 = 9;
+
+    /// Derived without a prelude.
+    #[derive(::tightwire::Wire, ::std::fmt::Debug, ::std::default::Default)]
+    pub struct Derived {
+        /// Sent.
+        #[wire(check = "flag")]
+        pub flag: bool,
+        /// Sent.
+        pub kind: Choice,
+        /// Sent if others are.
+        #[wire(when = self.flag && self.kind == Choice::Nothing, range = 0..=MOST)]
+        pub number: u8,
+        /// Compressed.
+        #[wire(min = -1, max = 1, resolution = 0.01)]
+        pub vector: [f32; 3],
+        /// Text.
+        #[wire(when = self.number < MOST, max_len = 4)]
+        pub text: ::std::string::String,
+    }
+
+    /// Derived without a prelude.
+    #[derive(
+        ::tightwire::Wire,
+        ::std::fmt::Debug,
+        ::std::default::Default,
+        ::std::clone::Clone,
+        ::std::cmp::PartialEq,
+        ::std::cmp::Eq,
+    )]
+    pub enum Choice {
+        /// Nothing.
+        #[default]
+        Nothing,
+        /// Numbers.
+        Numbers {
+            /// Sent.
+            first: u8,
+            /// Sent if the other is large.
+            #[wire(when = self.first > 3, varint)]
+            second: u32,
+        },
+    }
+}
+
+/// What lints look at.
+pub mod linted {
+    use core::marker::PhantomData;
+
+    use tightwire::Wire;
+
+    /// Of one variant: a pattern that cannot fail.
+    #[derive(Wire, Debug)]
+    pub enum Only {
+        /// The one.
+        One {
+            /// Sent.
+            flag: bool,
+            /// Sent if the other is.
+            #[wire(when = self.flag)]
+            more: u64,
+        },
+    }
+
+    /// Of one variant without fields.
+    #[derive(Wire, Debug)]
+    pub enum Lonely {
+        /// The one.
+        One,
+    }
+
+    /// Without fields.
+    #[derive(Wire, Debug)]
+    pub struct Nothing;
+
+    /// With nothing that is sent.
+    #[derive(Wire, Debug)]
+    pub struct Local {
+        /// Not sent.
+        #[wire(skip)]
+        pub cache: u64,
+    }
+
+    /// A private type in a public one with a parameter.
+    #[derive(Wire, Debug)]
+    pub struct Outer<'a, T> {
+        inner: Inner<T>,
+        #[wire(skip)]
+        label: PhantomData<&'a str>,
+    }
+
+    #[derive(Wire, Debug)]
+    struct Inner<T> {
+        value: T,
+        #[wire(range = 0..=5, when = (true))]
+        small: u8,
+    }
+
+    impl<T> Outer<'_, T> {
+        /// A value.
+        pub const fn new(value: T) -> Self {
+            Self { inner: Inner { value, small: 1 }, label: PhantomData }
+        }
+    }
+
+    /// Of every kind of field.
+    #[derive(Wire, Debug, Default)]
+    pub struct Everything {
+        /// Sent.
+        #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
+        pub position: [f32; 3],
+        /// Sent.
+        #[wire(smallest_three = 10)]
+        pub orientation: [f32; 4],
+        /// Sent.
+        #[wire(range = (-4)..=(4))]
+        pub turns: [i8; 2],
+        /// Sent.
+        #[wire(max_len = (3), bits = (4))]
+        pub list: Vec<u8>,
+        /// Sent.
+        #[wire(when = (self.turns.len() > 3), default = (7))]
+        pub extra: u8,
+        /// Sent.
+        pub nested: Option<Box<[(u8, bool); 2]>>,
+        /// Sent.
+        #[wire(pod)]
+        pub plain: [u16; 2],
+        /// Not sent.
+        #[wire(skip, default = 5)]
+        pub local: u8,
+    }
+}
+
+/// Writes, reads and describes: whatever is generic is compiled.
+fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
+    let mut buffer = [0; 256];
+    let packet = tightwire::encode(&mut value, &mut buffer)?;
+    tightwire::decode_into(packet, &mut value)?;
+    let _shape = T::describe();
+    Ok(())
+}
+
+#[test]
+fn derived_code_does_not_mind_its_surroundings() -> Result<(), Box<dyn core::error::Error>> {
+    let list = vec![Box::default(), Box::new(shadowed::Choice::Named("ab".into()))];
+    round_trip(shadowed::Derived { flag: false, number: Some(3), list })?;
+    round_trip(bare::Derived::default())?;
+    round_trip(linted::Only::One { flag: true, more: 1 })?;
+    round_trip(linted::Lonely::One)?;
+    round_trip(linted::Nothing)?;
+    round_trip(linted::Local { cache: 1 })?;
+    round_trip(linted::Outer::new(3u8))?;
+    let orientation = [0.0, 0.0, 0.0, 1.0];
+    round_trip(linted::Everything { orientation, ..Default::default() })
+}
