@@ -376,7 +376,7 @@ fn raw_names_are_shown_without_their_prefix() {
         high: 0,
     };
     let trace = tightwire::explain_write(&mut only.clone());
-    let paths: Vec<&str> = trace.spans().iter().map(|span| &*span.path).collect();
+    let paths: Vec<String> = trace.spans().map(|span| span.path()).collect();
     assert_eq!(paths[..2], ["Variants", "Variants.type.stream"]);
     assert_eq!(paths[8], "Variants.type.fn");
 }

@@ -1,10 +1,13 @@
 //! A derived type beside the same type by hand: whatever a stream does with one, it does with the
 //! other.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 use tightwire::{
-    ErrorKind, RawStream, ReadError, ReadStream, Stream, TraceStream, Wire, WriteError, WriteStream,
+    DynamicError, ErrorKind, Node, RawStream, ReadError, ReadStream, Schema, Stream, TraceStream,
+    Wire, WriteError, WriteStream,
 };
 
 use crate::common::rng::Rng;
@@ -106,9 +109,21 @@ fn check_hostile<T: Twin>(value: &mut T) {
     assert_eq!(read.failure(), None);
     assert_eq!(steps(&read), steps(&tightwire::explain::<ByHand<T>>(&packet)));
     let paths = |trace: &tightwire::Trace| -> Vec<String> {
-        trace.spans().iter().map(|span| span.path.clone()).collect()
+        trace.spans().map(|span| span.path()).collect()
     };
     assert_eq!(paths(&read), paths(&written));
+    let schema = tightwire::schema::<T>();
+    assert_eq!(schema.max_bits(), T::MAX_BITS);
+    if schema.decode(&packet).is_ok() {
+        // The name in a schema has no parameters.
+        let plain = |path: String| match (path.find('<'), path.rfind('>')) {
+            (Some(first), Some(last)) => path[..first].to_string() + &path[last + 1..],
+            _ => path,
+        };
+        let paths_of_type: Vec<_> = paths(&read).into_iter().map(plain).collect();
+        assert_eq!(paths(&schema.explain(&packet)), paths_of_type);
+        assert_eq!(steps(&schema.explain(&packet)), steps(&read));
+    }
 }
 
 /// A value that is refused, at the same bit and for the same reason.
@@ -124,7 +139,7 @@ fn check_refused<T: Twin>(value: &mut T, start: u32) {
     if start == 0 {
         let trace = tightwire::explain_write(value);
         assert_eq!(trace.failure(), tightwire::explain_write(&mut twin).failure());
-        assert!(trace.refused_span().is_some());
+        assert!(trace.refused().is_some());
     }
 }
 
@@ -174,11 +189,28 @@ fn compare_reads<T: Twin>(packet: &[u8], start: u32) -> Option<T> {
         assert_eq!(stream.remaining(), 0);
         assert_eq!(value.serialize(&mut stream).err(), derived.err(), "a refusal is final");
     }
+    if start == 0 {
+        compare_schema::<T>(packet, hand.and_then(|()| hand_stream.clone().finish()));
+    }
     let ends = (stream.finish(), hand_stream.finish());
     if hand.is_ok() {
         assert_eq!(ends.0, ends.1);
     }
     ends.1.is_ok().then_some(value)
+}
+
+/// What the schema says to a packet, unless it does not know the type.
+fn compare_schema<T: Twin>(packet: &[u8], by_hand: Result<(), ReadError>) {
+    thread_local!(static SCHEMAS: RefCell<HashMap<&'static str, Schema>> = RefCell::default());
+    let read = SCHEMAS.with_borrow_mut(|schemas| {
+        let make = || Schema::new(T::describe()).unwrap();
+        schemas.entry(std::any::type_name::<T>()).or_insert_with(make).decode(packet)
+    });
+    match read {
+        Err(DynamicError::Undescribed { .. }) => {}
+        Err(DynamicError::Read(refused)) => assert_eq!(Err(refused), by_hand, "{packet:02x?}"),
+        read => assert_eq!(read.is_ok(), by_hand.is_ok(), "{read:?}: {packet:02x?}"),
+    }
 }
 
 /// Equal, also if both are not a number.
@@ -188,8 +220,8 @@ fn same<T: PartialEq + Debug>(one: &T, other: &T) -> bool {
 
 /// Every operation of a trace but for its name.
 fn steps(trace: &tightwire::Trace) -> Vec<String> {
-    let step = |span: &tightwire::Span| format!("{:?} {:?} {}", span.bits, span.op, span.value);
-    trace.spans().iter().map(step).collect()
+    let step = |span: Node<'_>| format!("{:?} {:?} {:?}", span.bits(), span.op(), span.value());
+    trace.spans().map(step).collect()
 }
 
 /// A value of a type that has no range.
