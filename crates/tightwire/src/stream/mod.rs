@@ -21,6 +21,8 @@ mod op;
 mod picture;
 mod raw;
 mod read;
+#[cfg(doctest)]
+mod refused;
 mod ruler;
 mod run;
 mod selection;

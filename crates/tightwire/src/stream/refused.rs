@@ -1,0 +1,146 @@
+//! What only the compiler can refuse. Each with its opposite, or a slip of the pen would pass for
+//! a refusal.
+//!
+//! A type that contains itself: a packet could make its reader run out of stack.
+//!
+//! ```
+//! # use tightwire::Wire;
+//! #[derive(Wire, Default)]
+//! struct Node<const N: usize> {
+//!     next: Option<Box<Leaf<N>>>,
+//! }
+//! #[derive(Wire, Default)]
+//! struct Leaf<const N: usize>;
+//! tightwire::decode::<Node<3>>(&[0]);
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! #[derive(Wire, Default)]
+//! struct Node {
+//!     next: Option<Box<Node>>,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! #[derive(Wire, Default)]
+//! struct Node<const N: usize> {
+//!     next: Option<Box<Node<N>>>,
+//! }
+//! tightwire::decode::<Node<3>>(&[0]);
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! #[derive(Wire, Default)]
+//! struct Node<T> {
+//!     value: T,
+//!     next: Option<Box<Node<T>>>,
+//! }
+//! tightwire::decode::<Node<u8>>(&[0]);
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! #[derive(Wire, Default)]
+//! enum Tree {
+//!     #[default]
+//!     Leaf,
+//!     Fork(Forest),
+//! }
+//! #[derive(Wire, Default)]
+//! struct Forest {
+//!     #[wire(max_len = 2)]
+//!     trees: Vec<Tree>,
+//! }
+//! ```
+//!
+//! Numbers that are not literals:
+//!
+//! ```
+//! # use tightwire::Wire;
+//! # const LOW: u8 = 3;
+//! # const HIGH: u8 = 5;
+//! # const BITS: u32 = 8;
+//! # const STEP: f32 = 0.5;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(range = LOW..=HIGH)]
+//!     range: u8,
+//!     #[wire(bits = BITS)]
+//!     bits: u8,
+//!     #[wire(min = -STEP, max = STEP, resolution = STEP)]
+//!     float: f32,
+//!     #[wire(unit = BITS)]
+//!     unit: [f32; 3],
+//! }
+//! let buffer = [0; Packet::MAX_BYTES];
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! # const LOW: u8 = 3;
+//! # const HIGH: u8 = 5;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(range = HIGH..=LOW)]
+//!     range: u8,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! # const BITS: u32 = 8;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(bits = BITS + 1)]
+//!     bits: u8,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! # const STEP: f32 = 0.5;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(min = STEP, max = -STEP, resolution = STEP)]
+//!     float: f32,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(min = 0.0, max = 1.0, resolution = f32::NAN)]
+//!     float: f32,
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::Wire;
+//! # const BITS: u32 = 8;
+//! #[derive(Wire)]
+//! struct Packet {
+//!     #[wire(unit = BITS + 13)]
+//!     unit: [f32; 3],
+//! }
+//! ```
+//!
+//! The size of a type that has no worst case:
+//!
+//! ```compile_fail
+//! # use tightwire::{Stream, Wire};
+//! # struct ByHand;
+//! # impl Wire for ByHand {
+//! #     fn serialize<S: Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+//! #         Ok(())
+//! #     }
+//! # }
+//! #[derive(Wire)]
+//! struct Packet {
+//!     hand: ByHand,
+//! }
+//! let buffer = [0; Packet::MAX_BYTES];
+//! ```
