@@ -52,6 +52,11 @@ pub(crate) fn only_looks_back(
     Ok(())
 }
 
+/// Where an expression looks at the value, if it does.
+pub(crate) fn uses_self(expression: &Expr) -> Option<Span> {
+    fields_of(expression.to_token_stream()).first().map(|(place, _)| *place)
+}
+
 /// The condition as code where a variant is taken apart: `self.field` is the binding.
 pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
     bind(when.to_token_stream())

@@ -6,6 +6,8 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 
+use crate::condition;
+
 /// What the derive stands on; `F` is how much is known of a field.
 pub(crate) struct Item<F> {
     pub(crate) name: Ident,
@@ -140,15 +142,15 @@ impl Attributes {
     fn add(&mut self, meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
         let name = meta.path.get_ident().map(Ident::to_string).unwrap_or_default();
         match name.as_str() {
-            "range" => set(&mut self.range, meta, expression),
-            "bits" => set(&mut self.bits, meta, expression),
+            "range" => set(&mut self.range, meta, number),
+            "bits" => set(&mut self.bits, meta, number),
             "varint" => set(&mut self.varint, meta, nothing),
-            "min" => set(&mut self.min, meta, expression),
-            "max" => set(&mut self.max, meta, expression),
-            "resolution" => set(&mut self.resolution, meta, expression),
-            "smallest_three" => set(&mut self.smallest_three, meta, expression),
-            "unit" => set(&mut self.unit, meta, expression),
-            "max_len" => set(&mut self.max_len, meta, expression),
+            "min" => set(&mut self.min, meta, number),
+            "max" => set(&mut self.max, meta, number),
+            "resolution" => set(&mut self.resolution, meta, number),
+            "smallest_three" => set(&mut self.smallest_three, meta, number),
+            "unit" => set(&mut self.unit, meta, number),
+            "max_len" => set(&mut self.max_len, meta, number),
             "pod" => set(&mut self.pod, meta, nothing),
             "when" => set(&mut self.when, meta, expression),
             "check" => set(&mut self.check, meta, text),
@@ -178,6 +180,18 @@ fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
         expression = *inner.expr;
     }
     Ok(expression)
+}
+
+/// A bound, which both sides know before there is a value.
+fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
+    let number = expression(meta)?;
+    match condition::uses_self(&number) {
+        Some(place) => {
+            let message = "this must be known at compile time: write a number or a constant";
+            Err(syn::Error::new(place, message))
+        }
+        None => Ok(number),
+    }
 }
 
 fn text(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<LitStr> {
