@@ -27,3 +27,8 @@ pub fn schema_bytes(data: &[u8]) {
 pub fn schema_packet(data: &[u8]) {
     checks::schema_packet(data);
 }
+
+/// Reads whatever comes into derived types with nested collections.
+pub fn derived_read(data: &[u8]) {
+    checks::derived_read(data);
+}

@@ -14,6 +14,12 @@ fn bits_of_the_corpus_and_its_neighbours() {
 }
 
 #[test]
+fn derived_reads_of_the_corpus_and_its_neighbours() {
+    let executions = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
+    fuzz("derived_read", checks::derived_read, executions);
+}
+
+#[test]
 fn hostile_reads_of_the_corpus_and_its_neighbours() {
     fuzz("hostile_read", checks::hostile_read, 250_000);
 }

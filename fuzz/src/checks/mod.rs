@@ -1,6 +1,7 @@
 //! One function per fuzz target: it takes the fuzzer's bytes, and panics if something is wrong.
 
 mod bits;
+mod derived;
 mod hostile_read;
 mod item;
 mod number;
@@ -10,6 +11,7 @@ mod schema;
 mod types;
 
 pub(crate) use bits::bits;
+pub(crate) use derived::derived_read;
 pub(crate) use hostile_read::hostile_read;
 pub(crate) use round_trip::round_trip;
 pub(crate) use schema::{schema_bytes, schema_packet};
