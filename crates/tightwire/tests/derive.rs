@@ -1,5 +1,6 @@
 //! `#[derive(Wire)]` against serialize functions written by hand.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::box_collection, clippy::vec_box, reason = "whatever a user may box")]
 
 mod common {
     pub(crate) mod rng;

@@ -97,6 +97,7 @@ struct Derived {
     #[wire(when = self.is_named, max_len = 40)]
     name: String,
     #[wire(when = self.is_named, max_len = 40)]
+    #[allow(clippy::box_collection, reason = "what an absent field keeps")]
     boxed: Box<String>,
     #[wire(when = self.is_named, max_len = 40, range = 0..=999)]
     items: Vec<u16>,

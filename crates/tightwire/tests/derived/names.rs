@@ -84,7 +84,7 @@ impl Twin for Fields {
 }
 
 /// The same in variants, whose fields are bindings.
-#[derive(Wire, Clone, PartialEq, Debug)]
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
 #[allow(non_snake_case, non_camel_case_types)]
 enum Variants {
     r#type {
@@ -102,16 +102,11 @@ enum Variants {
         #[wire(when = self.r#fn)]
         high: u8,
     },
+    #[default]
     None,
     Some(u8, #[wire(when = self.0 > T)] u8, #[wire(range = 0..=NAMES)] u8),
     Ok,
     Err(),
-}
-
-impl Default for Variants {
-    fn default() -> Self {
-        Self::None
-    }
 }
 
 impl Twin for Variants {
@@ -363,7 +358,7 @@ fn types_out_of_a_macro() {
 fn raw_names_are_shown_without_their_prefix() {
     let shape = format!("{:?} {:?}", Fields::describe(), Variants::describe());
     assert!(shape.contains("\"type\"") && !shape.contains("r#"), "{shape}");
-    let only = Variants::r#type {
+    let mut only = Variants::r#type {
         stream: 0,
         value: true,
         run: 0,
@@ -375,7 +370,7 @@ fn raw_names_are_shown_without_their_prefix() {
         r#fn: true,
         high: 0,
     };
-    let trace = tightwire::explain_write(&mut only.clone());
+    let trace = tightwire::explain_write(&mut only);
     let paths: Vec<String> = trace.spans().map(|span| span.path()).collect();
     assert_eq!(paths[..2], ["Variants", "Variants.type.stream"]);
     assert_eq!(paths[8], "Variants.type.fn");
