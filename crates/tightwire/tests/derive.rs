@@ -7,6 +7,7 @@ mod common {
 }
 
 mod derived {
+    pub(crate) mod one_by_one;
     pub(crate) mod twin;
 
     mod collections;

@@ -10,6 +10,7 @@ use tightwire::{
     Wire, WriteError, WriteStream,
 };
 
+use super::one_by_one::OneByOne;
 use crate::common::rng::Rng;
 
 /// A derived type that has its serialize function once more, field by field.
@@ -71,7 +72,11 @@ fn check_value<T: Twin>(mut value: T, used: &mut T, start: u32) {
     assert!(measured <= T::MAX_BITS, "{measured} bits of {}: {value:?}", T::MAX_BITS);
     let size = (measured + u64::from(start)).div_ceil(8) as usize + 1;
     let packet = write(&mut value, start, size).unwrap();
-    assert_eq!(Ok(&packet), write(&mut twin, start, size).as_ref(), "{value:?} at bit {start}");
+    assert_eq!(
+        Ok(&packet),
+        write_by_hand(&mut twin, start, size).as_ref(),
+        "{value:?} at bit {start}"
+    );
     if start == 0 {
         assert!(packet.len() as u64 <= T::MAX_BITS.div_ceil(8));
     }
@@ -93,7 +98,7 @@ fn check_hostile<T: Twin>(value: &mut T) {
     for length in 0..packet.len() {
         let cut = &packet[..length];
         assert!(compare_reads::<T>(cut, 0).is_none(), "read {length} bytes of {}", packet.len());
-        assert_eq!(write(value, 0, length), write(&mut twin, 0, length));
+        assert_eq!(write(value, 0, length), write_by_hand(&mut twin, 0, length));
     }
     let mut changed = packet.clone();
     for bit in 0..packet.len() * 8 {
@@ -130,11 +135,15 @@ fn check_hostile<T: Twin>(value: &mut T) {
 fn check_refused<T: Twin>(value: &mut T, start: u32) {
     let mut twin = ByHand(value.clone());
     let size = tightwire::measure(&mut twin) as usize / 8 + 16;
-    let refused = write(&mut twin, start, size);
+    let refused = write_by_hand(&mut twin, start, size);
     assert!(matches!(refused, Err(WriteError::Value { .. })), "{value:?} is written");
     assert_eq!(write(value, start, size), refused, "{value:?}");
     for smaller in 0..size {
-        assert_eq!(write(value, start, smaller), write(&mut twin, start, smaller), "{value:?}");
+        assert_eq!(
+            write(value, start, smaller),
+            write_by_hand(&mut twin, start, smaller),
+            "{value:?}"
+        );
     }
     if start == 0 {
         let trace = tightwire::explain_write(value);
@@ -143,14 +152,37 @@ fn check_refused<T: Twin>(value: &mut T, start: u32) {
     }
 }
 
+fn write_by_hand<T: Twin>(
+    twin: &mut ByHand<T>,
+    start: u32,
+    size: usize,
+) -> Result<Vec<u8>, WriteError> {
+    write_with(start, size, |stream| {
+        let mut one_by_one = OneByOne(stream);
+        let Ok(()) = twin.serialize(&mut one_by_one);
+        one_by_one.0
+    })
+}
+
 fn write<T: Wire>(value: &mut T, start: u32, size: usize) -> Result<Vec<u8>, WriteError> {
+    write_with(start, size, |mut stream| {
+        let Ok(()) = value.serialize(&mut stream);
+        stream
+    })
+}
+
+/// What is written behind this many bits, into a buffer of this size.
+fn write_with(
+    start: u32,
+    size: usize,
+    serialize: impl FnOnce(WriteStream<'_>) -> WriteStream<'_>,
+) -> Result<Vec<u8>, WriteError> {
     let mut buffer = vec![0xa5; size];
     let mut stream = WriteStream::new(&mut buffer);
     for _ in 0..start {
         let Ok(()) = stream.bool(&mut true);
     }
-    let Ok(()) = value.serialize(&mut stream);
-    stream.finish().map(<[u8]>::to_vec)
+    serialize(stream).finish().map(<[u8]>::to_vec)
 }
 
 /// A stream that has read this many bits.
@@ -166,7 +198,7 @@ fn after(packet: &[u8], bits: u32) -> ReadStream<'_> {
 fn compare_reads<T: Twin>(packet: &[u8], start: u32) -> Option<T> {
     let (mut value, mut twin, mut traced) = (T::default(), T::default(), T::default());
     let mut stream = after(packet, start);
-    let mut hand_stream = after(packet, start);
+    let mut hand_stream = OneByOne(after(packet, start));
     let mut trace_stream = TraceStream::new(after(packet, start));
     let hand = twin.by_hand(&mut hand_stream);
     let derived = value.serialize(&mut stream);
@@ -190,9 +222,9 @@ fn compare_reads<T: Twin>(packet: &[u8], start: u32) -> Option<T> {
         assert_eq!(value.serialize(&mut stream).err(), derived.err(), "a refusal is final");
     }
     if start == 0 {
-        compare_schema::<T>(packet, hand.and_then(|()| hand_stream.clone().finish()));
+        compare_schema::<T>(packet, hand.and_then(|()| hand_stream.0.clone().finish()));
     }
-    let ends = (stream.finish(), hand_stream.finish());
+    let ends = (stream.finish(), hand_stream.0.finish());
     if hand.is_ok() {
         assert_eq!(ends.0, ends.1);
     }
