@@ -263,7 +263,8 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
         let mut run = Run::new(stream);
         run.begin_run(bits)?;
         run.fixed_array(self, T::serialize)?;
-        run.end_run()
+        run.end_run()?;
+        run.finish(bits == 0)
     }
 
     fn describe() -> Shape {
@@ -314,7 +315,8 @@ macro_rules! tuples {
                 let mut run = Run::new(stream);
                 run.begin_run(bits)?;
                 $(run.named(stringify!($index)).object(&mut self.$index)?;)+
-                run.end_run()
+                run.end_run()?;
+                run.finish(bits == 0)
             }
 
             fn describe() -> Shape {
