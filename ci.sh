@@ -69,7 +69,7 @@ test() {
     cargo test --workspace --all-features --release
     cargo run --release --quiet >/dev/null
     for example in examples/*.rs; do
-        cargo run --quiet -p tightwire --example "$(basename "$example" .rs)" >/dev/null
+        cargo run --quiet -p tightwire --all-features --example "$(basename "$example" .rs)" >/dev/null
     done
     instructions
     # Every codec's round trip is checked before anything is timed.

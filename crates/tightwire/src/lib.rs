@@ -168,7 +168,10 @@ pub use bits::{
     BitReader, BitWriter, Checkpoint, UnexpectedEnd, WriteRefused, bits_required,
     bits_required_u128,
 };
-pub use schema::{Diff, Difference, Dynamic, DynamicError, Schema, SchemaError, schema};
+pub use schema::{
+    Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,
+    SchemaError, World, WorldError, WorldSchema, schema,
+};
 pub use stream::{
     Binary, Condition, ErrorKind, Explained, Field, FloatRange, Int, List, MeasureStream, Name,
     Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape,

@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for Schema {
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum ShapeForm {
+pub(super) enum ShapeForm {
     Bits {
         width: u32,
     },
@@ -140,7 +140,7 @@ enum ShapeForm {
 
 /// The bounds of an integer. Whether its type is signed is said where the bounds do not.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Bounds {
+pub(super) struct Bounds {
     min: Integer,
     max: Integer,
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
@@ -148,7 +148,7 @@ struct Bounds {
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Range {
+pub(super) struct Range {
     min: f32,
     max: f32,
     resolution: f32,
@@ -156,7 +156,7 @@ struct Range {
 
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Coding {
+pub(super) enum Coding {
     BitPerObject,
     CountAndIndex,
     SentinelIndex,
@@ -165,7 +165,7 @@ enum Coding {
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
-struct FieldForm {
+pub(super) struct FieldForm {
     name: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<ConditionForm>,
@@ -174,13 +174,13 @@ struct FieldForm {
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
-struct VariantForm {
+pub(super) struct VariantForm {
     name: Name,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     fields: Vec<FieldForm>,
 }
 
-type Made<T> = Result<T, &'static str>;
+pub(super) type Made<T> = Result<T, &'static str>;
 
 impl From<&Shape> for ShapeForm {
     fn from(shape: &Shape) -> Self {
@@ -252,7 +252,7 @@ impl From<&Op> for ShapeForm {
 }
 
 impl ShapeForm {
-    fn into_shape(self) -> Made<Shape> {
+    pub(super) fn into_shape(self) -> Made<Shape> {
         let boxed = |form: Box<Self>| form.into_shape().map(Box::new);
         Ok(Shape::Op(match self {
             Self::Struct { name, fields } => {
@@ -308,7 +308,7 @@ impl ShapeForm {
     }
 }
 
-fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
+pub(super) fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
     let field = |form: FieldForm| {
         let when = form.when.map(|ConditionForm(condition)| condition);
         Ok(Field { name: form.name, when, shape: form.shape.into_shape()? })

@@ -17,12 +17,18 @@ mod run;
 mod validate;
 mod wire;
 mod wire_op;
+mod world;
 
 pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
+pub use world::{Class, Object, ObjectId, Representation, World, WorldError, WorldSchema};
 
-use crate::stream::{ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with};
+use alloc::vec::Vec;
+
+use crate::stream::{
+    MeasureStream, ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with,
+};
 use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
@@ -155,6 +161,15 @@ impl Schema {
             Some(error) => Err(error),
             None => Ok(stream.finish()?),
         }
+    }
+
+    /// As [`encode`](Self::encode), into as many bytes as it takes.
+    fn encode_to_vec(&self, value: &mut Dynamic) -> Result<Vec<u8>, DynamicError> {
+        let most = MeasureStream::bits_of(|stream| self.serialize(value, stream));
+        let mut buffer = alloc::vec![0; most.div_ceil(8) as usize];
+        let length = self.encode(value, &mut buffer)?.len();
+        buffer.truncate(length);
+        Ok(buffer)
     }
 
     /// Reads a packet, and says what every bit of it means and where and why it was refused: as

@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::String;
 use core::any::type_name;
+use core::convert::Infallible;
 use core::fmt;
 
 use super::picture::Refusal;
@@ -142,9 +143,18 @@ pub fn explain_write<T: Wire>(value: &mut T) -> Trace {
 /// The same, in a buffer of so many bits.
 fn explain_write_within<T: Wire>(value: &mut T, capacity_bits: u64) -> Trace {
     let bytes = measure(value).div_ceil(8).min(capacity_bits / 8);
-    let mut buffer = alloc::vec![0; bytes as usize];
-    let mut stream = TraceStream::of_object(WriteStream::new(&mut buffer), type_name::<T>());
-    let Ok(()) = value.serialize(&mut stream);
+    explain_write_with(type_name::<T>(), bytes * 8, |stream| value.serialize(stream))
+}
+
+/// Writes at most so many bits as `serialize` says, as an object of a type, and tells.
+pub(crate) fn explain_write_with(
+    type_name: &str,
+    bits: u64,
+    serialize: impl FnOnce(&mut TraceStream<WriteStream<'_>>) -> Result<(), Infallible>,
+) -> Trace {
+    let mut buffer = alloc::vec![0; bits.div_ceil(8) as usize];
+    let mut stream = TraceStream::of_object(WriteStream::new(&mut buffer), type_name);
+    let Ok(()) = serialize(&mut stream);
     let (writer, mut trace) = stream.into_parts();
     if let Ok(packet) = writer.finish() {
         trace.set_bytes(packet);
@@ -197,7 +207,7 @@ impl WriteError {
 impl Explained {
     /// The trace knows better than the error, since it goes field by field where derived types go
     /// by the word. One that did not fail has not found the field, and blames nobody.
-    fn new(kind: ErrorKind, bit: u64, mut trace: Trace) -> Self {
+    pub(crate) fn new(kind: ErrorKind, bit: u64, mut trace: Trace) -> Self {
         let (kind, bit) = trace.failure().unwrap_or((kind, bit));
         trace.set_failure(kind, bit);
         Self { kind, bit, trace: Box::new(trace) }

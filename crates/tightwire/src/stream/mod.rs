@@ -43,8 +43,8 @@ use core::ops::RangeInclusive;
 
 pub use collection::List;
 pub use error::{ErrorKind, ReadError, WriteError};
-pub(crate) use explain::explain_with;
 pub use explain::{Explained, decode_explained, encode_explained, explain, explain_write};
+pub(crate) use explain::{explain_with, explain_write_with};
 pub use float::FloatRange;
 pub use int::Int;
 pub use measure::MeasureStream;
