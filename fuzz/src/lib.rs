@@ -32,3 +32,8 @@ pub fn schema_packet(data: &[u8]) {
 pub fn derived_read(data: &[u8]) {
     checks::derived_read(data);
 }
+
+/// Reads whatever comes as a world of whatever schema comes before it.
+pub fn world(data: &[u8]) {
+    checks::world(data);
+}

@@ -39,6 +39,11 @@ fn packets_with_schemas_of_the_corpus_and_their_neighbours() {
     fuzz("schema_packet", checks::schema_packet, 50_000);
 }
 
+#[test]
+fn worlds_of_the_corpus_and_their_neighbours() {
+    fuzz("world", checks::world, 30_000);
+}
+
 fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
     let corpus = corpus(target);
     assert!(!corpus.is_empty(), "{target}: no corpus");

@@ -306,7 +306,7 @@ fn every_code_above_the_top_is_refused() {
         if code <= 100 {
             assert_eq!(read, Ok(()));
             assert!((-1.0..=1.0).contains(&value), "{value}");
-            assert_eq!(range.quantize(value), code.into());
+            assert_eq!(range.quantize(value), u32::from(code));
         } else {
             assert_eq!(read, Err(ReadError { kind: ErrorKind::OutOfRange, bit: 0 }));
             assert_eq!(value, 7.0);

@@ -9,9 +9,11 @@ mod quantised;
 mod round_trip;
 mod schema;
 mod types;
+mod world;
 
 pub(crate) use bits::bits;
 pub(crate) use derived::derived_read;
 pub(crate) use hostile_read::hostile_read;
 pub(crate) use round_trip::round_trip;
 pub(crate) use schema::{schema_bytes, schema_packet};
+pub(crate) use world::world;

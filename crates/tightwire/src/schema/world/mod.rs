@@ -10,6 +10,8 @@ mod json_read;
 #[cfg(feature = "serde")]
 mod json_schema;
 #[cfg(feature = "formats")]
+mod json_world;
+#[cfg(feature = "formats")]
 mod leaf;
 mod object;
 #[cfg(feature = "formats")]
@@ -260,9 +262,9 @@ impl World {
             #[cfg(feature = "formats")]
             Representation::Xml => xml_read::read(bytes, schema)?,
             #[cfg(feature = "formats")]
-            Representation::Json => json_read::read(bytes, schema, json::Style::Named)?,
+            Representation::Json => json_world::read(bytes, schema, json::Style::Named)?,
             #[cfg(feature = "formats")]
-            Representation::RelativeJson => json_read::read(bytes, schema, json::Style::Relative)?,
+            Representation::RelativeJson => json_world::read(bytes, schema, json::Style::Relative)?,
             #[cfg(feature = "formats")]
             Representation::Text => text::read(bytes, schema)?,
             Representation::Bytes => tree::read_bytes(bytes, schema)?,
