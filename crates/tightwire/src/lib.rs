@@ -154,6 +154,37 @@
 //! assert!(schema.diff(&received).is_empty());
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
+//!
+//! ## Worlds
+//!
+//! A [`World`] is a time and objects, each of a class of the [`WorldSchema`]: sent once, so that
+//! worlds are values and nothing else. A class is made of a derived type, or of fields that were
+//! read from a file. One and the same world has several [`Representation`]s: bits for the network;
+//! bytes, and with the feature `formats` XML, JSON, JSON relative to the schema and compact text,
+//! to see what the bits save. Each reads back to the same world.
+//!
+//! A world is one state. What changed since the last one is for snapshots, which are yet to come.
+//!
+//! ```
+//! use tightwire::{Class, Object, Representation, Wire, World, WorldSchema};
+//!
+//! #[derive(Wire)]
+//! struct Weapon {
+//!     #[wire(range = 0..=9)]
+//!     ammo: u8,
+//!     loaded: bool,
+//! }
+//!
+//! let schema = WorldSchema::new(vec![Class::of::<Weapon>()?])?.with_max_objects(255)?;
+//! let mut world = World::new(0.5);
+//! world.insert(Object::of(110, &mut Weapon { ammo: 8, loaded: true })?);
+//! world.insert(Object::of(111, &mut Weapon { ammo: 0, loaded: false })?);
+//!
+//! let sizes = [Representation::Bytes, Representation::Bits]
+//!     .map(|representation| world.write(representation, &schema).unwrap().len());
+//! assert_eq!(sizes, [21, 12]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

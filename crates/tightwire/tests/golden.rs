@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    Condition, Field, FloatRange, Node, Number, Op, ReadStream, Schema, Selection, Shape, Stream,
-    SubsetCoding, TraceStream, Wire, WriteStream,
+    Class, Condition, Dynamic, Field, FloatRange, Node, Number, Object, Op, ReadStream,
+    Representation, Schema, Selection, Shape, Stream, SubsetCoding, TraceStream, Wire, World,
+    WorldSchema, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -131,6 +132,26 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         }
         "check" => s.check("after the players"),
         "schema" => s.object(&mut if fresh { Schema::default() } else { player() }),
+        "world schema" => {
+            let mut schema = if fresh { WorldSchema::default() } else { lamps().0 };
+            s.object(&mut schema)
+        }
+        "world bits" => {
+            let (schema, world) = lamps();
+            let bits = world.write(Representation::Bits, &schema).unwrap();
+            let schema = schema.schema();
+            let mut tree = if fresh { Dynamic::default() } else { schema.decode(&bits).unwrap() };
+            schema.serialize(&mut tree, s)
+        }
+        "world bytes" => {
+            let (schema, world) = lamps();
+            let mut bytes = world.write(Representation::Bytes, &schema).unwrap();
+            assert_eq!(World::read(Representation::Bytes, &bytes, &schema).as_ref(), Ok(&world));
+            if fresh {
+                bytes.fill(0);
+            }
+            s.bytes(&mut bytes)
+        }
         other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
     }
 }
@@ -145,6 +166,18 @@ fn player() -> Schema {
         },
     ];
     Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap()
+}
+
+fn lamps() -> (WorldSchema, World) {
+    let level = Op::Int { min: Number::Unsigned(0), max: Number::Unsigned(9) };
+    let properties =
+        vec![Field::new("lit", Shape::Op(Op::Bool)), Field::new("level", Shape::Op(level))];
+    let schema = WorldSchema::new(vec![Class::new("lamp", properties)]).unwrap();
+    let schema = schema.with_time(Op::Float).unwrap().with_max_objects(15).unwrap();
+    let mut world = World::new(1.5);
+    world.insert(Object::new(3, "lamp").with("lit", true).with("level", 7u64));
+    world.insert(Object::new(4, "lamp").with("lit", false).with("level", 0u64));
+    (schema, world)
 }
 
 fn selection<S: Stream>(s: &mut S, coding: SubsetCoding) -> Result<(), S::Error> {
@@ -210,5 +243,5 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let operations = examples().count();
-    assert_eq!(operations, 37, "one for each operation and its variants");
+    assert_eq!(operations, 40, "one for each operation and its variants");
 }

@@ -187,6 +187,16 @@ impl WorldSchema {
 
     /// The schema of the bits of a world: its fingerprint is a protocol id, its diff compares, and
     /// it explains a packet bit by bit.
+    ///
+    /// ```
+    /// use tightwire::{Representation, World, WorldSchema};
+    ///
+    /// let schema = WorldSchema::default();
+    /// let packet = World::new(0.5).write(Representation::Bits, &schema)?;
+    /// let trace = schema.schema().explain(&packet);
+    /// assert_eq!(trace.spans().next().unwrap().path(), "World.time");
+    /// # Ok::<(), tightwire::WorldError>(())
+    /// ```
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema

@@ -185,6 +185,15 @@ impl World {
     }
 
     /// The same, to change its properties.
+    ///
+    /// ```
+    /// use tightwire::{Object, World};
+    ///
+    /// let mut world = World::new(0.0);
+    /// world.insert(Object::new(7, "grunt").with("health", 10u64));
+    /// *world.get_mut(7).unwrap().get_mut("health").unwrap() = 9u64.into();
+    /// assert_eq!(world.get(7).unwrap().to_string(), "grunt 7 { health: 9 }");
+    /// ```
     #[must_use]
     pub fn get_mut(&mut self, id: impl Into<ObjectId>) -> Option<&mut Object> {
         self.place(id.into()).ok().and_then(|place| self.objects.get_mut(place))
@@ -222,6 +231,16 @@ impl World {
 
     /// Writes the [settled](Self::settled) world.
     ///
+    /// ```
+    /// use tightwire::{Object, Representation, World, WorldSchema};
+    ///
+    /// let mut world = World::new(0.0);
+    /// world.insert(Object::new(7, "object"));
+    /// let bytes = world.write(Representation::Bytes, &WorldSchema::default())?;
+    /// assert_eq!(bytes, [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0]);
+    /// # Ok::<(), tightwire::WorldError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`WorldError::Refused`] names what does not fit the schema.
@@ -249,6 +268,15 @@ impl World {
 
     /// Reads a world, and [settles](Self::settled) it. Whatever the bytes are, the memory it takes
     /// is in proportion to them.
+    ///
+    /// ```
+    /// use tightwire::{Object, Representation, World, WorldSchema};
+    ///
+    /// let bytes = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0];
+    /// let world = World::read(Representation::Bytes, &bytes, &WorldSchema::default())?;
+    /// assert_eq!(world.objects(), [Object::new(7, "object")]);
+    /// # Ok::<(), tightwire::WorldError>(())
+    /// ```
     ///
     /// # Errors
     ///

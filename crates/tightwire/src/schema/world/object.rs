@@ -115,6 +115,18 @@ impl Object {
 
     /// The properties as a struct that derives [`Wire`]: the way back from [`of`](Self::of).
     ///
+    /// ```
+    /// use tightwire::{Object, Wire};
+    ///
+    /// #[derive(Wire, Default)]
+    /// struct Lamp {
+    ///     lit: bool,
+    /// }
+    /// let lamp = Object::new(7, "lamp").with("lit", true);
+    /// assert!(lamp.value::<Lamp>()?.lit);
+    /// # Ok::<(), tightwire::WorldError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`WorldError`] if they are not the fields of the struct.
