@@ -65,7 +65,7 @@ instructions() {
 test() {
     lint
     no_std
-    cargo test --workspace
+    cargo test --workspace --all-features
     cargo test --workspace --all-features --release
     cargo run --release --quiet >/dev/null
     for example in examples/*.rs; do

@@ -1,4 +1,8 @@
 //! `#[derive(Wire)]` against serialize functions written by hand.
+//!
+//! Not in optimised builds: everything here is inlined into code for every stream, and takes minutes
+//! to compile.
+#![cfg(debug_assertions)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::box_collection, clippy::vec_box, reason = "whatever a user may box")]
 
