@@ -52,6 +52,41 @@ pub(crate) fn only_looks_back(
     Ok(())
 }
 
+/// Refuses to look at a field that may not have been sent, where a writer has any value and a reader
+/// the default: they would disagree on all that follows. It is fine behind that field's own
+/// condition.
+pub(crate) fn only_looks_at_what_was_sent(
+    when: &Expr,
+    names: &[String],
+    conditions: &[Option<Expr>],
+) -> syn::Result<()> {
+    let parts = conjuncts(when);
+    for (index, part) in parts.iter().enumerate() {
+        for (span, field) in fields_of(part.to_token_stream()) {
+            let known = names.iter().position(|name| Some(name) == field.as_ref());
+            let Some(condition) = known.and_then(|known| conditions[known].as_ref()) else {
+                continue;
+            };
+            if !conjuncts(condition).iter().all(|asked| parts[..index].contains(asked)) {
+                let message = "this field is not always sent, and a reader has its default \
+                               instead: begin with its own condition and `&&`";
+                return Err(syn::Error::new(span, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What stands between the `&&` of an expression.
+fn conjuncts(when: &Expr) -> Vec<&Expr> {
+    match unwrapped(when) {
+        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
+            [conjuncts(&binary.left), conjuncts(&binary.right)].concat()
+        }
+        other => vec![other],
+    }
+}
+
 /// Where an expression looks at the value, if it does.
 pub(crate) fn uses_self(expression: &Expr) -> Option<Span> {
     fields_of(expression.to_token_stream()).first().map(|(place, _)| *place)

@@ -109,11 +109,17 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
 fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field> {
     let names: Vec<_> = raw.iter().map(|field| member_name(&field.member)).collect();
     let skipped: Vec<_> = raw.iter().map(|field| field.attributes.skip.is_some()).collect();
+    let condition =
+        |field: &RawField| field.attributes.when.as_ref().map(|when| when.value.clone());
+    let conditions: Vec<_> = raw.iter().map(condition).collect();
     let mut valid = Vec::new();
     for (place, field) in raw.into_iter().enumerate() {
         let when = field.attributes.when.as_ref();
         if let Some(when) = when {
-            errors.note(condition::only_looks_back(&when.value, &names, &skipped, place));
+            let checked = condition::only_looks_back(&when.value, &names, &skipped, place);
+            errors.note(checked.and_then(|()| {
+                condition::only_looks_at_what_was_sent(&when.value, &names, &conditions)
+            }));
         }
         if let Some(default) = &field.attributes.default
             && is_struct

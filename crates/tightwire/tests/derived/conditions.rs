@@ -383,6 +383,35 @@ impl Twin for InVariants {
     }
 }
 
+/// A condition over a field that is not always sent: whatever a writer has there, it is not asked.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Chained {
+    flag: bool,
+    #[wire(when = self.flag, range = 0..=9, default = 9)]
+    count: u8,
+    #[wire(when = self.flag && self.count > 3)]
+    more: Option<u8>,
+    #[wire(when = (self.flag && self.count > 3) && self.more.is_some())]
+    last: u16,
+}
+
+#[test]
+fn what_is_not_sent_decides_nothing() {
+    let mut value = Chained { flag: false, count: 7, more: Some(1), last: 2 };
+    let mut buffer = [0; Chained::MAX_BYTES];
+    assert_eq!(tightwire::encode(&mut value, &mut buffer), Ok(&[0][..]));
+    let read = Chained { flag: false, count: 9, more: None, last: 0 };
+    assert_eq!(tightwire::decode::<Chained>(&[0]), Ok(read));
+    let mut value = Chained { flag: true, count: 7, more: Some(1), last: 2 };
+    let packet = tightwire::encode(&mut value, &mut buffer).unwrap();
+    assert_eq!(tightwire::decode::<Chained>(packet), Ok(value));
+    for flag in [0, 1] {
+        let schema = tightwire::schema::<Chained>();
+        let is_read = tightwire::decode::<Chained>(&[flag]).is_ok();
+        assert_eq!(schema.decode(&[flag]).is_ok(), is_read);
+    }
+}
+
 #[test]
 fn every_operator() {
     check::<Operators>();
