@@ -1,96 +1,13 @@
-//! What stands after `when`: checked, put into code, and described as data.
+//! What stands after `when`, put into code and described as data.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
 
+use crate::looks::is_dot;
 use crate::parse::{binding, member_name};
 use crate::validate::{float_literal, unwrapped, whole_literal};
-
-/// Refuses a condition that a reader could not know: over anything but fields that were sent
-/// before the one at `place`.
-pub(crate) fn only_looks_back(
-    when: &Expr,
-    names: &[String],
-    skipped: &[bool],
-    place: usize,
-) -> syn::Result<()> {
-    for (span, field) in fields_of(when.to_token_stream()) {
-        let error = |message: String| Err(syn::Error::new(span, message));
-        let Some(field) = field else {
-            return error(
-                "a reader knows only the fields before this one: write the condition over them, \
-                 as `self.health > 0`"
-                    .into(),
-            );
-        };
-        match names.iter().position(|name| *name == field) {
-            Some(known) if known < place && !skipped[known] => {}
-            Some(known) if known == place => {
-                return error(format!("`{field}` cannot decide on itself: look at a field before"));
-            }
-            Some(known) if known > place => {
-                return error(format!(
-                    "`{field}` is sent after this field, and a reader does not know it yet: \
-                     move it before this one"
-                ));
-            }
-            Some(_) => {
-                return error(format!(
-                    "`{field}` is skipped, and a reader does not know it: send it, or look at \
-                     another field"
-                ));
-            }
-            None => {
-                return error(format!(
-                    "a reader knows only the fields before this one, and `{field}` is not one of them"
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Refuses to look at a field that may not have been sent, where a writer has any value and a reader
-/// the default: they would disagree on all that follows. It is fine behind that field's own
-/// condition.
-pub(crate) fn only_looks_at_what_was_sent(
-    when: &Expr,
-    names: &[String],
-    conditions: &[Option<Expr>],
-) -> syn::Result<()> {
-    let parts = conjuncts(when);
-    for (index, part) in parts.iter().enumerate() {
-        for (span, field) in fields_of(part.to_token_stream()) {
-            let known = names.iter().position(|name| Some(name) == field.as_ref());
-            let Some(condition) = known.and_then(|known| conditions[known].as_ref()) else {
-                continue;
-            };
-            if !conjuncts(condition).iter().all(|asked| parts[..index].contains(asked)) {
-                let message = "this field is not always sent, and a reader has its default \
-                               instead: begin with its own condition and `&&`";
-                return Err(syn::Error::new(span, message));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// What stands between the `&&` of an expression.
-fn conjuncts(when: &Expr) -> Vec<&Expr> {
-    match unwrapped(when) {
-        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
-            [conjuncts(&binary.left), conjuncts(&binary.right)].concat()
-        }
-        other => vec![other],
-    }
-}
-
-/// Where an expression looks at the value, if it does.
-pub(crate) fn uses_self(expression: &Expr) -> Option<Span> {
-    fields_of(expression.to_token_stream()).first().map(|(place, _)| *place)
-}
 
 /// The condition as code where a variant is taken apart: `self.field` is the binding.
 pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
@@ -336,48 +253,6 @@ fn path(expression: &Expr) -> Option<Vec<String>> {
             names.push(member_name(&field.member));
             Some(names)
         }
-        _ => None,
-    }
-}
-
-/// The fields that an expression looks at; `None` for all of them at once. By tokens, since a
-/// condition may be a macro.
-fn fields_of(tokens: TokenStream) -> Vec<(Span, Option<String>)> {
-    let mut found = Vec::new();
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        match token {
-            TokenTree::Group(group) => found.extend(fields_of(group.stream())),
-            TokenTree::Ident(ident) if ident == "self" => {
-                let dot = tokens.next_if(is_dot).is_some();
-                match tokens.next_if(|token| dot && field_name(token).is_some()) {
-                    // A method could look at every field.
-                    Some(method) if tokens.peek().is_some_and(is_call) => {
-                        found.push((method.span(), None));
-                    }
-                    Some(field) => found.push((field.span(), field_name(&field))),
-                    None => found.push((ident.span(), None)),
-                }
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn is_call(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis)
-}
-
-fn is_dot(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.')
-}
-
-/// The field after a dot; `0.1` is two, and the lexer takes them for a float.
-fn field_name(token: &TokenTree) -> Option<String> {
-    match token {
-        TokenTree::Ident(name) => Some(name.unraw().to_string()),
-        TokenTree::Literal(number) => number.to_string().split('.').next().map(str::to_owned),
         _ => None,
     }
 }

@@ -1,13 +1,15 @@
 //! `#[derive(Wire)]` for the crate `tightwire`, where it is documented.
 //!
 //! A pipeline, a file for each step: `parse` takes the item and its attributes apart, `validate`
-//! decides what each field means and refuses nonsense, `expand` writes the implementation, with
-//! `condition` for what stands after `when` and `layout` for what is known at compile time.
+//! decides what each field means and refuses nonsense, with `looks` for what a condition looks at;
+//! `expand` writes the implementation, with `condition` for what stands after `when` and `layout`
+//! for what is known at compile time.
 
 mod condition;
 mod describe;
 mod expand;
 mod layout;
+mod looks;
 mod parse;
 mod validate;
 

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 
-use crate::condition;
+use crate::looks;
 
 /// What the derive stands on; `F` is how much is known of a field.
 pub(crate) struct Item<F> {
@@ -185,7 +185,7 @@ fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
 /// A bound, which both sides know before there is a value.
 fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
     let number = expression(meta)?;
-    match condition::uses_self(&number) {
+    match looks::first(&number) {
         Some(place) => {
             let message = "this must be known at compile time: write a number or a constant";
             Err(syn::Error::new(place, message))

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::{Expr, GenericArgument, LitStr, Member, PathArguments, RangeLimits, Type};
 
-use crate::condition;
+use crate::looks::{self, Known};
 use crate::parse::{Attributes, Body, Errors, Given, Item, RawField, Variant, member_name};
 
 /// A field whose wire form is known.
@@ -107,19 +107,12 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
 }
 
 fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field> {
-    let names: Vec<_> = raw.iter().map(|field| member_name(&field.member)).collect();
-    let skipped: Vec<_> = raw.iter().map(|field| field.attributes.skip.is_some()).collect();
-    let condition =
-        |field: &RawField| field.attributes.when.as_ref().map(|when| when.value.clone());
-    let conditions: Vec<_> = raw.iter().map(condition).collect();
+    let known: Vec<_> = raw.iter().map(known).collect();
     let mut valid = Vec::new();
     for (place, field) in raw.into_iter().enumerate() {
         let when = field.attributes.when.as_ref();
         if let Some(when) = when {
-            let checked = condition::only_looks_back(&when.value, &names, &skipped, place);
-            errors.note(checked.and_then(|()| {
-                condition::only_looks_at_what_was_sent(&when.value, &names, &conditions)
-            }));
+            errors.note(looks::check(&when.value, &known, place));
         }
         if let Some(default) = &field.attributes.default
             && is_struct
@@ -132,6 +125,17 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
         errors.note(one_field(field)).into_iter().for_each(|field| valid.push(field));
     }
     valid
+}
+
+/// What conditions may want to know of a field.
+fn known(field: &RawField) -> Known {
+    let Attributes { skip, resolution, smallest_three, unit, when, .. } = &field.attributes;
+    Known {
+        name: member_name(&field.member),
+        is_skipped: skip.is_some(),
+        is_rounded: resolution.is_some() || smallest_three.is_some() || unit.is_some(),
+        when: when.as_ref().map(|when| when.value.clone()),
+    }
 }
 
 fn one_field(field: RawField) -> syn::Result<Field> {

@@ -98,7 +98,7 @@ pub mod bare {
         #[wire(min = -1, max = 1, resolution = 0.01)]
         pub vector: [f32; 3],
         /// Text.
-        #[wire(when = self.number < MOST, max_len = 4)]
+        #[wire(when = self.vector.len() < 9 && self.kind == Choice::Nothing, max_len = 4)]
         pub text: ::std::string::String,
     }
 

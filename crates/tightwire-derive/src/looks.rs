@@ -1,0 +1,151 @@
+//! What a condition looks at, and whether a reader knows it as the writer does.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::{BinOp, Expr};
+
+use crate::validate::unwrapped;
+
+/// What a condition may want to know of a field.
+pub(crate) struct Known {
+    pub(crate) name: String,
+    pub(crate) is_skipped: bool,
+    /// Its numbers are rounded on their way.
+    pub(crate) is_rounded: bool,
+    pub(crate) when: Option<Expr>,
+}
+
+/// Refuses a condition that a reader could decide otherwise than the writer, and then disagree on
+/// all that follows: over anything but fields that were sent, exactly, before the one at `place`.
+pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<()> {
+    let parts = conjuncts(when);
+    for (index, part) in parts.iter().enumerate() {
+        for look in looks(part.to_token_stream()) {
+            let Some(name) = &look.field else {
+                return Err(look.error(
+                    "a reader knows only the fields before this one: write the condition over \
+                     them, as `self.health > 0`",
+                ));
+            };
+            let Some(known) = fields.iter().position(|field| field.name == *name) else {
+                let message = format!(
+                    "a reader knows only the fields before this one, and `{name}` is not one of them"
+                );
+                return Err(look.error(&message));
+            };
+            let field = &fields[known];
+            if known == place {
+                let message = format!("`{name}` cannot decide on itself: look at a field before");
+                return Err(look.error(&message));
+            }
+            if known > place {
+                let message = format!(
+                    "`{name}` is sent after this field, and a reader does not know it yet: \
+                     move it before this one"
+                );
+                return Err(look.error(&message));
+            }
+            if field.is_skipped {
+                let message = format!(
+                    "`{name}` is skipped, and a reader does not know it: send it, or look at \
+                     another field"
+                );
+                return Err(look.error(&message));
+            }
+            if field.is_rounded && !look.is_count {
+                let message = format!(
+                    "`{name}` is rounded on its way, and a reader could decide otherwise: look at \
+                     a field that is sent exactly, as a `bool`"
+                );
+                return Err(look.error(&message));
+            }
+            // Behind its own condition, it was sent.
+            let is_asked = |part: &&Expr| parts[..index].contains(part);
+            if field.when.as_ref().is_some_and(|own| !conjuncts(own).iter().all(is_asked)) {
+                let message = format!(
+                    "`{name}` is not always sent, and a reader then has its default: begin with \
+                     its own condition and `&&`"
+                );
+                return Err(look.error(&message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where an expression looks at the value, if it does.
+pub(crate) fn first(expression: &Expr) -> Option<Span> {
+    looks(expression.to_token_stream()).first().map(|look| look.place)
+}
+
+/// What stands between the `&&` of an expression.
+fn conjuncts(when: &Expr) -> Vec<&Expr> {
+    match unwrapped(when) {
+        Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
+            [conjuncts(&binary.left), conjuncts(&binary.right)].concat()
+        }
+        other => vec![other],
+    }
+}
+
+/// A `self` in an expression.
+struct Look {
+    place: Span,
+    /// `None` for all fields at once.
+    field: Option<String>,
+    /// Only how many values there are is asked.
+    is_count: bool,
+}
+
+impl Look {
+    fn error(&self, message: &str) -> syn::Error {
+        syn::Error::new(self.place, message)
+    }
+}
+
+/// By tokens, since a condition may be a macro.
+fn looks(tokens: TokenStream) -> Vec<Look> {
+    let mut found = Vec::new();
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Group(group) => found.extend(looks(group.stream())),
+            TokenTree::Ident(ident) if ident == "self" => {
+                let dot = tokens.next_if(is_dot).is_some();
+                let field = tokens.next_if(|token| dot && field_name(token).is_some());
+                let place = field.as_ref().map_or(ident.span(), TokenTree::span);
+                let mut after = tokens.clone();
+                // A method could look at every field.
+                let field = field.filter(|_| !after.peek().is_some_and(is_call));
+                let is_count = after.next().is_some_and(|token| is_dot(&token))
+                    && after.next().is_some_and(|token| is_count(&token));
+                found.push(Look { place, field: field.as_ref().and_then(field_name), is_count });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_call(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis)
+}
+
+fn is_count(token: &TokenTree) -> bool {
+    let counts = ["is_some", "is_none", "len", "is_empty"];
+    matches!(token, TokenTree::Ident(method) if counts.iter().any(|count| method == count))
+}
+
+pub(crate) fn is_dot(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.')
+}
+
+/// The field after a dot; `0.1` is two, and the lexer takes them for a float.
+fn field_name(token: &TokenTree) -> Option<String> {
+    match token {
+        TokenTree::Ident(name) => Some(name.unraw().to_string()),
+        TokenTree::Literal(number) => number.to_string().split('.').next().map(str::to_owned),
+        _ => None,
+    }
+}
