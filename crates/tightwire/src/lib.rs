@@ -249,6 +249,11 @@ pub use stream::{
 /// packets with it cannot be read by a schema alone. It is evaluated on values from the packet, so
 /// it should not be able to panic.
 ///
+/// Both sides must decide alike. So a field that has a `when` itself can only be looked at behind
+/// that condition and `&&`, and one that is rounded on its way not at all, but for how many values it
+/// has. The macro does not see into a field's own type: of `self.motion.speed`, it is yours to know
+/// that it is always sent, and exactly.
+///
 /// ```
 /// use tightwire::{Wire, decode, encode};
 ///
