@@ -91,7 +91,11 @@ pub const fn float_range(min: f32, max: f32, resolution: f32) -> FloatRange {
     assert!(min < max, "min, max: min must be below max");
     assert!(resolution.is_finite(), "resolution: it must be finite");
     assert!(resolution > 0.0, "resolution: it must be above zero");
-    assert!(((max - min) / resolution).is_finite(), "resolution: too fine for this range");
+    // Beyond, the arithmetic of an `f32` is coarser than the steps, and does not keep the promise.
+    assert!(
+        (max - min) / resolution <= (1 << 23) as f32,
+        "resolution: an `f32` is not that exact over this range: write a coarser one, or send it whole"
+    );
     FloatRange::new(min, max, resolution)
 }
 

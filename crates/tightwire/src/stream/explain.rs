@@ -28,7 +28,7 @@ use super::{
 /// println!("{refused}");              // the sentence
 /// println!("{}", refused.trace());    // the picture
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq)]
 pub struct Explained {
     kind: ErrorKind,
     bit: u64,
@@ -243,6 +243,13 @@ impl fmt::Display for Explained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, bit, .. } = *self;
         Refusal { node: self.trace.refused(), kind, bit }.fmt(f)
+    }
+}
+
+/// The sentence: what `unwrap` and a `main` that fails print.
+impl fmt::Debug for Explained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Explained({self})")
     }
 }
 

@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::ruler::draw_bits;
 use super::trace::short_type_name;
-use super::{ErrorKind, Node, Op, Scope, Trace};
+use super::{ErrorKind, Node, Op, Scope, Trace, Value};
 
 /// Marks a field in the tree and in the ruler; after the last one they start again.
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -350,6 +350,16 @@ impl fmt::Display for Refusal<'_> {
         match (node.op(), node.value(), node.scope()) {
             (Some(Op::Int { min, max }), Some(value), _) if *kind == ErrorKind::OutOfRange => {
                 write!(f, "{path} at bit {bit}: {value} is not in {min}..={max}")
+            }
+            (Some(Op::Enumerate { count }), Some(Value::Number(ordinal)), _)
+                if *kind == ErrorKind::OutOfRange =>
+            {
+                write!(f, "{path} at bit {bit}: there is no variant {ordinal}, only {count}")
+            }
+            (Some(op @ Op::String { .. }), Some(Value::Text(text)), _)
+                if *kind == ErrorKind::OutOfRange =>
+            {
+                write!(f, "{path} at bit {bit}: {} bytes are too many ({op})", text.len())
             }
             (Some(op), ..) => write!(f, "{path} at bit {bit}: {kind} ({op})"),
             (_, _, Some(Scope::Group(name))) => write!(f, "{path} at bit {bit}: {kind} ({name})"),

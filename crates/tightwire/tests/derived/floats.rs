@@ -32,8 +32,8 @@ struct Floats {
     maybe: Option<f32>,
     #[wire(max_len = 3, min = -1.0, max = 1.0, resolution = 0.01)]
     path: Vec<[f32; 3]>,
-    // More steps than a float tells apart.
-    #[wire(min = 0.0, max = 1.0, resolution = 1e-9)]
+    // As many steps as a float tells apart.
+    #[wire(min = 0.0, max = 1.0, resolution = 1.5e-7)]
     fine: [f32; 3],
     #[wire(max_len = 2)]
     whole_list: Vec<[f32; 2]>,
@@ -62,7 +62,7 @@ impl Twin for Floats {
         stream.fixed_array(&mut self.nested, |v, s| s.compressed_vector(v, unit))?;
         stream.option(&mut self.maybe, |v, s| s.compressed_float(v, unit))?;
         stream.array(&mut self.path, 3, |v, s| s.compressed_vector(v, unit))?;
-        stream.compressed_vector(&mut self.fine, FloatRange::new(0.0, 1.0, 1e-9))?;
+        stream.compressed_vector(&mut self.fine, FloatRange::new(0.0, 1.0, 1.5e-7))?;
         stream.array(&mut self.whole_list, 2, |v, s| s.vector(v))
     }
 
