@@ -119,9 +119,21 @@ impl<'a> BitWriter<'a> {
         }
     }
 
+    /// As [`push`](Self::push), for many bits at once: in an empty word, nothing is stored yet. That
+    /// is known at compile time where a packet begins, and rarely so within.
+    #[inline(always)]
+    pub(crate) fn push_word(&mut self, value: u64, width: u32) {
+        if self.state.used == 0 && width < u64::BITS {
+            self.state.word = value;
+            self.state.used = width;
+        } else {
+            self.push(value, width);
+        }
+    }
+
     /// Writes `width <= 64` bits of a `value` that needs no more.
     #[inline(always)]
-    pub(crate) fn push(&mut self, value: u64, width: u32) {
+    fn push(&mut self, value: u64, width: u32) {
         self.state.word |= value << self.state.used;
         let filled = self.state.word.to_le_bytes();
         match self.word_in_slice() {

@@ -126,7 +126,7 @@ impl RawStream for WriteStream<'_> {
 
     #[inline(always)]
     fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
-        self.writer.push(*value, width);
+        self.writer.push_word(*value, width);
         Ok(())
     }
 
