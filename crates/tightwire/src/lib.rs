@@ -10,8 +10,8 @@
 //!
 //! # The two lines most people need
 //!
-//! [`encode`] and [`decode`], for any type that is [`Wire`](trait@Wire). Derive it: what the attributes mean is on
-//! the page of the [derive](derive@Wire), and the guide
+//! [`encode`] and [`decode`], for any type that is [`Wire`](trait@Wire). Derive it: what the
+//! attributes mean is on the page of the [derive](derive@Wire), and the guide
 //! [`describe_your_packets`](guide::describe_your_packets) takes a packet from a plain struct to the
 //! fewest bits.
 //!
