@@ -7,7 +7,7 @@ use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
 
 use crate::looks::is_dot;
 use crate::parse::{binding, member_name};
-use crate::validate::{float_literal, unwrapped, whole_literal};
+use crate::syntax::{float_literal, unwrapped, whole_literal};
 
 /// The condition as code where a variant is taken apart: `self.field` is the binding.
 pub(crate) fn over_bindings(when: &Expr) -> TokenStream {

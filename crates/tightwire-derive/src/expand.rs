@@ -3,21 +3,23 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{DeriveInput, Expr, Type, parse_quote};
+use syn::{DeriveInput, Type};
 
+use crate::bounds;
 use crate::condition;
 use crate::describe;
-use crate::layout::{self, Width};
+use crate::layout::{self, Layout, Width};
 use crate::parse::{Body, Item, Variant};
-use crate::validate::{Field, INTS, Rule, generic, is, peeled};
+use crate::syntax::{INTS, generic, is, peeled};
+use crate::validate::{Field, Rule};
 
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let name = &item.name;
-    let bounds = bounds(item);
+    let bounds = bounds::of_fields(item);
     let mut generics = item.generics.clone();
     generics.make_where_clause().predicates.extend(bounds);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let Layout { slots, max_bits, fixed_bits } = layout(item);
+    let Layout { slots, max_bits, fixed_bits } = layout::layout(item);
     let serialize = match &item.body {
         Body::Struct(fields) => {
             let steps = steps(fields, 0, 0, &Place::SelfField);
@@ -97,89 +99,6 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// What is known at compile time: the slots of each variant, and constants.
-struct Layout {
-    slots: Vec<TokenStream>,
-    max_bits: TokenStream,
-    fixed_bits: TokenStream,
-}
-
-fn layout(item: &Item<Field>) -> Layout {
-    let slots_of = |first: Option<TokenStream>, fields: &[Field]| {
-        let slots = first.into_iter().chain(slots(fields));
-        quote!(#(#slots),*)
-    };
-    match &item.body {
-        Body::Struct(fields) => {
-            let most = max_bits(fields);
-            Layout {
-                slots: vec![slots_of(None, fields)],
-                max_bits: quote!(0u64 #(.saturating_add(#most))*),
-                fixed_bits: quote! {
-                    ::tightwire::__private::fixed_bits(<Self as ::tightwire::__private::Slots>::SLOTS[0])
-                },
-            }
-        }
-        Body::Enum(variants) => {
-            let count = variants.len();
-            let ordinal = quote!(::tightwire::__private::ordinal_bits(#count));
-            let largest = variants.iter().fold(quote!(0u64), |largest, variant| {
-                let most = max_bits(&variant.fields);
-                quote!(::tightwire::__private::max(#largest, 0u64 #(.saturating_add(#most))*))
-            });
-            Layout {
-                slots: variants
-                    .iter()
-                    .map(|variant| slots_of(Some(layout::some(&ordinal)), &variant.fields))
-                    .collect(),
-                max_bits: quote!((#ordinal as u64).saturating_add(#largest)),
-                fixed_bits: quote! {
-                    ::tightwire::__private::fixed_enum_bits(<Self as ::tightwire::__private::Slots>::SLOTS)
-                },
-            }
-        }
-    }
-}
-
-/// The most bits of each field.
-fn max_bits(fields: &[Field]) -> Vec<TokenStream> {
-    let mut most = Vec::new();
-    for field in fields {
-        most.extend(field.rule.iter().map(layout::max_bits));
-        most.extend(field.check.iter().map(|_| quote!(32)));
-    }
-    most
-}
-
-/// Fields that are sent under one condition, or under none.
-fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
-    let mut groups: Vec<(Option<&Expr>, Vec<&Field>)> = Vec::new();
-    for field in fields {
-        let when = field.when.as_ref();
-        match groups.last_mut() {
-            // A field that is not sent has no condition, and breaks no group.
-            Some((before, group)) if field.rule.is_none() || *before == when => group.push(field),
-            _ => groups.push((when, vec![field])),
-        }
-    }
-    groups
-}
-
-/// The slots of the fields; between groups, one that ends the run.
-fn slots(fields: &[Field]) -> Vec<TokenStream> {
-    let mut slots = Vec::new();
-    for (index, (when, group)) in groups(fields).into_iter().enumerate() {
-        if index > 0 || when.is_some() {
-            slots.push(layout::none());
-        }
-        for field in group {
-            slots.extend(field.rule.iter().map(|rule| layout::width(rule).slot()));
-            slots.extend(field.check.iter().map(|_| layout::some(&quote!(32))));
-        }
-    }
-    slots
-}
-
 /// Where a field is found.
 enum Place {
     SelfField,
@@ -209,7 +128,7 @@ impl Place {
 /// The fields one after the other, the first of which has this slot; see [`slots`].
 fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> TokenStream {
     let mut code = TokenStream::new();
-    for (index, (when, group)) in groups(fields).into_iter().enumerate() {
+    for (index, (when, group)) in layout::groups(fields).into_iter().enumerate() {
         if index > 0 || when.is_some() {
             slot += 1;
         }
@@ -465,64 +384,4 @@ fn is_plain(rule: &Rule) -> bool {
         | Rule::Option { .. }
         | Rule::Boxed { .. } => false,
     }
-}
-
-/// What the types of the fields must be, where that depends on a parameter.
-fn bounds(item: &Item<Field>) -> Vec<syn::WherePredicate> {
-    let parameters: Vec<_> = item.generics.type_params().map(|param| param.ident.clone()).collect();
-    let depends = |ty: &Type| mentions(ty.to_token_stream(), &parameters);
-    let mut bounds = Vec::new();
-    let mut add = |ty: &Type, bound: TokenStream| {
-        if depends(ty) {
-            bounds.push(parse_quote!(#ty: #bound));
-        }
-    };
-    let mut of_field = |field: &Field, is_in_enum: bool| {
-        if let Some(rule) = &field.rule {
-            rule_bounds(rule, &mut add);
-        }
-        let is_made = is_in_enum || field.when.is_some();
-        if is_made && field.default.is_none() {
-            add(element(&field.ty), quote!(::tightwire::__private::core::default::Default));
-        }
-    };
-    match &item.body {
-        Body::Struct(fields) => fields.iter().for_each(|field| of_field(field, false)),
-        Body::Enum(variants) => {
-            variants.iter().flat_map(|v| &v.fields).for_each(|field| of_field(field, true));
-        }
-    }
-    bounds
-}
-
-/// What an array is made of, in the end.
-fn element(ty: &Type) -> &Type {
-    match peeled(ty) {
-        Type::Array(array) => element(&array.elem),
-        other => other,
-    }
-}
-
-fn rule_bounds(rule: &Rule, add: &mut impl FnMut(&Type, TokenStream)) {
-    match rule {
-        Rule::Whole(ty) => add(ty, quote!(::tightwire::Wire)),
-        Rule::List { item, rule, .. } | Rule::Option { item, rule } => {
-            add(item, quote!(::tightwire::__private::core::default::Default));
-            rule_bounds(rule, add);
-        }
-        Rule::Array { rule, .. } | Rule::Boxed { rule } => rule_bounds(rule, add),
-        Rule::Int { ty, .. } | Rule::Bits { ty, .. } | Rule::Varint { ty } => {
-            add(ty, quote!(::tightwire::Int));
-        }
-        Rule::Pod { ty } | Rule::Pods { ty, .. } => add(ty, quote!(::tightwire::Pod)),
-        _ => {}
-    }
-}
-
-fn mentions(tokens: TokenStream, names: &[syn::Ident]) -> bool {
-    tokens.into_iter().any(|token| match token {
-        proc_macro2::TokenTree::Ident(ident) => names.contains(&ident),
-        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), names),
-        _ => false,
-    })
 }

@@ -5,7 +5,8 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Type};
 
-use crate::validate::Rule;
+use crate::parse::{Body, Item};
+use crate::validate::{Field, Rule};
 
 /// Whether the width of a field is fixed.
 pub(crate) enum Width {
@@ -32,6 +33,89 @@ pub(crate) fn none() -> TokenStream {
 
 pub(crate) fn some(width: &TokenStream) -> TokenStream {
     quote!(::tightwire::__private::core::option::Option::Some(#width))
+}
+
+/// What is known at compile time: the slots of each variant, and constants.
+pub(crate) struct Layout {
+    pub(crate) slots: Vec<TokenStream>,
+    pub(crate) max_bits: TokenStream,
+    pub(crate) fixed_bits: TokenStream,
+}
+
+pub(crate) fn layout(item: &Item<Field>) -> Layout {
+    let slots_of = |first: Option<TokenStream>, fields: &[Field]| {
+        let slots = first.into_iter().chain(slots(fields));
+        quote!(#(#slots),*)
+    };
+    match &item.body {
+        Body::Struct(fields) => {
+            let most = fields_max_bits(fields);
+            Layout {
+                slots: vec![slots_of(None, fields)],
+                max_bits: quote!(0u64 #(.saturating_add(#most))*),
+                fixed_bits: quote! {
+                    ::tightwire::__private::fixed_bits(<Self as ::tightwire::__private::Slots>::SLOTS[0])
+                },
+            }
+        }
+        Body::Enum(variants) => {
+            let count = variants.len();
+            let ordinal = quote!(::tightwire::__private::ordinal_bits(#count));
+            let largest = variants.iter().fold(quote!(0u64), |largest, variant| {
+                let most = fields_max_bits(&variant.fields);
+                quote!(::tightwire::__private::max(#largest, 0u64 #(.saturating_add(#most))*))
+            });
+            Layout {
+                slots: variants
+                    .iter()
+                    .map(|variant| slots_of(Some(some(&ordinal)), &variant.fields))
+                    .collect(),
+                max_bits: quote!((#ordinal as u64).saturating_add(#largest)),
+                fixed_bits: quote! {
+                    ::tightwire::__private::fixed_enum_bits(<Self as ::tightwire::__private::Slots>::SLOTS)
+                },
+            }
+        }
+    }
+}
+
+/// The most bits of each field.
+fn fields_max_bits(fields: &[Field]) -> Vec<TokenStream> {
+    let mut most = Vec::new();
+    for field in fields {
+        most.extend(field.rule.iter().map(max_bits));
+        most.extend(field.check.iter().map(|_| quote!(32)));
+    }
+    most
+}
+
+/// Fields that are sent under one condition, or under none.
+pub(crate) fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
+    let mut groups: Vec<(Option<&Expr>, Vec<&Field>)> = Vec::new();
+    for field in fields {
+        let when = field.when.as_ref();
+        match groups.last_mut() {
+            // A field that is not sent has no condition, and breaks no group.
+            Some((before, group)) if field.rule.is_none() || *before == when => group.push(field),
+            _ => groups.push((when, vec![field])),
+        }
+    }
+    groups
+}
+
+/// The slots of the fields; between groups, one that ends the run.
+fn slots(fields: &[Field]) -> Vec<TokenStream> {
+    let mut slots = Vec::new();
+    for (index, (when, group)) in groups(fields).into_iter().enumerate() {
+        if index > 0 || when.is_some() {
+            slots.push(none());
+        }
+        for field in group {
+            slots.extend(field.rule.iter().map(|rule| width(rule).slot()));
+            slots.extend(field.check.iter().map(|_| some(&quote!(32))));
+        }
+    }
+    slots
 }
 
 /// The width of a value.

@@ -1,16 +1,20 @@
 //! `#[derive(Wire)]` for the crate `tightwire`, where it is documented.
 //!
 //! A pipeline, a file for each step: `parse` takes the item and its attributes apart, `validate`
-//! decides what each field means and refuses nonsense, with `looks` for what a condition looks at;
-//! `expand` writes the implementation, with `condition` for what stands after `when` and `layout`
-//! for what is known at compile time.
+//! decides what each field means and refuses nonsense, with `numbers` for ranges and `looks` for what
+//! a condition looks at; `expand` writes the implementation, with `condition` for what stands after
+//! `when`, `layout` for what is known at compile time, `bounds` for type parameters and `describe`
+//! for the schema. `syntax` is what a macro can see of a type or a number.
 
+mod bounds;
 mod condition;
 mod describe;
 mod expand;
 mod layout;
 mod looks;
+mod numbers;
 mod parse;
+mod syntax;
 mod validate;
 
 use proc_macro::TokenStream;

@@ -5,7 +5,7 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{BinOp, Expr};
 
-use crate::validate::unwrapped;
+use crate::syntax::unwrapped;
 
 /// What a condition may want to know of a field.
 pub(crate) struct Known {

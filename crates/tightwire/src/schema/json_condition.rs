@@ -70,18 +70,6 @@ impl<'de> Deserialize<'de> for Integer {
 /// rest is a list of an operator and its operands, as in `["&&", ["!", "at_rest"], ["<", "hp", 9]]`.
 pub(super) struct ConditionForm(pub(super) Condition);
 
-const OPERATORS: [Binary; 9] = [
-    Binary::And,
-    Binary::Or,
-    Binary::Equal,
-    Binary::NotEqual,
-    Binary::Less,
-    Binary::LessOrEqual,
-    Binary::Greater,
-    Binary::GreaterOrEqual,
-    Binary::BitAnd,
-];
-
 impl Serialize for ConditionForm {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Part(&self.0).serialize(serializer)
@@ -182,7 +170,7 @@ impl<'de> Visitor<'de> for Depth {
         let inner = Self(self.0 - 1);
         let missing = || A::Error::custom("a condition lacks an operand");
         let operator: String = list.next_element()?.ok_or_else(missing)?;
-        if let Some(binary) = OPERATORS.into_iter().find(|binary| binary.symbol() == operator) {
+        if let Some(binary) = Binary::ALL.into_iter().find(|binary| binary.symbol() == operator) {
             let a = list.next_element_seed(inner)?.ok_or_else(missing)?;
             let b = list.next_element_seed(inner)?.ok_or_else(missing)?;
             return Ok(Condition::Binary(binary, Box::new([a, b])));

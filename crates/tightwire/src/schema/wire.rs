@@ -120,18 +120,6 @@ fn fields<S: Stream>(
 const CONDITIONS: [&str; 9] =
     ["field", "bool", "number", "variant", "len", "is_some", "not", "binary", "source"];
 
-const OPERATORS: [Binary; 9] = [
-    Binary::And,
-    Binary::Or,
-    Binary::Equal,
-    Binary::NotEqual,
-    Binary::Less,
-    Binary::LessOrEqual,
-    Binary::Greater,
-    Binary::GreaterOrEqual,
-    Binary::BitAnd,
-];
-
 fn condition<S: Stream>(
     condition: &mut Condition,
     depth: usize,
@@ -173,7 +161,7 @@ fn condition<S: Stream>(
             self::condition(of, depth, stream)
         }
         Condition::Binary(operator, operands) => {
-            stream.named("operator").enumerate(operator, &OPERATORS)?;
+            stream.named("operator").enumerate(operator, &Binary::ALL)?;
             operands.iter_mut().try_for_each(|operand| self::condition(operand, depth, stream))
         }
         Condition::Source(source) => text(source, MAX_SOURCE, stream),

@@ -1,319 +1,205 @@
-//! Operations that are data, run on a stream: what a schema is read and written with.
+//! Runs of fixed-width fields, which reach the stream as whole words.
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::mem::take;
+use super::{ErrorKind, Op, RawStream, Scope, Value};
 
-use super::collection::{fixed_array, grown_array};
-use super::float::compressed_slice;
-use super::{Number, Op, Scope, Stream, Value, int, still_good, text, vector};
-
-/// Why an operation was not run to its end.
+/// Stands before a stream that [merges](RawStream::MERGES) and collects fields into words: what
+/// derived code serializes through. The bytes are those of field by field.
+///
+/// Everything here is inlined into code in which all widths are known, so that nothing is left of
+/// it but shifts by constants and one operation per word.
 #[derive(Debug)]
-pub(crate) enum RunError<E> {
-    /// The stream refused.
-    Stream(E),
-    /// The value is of another kind than the operation carries: this one.
-    Mismatch(&'static str),
-    /// The operation needs something that only the program knows.
-    NoContext,
+pub struct Run<'s, S> {
+    stream: &'s mut S,
+    /// Bits that are collected but not written, or that are read but not taken.
+    word: u64,
+    /// How many those are.
+    held: u32,
+    /// The bits of the run that are not read yet.
+    left: u32,
 }
 
-impl<E> From<E> for RunError<E> {
-    fn from(error: E) -> Self {
-        Self::Stream(error)
+impl<'s, S: RawStream> Run<'s, S> {
+    /// Passes everything on until a run begins.
+    #[inline(always)]
+    pub fn new(stream: &'s mut S) -> Self {
+        Self { stream, word: 0, held: 0, left: 0 }
+    }
+
+    /// Fields of this many bits in all follow; none if they belong to a run that has begun.
+    #[inline(always)]
+    pub fn begin_run(&mut self, bits: u32) -> Result<(), S::Error> {
+        if bits > 0 {
+            self.end_run()?;
+            self.left = bits;
+        }
+        Ok(())
+    }
+
+    /// Writes what is collected.
+    #[inline(always)]
+    pub fn end_run(&mut self) -> Result<(), S::Error> {
+        if S::WRITING && self.held > 0 {
+            let held = core::mem::take(&mut self.held);
+            return self.stream.raw_word(&mut core::mem::take(&mut self.word), held);
+        }
+        Ok(())
+    }
+
+    /// The end of a type: a stream that has failed refuses also one without bits.
+    #[inline(always)]
+    pub fn finish(&mut self, takes_no_bits: bool) -> Result<(), S::Error> {
+        if takes_no_bits { self.stream.raw_bits(&mut 0, 0) } else { Ok(()) }
+    }
+
+    /// Ends the run, and gives the stream for a field of any other kind.
+    #[inline(always)]
+    pub fn stream(&mut self) -> Result<&mut S, S::Error> {
+        self.end_run()?;
+        Ok(self.stream)
+    }
+
+    /// The fields of a variant follow, until [`leave`](RawStream::leave).
+    #[inline(always)]
+    pub fn enter_variant(&mut self, name: &str) {
+        self.stream.name_next(name);
+        self.stream.enter(Scope::Group("variant"));
+    }
+
+    #[inline(always)]
+    fn collect(&mut self, value: u64, width: u32) -> Result<(), S::Error> {
+        let beyond = self.held + width;
+        self.word |= value.unbounded_shl(self.held);
+        if beyond < u64::BITS {
+            self.held = beyond;
+            return Ok(());
+        }
+        self.stream.raw_word(&mut self.word, u64::BITS)?;
+        self.word = value.unbounded_shr(u64::BITS - self.held);
+        self.held = beyond - u64::BITS;
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn take(&mut self, width: u32) -> Result<u64, S::Error> {
+        let lower = self.word;
+        if width <= self.held {
+            self.word = lower.unbounded_shr(width);
+            self.held -= width;
+            return Ok(lower & mask(width));
+        }
+        let missing = width - self.held;
+        // Equal words are no more than needed and as narrow as possible: below 58 bits, one load
+        // gets them. If a type took more than it declared, they come one by one.
+        let loaded = self.left.div_ceil(self.left.div_ceil(u64::BITS).max(1)).max(missing);
+        let mut next = 0;
+        self.stream.raw_bits(&mut next, loaded)?;
+        let value = (lower | next << self.held) & mask(width);
+        self.left = self.left.saturating_sub(loaded);
+        self.word = next.unbounded_shr(missing);
+        self.held = loaded - missing;
+        Ok(value)
+    }
+
+    /// For an operation that no run can contain.
+    #[inline(always)]
+    fn leave_run(&mut self) -> Result<(), S::Error> {
+        if S::MERGES && S::READING && self.held > 0 {
+            return self.refuse_at(ErrorKind::Misuse, self.position());
+        }
+        self.end_run()
     }
 }
 
-/// The most components of a vector that is described by data.
-pub(crate) const MAX_DIMENSIONS: usize = 64;
+#[inline(always)]
+fn mask(width: u32) -> u64 {
+    u64::MAX.unbounded_shr(u64::BITS - width)
+}
 
-/// Runs `op` on `value`, which gets the kind that the operation carries.
-pub(crate) fn run_op<S: Stream>(
-    stream: &mut S,
-    op: &Op,
-    value: &mut Value,
-) -> Result<(), RunError<S::Error>> {
-    match *op {
-        Op::Bits { width } => small(stream, value, |v, s| s.bits(v, width)),
-        Op::Bool => carried(stream, value, BOOL, |v, s| s.bool(v)),
-        Op::Int { min: Number::Unsigned(min), max: Number::Unsigned(max) } => {
-            carried(stream, value, UNSIGNED, |v, s| s.int(v, min..=max))
-        }
-        Op::Int { min: Number::Signed(min), max: Number::Signed(max) } => {
-            carried(stream, value, SIGNED, |v, s| s.int(v, min..=max))
-        }
-        Op::Fixed { fraction_bits: f, min: Number::Unsigned(min), max: Number::Unsigned(max) } => {
-            carried(stream, value, UNSIGNED, |v, s| s.fixed(v, f, min..=max))
-        }
-        Op::Fixed { fraction_bits: f, min: Number::Signed(min), max: Number::Signed(max) } => {
-            carried(stream, value, SIGNED, |v, s| s.fixed(v, f, min..=max))
-        }
-        Op::Varint { bits, signed } => varint(stream, value, bits, signed),
-        Op::Float => carried(stream, value, FLOAT, |v, s| s.float(v)),
-        Op::Double => carried(stream, value, DOUBLE, |v, s| s.double(v)),
-        Op::CompressedFloat(range) => {
-            carried(stream, value, FLOAT, |v, s| s.compressed_float(v, range))
-        }
-        Op::Enumerate { count } => small(stream, value, |v, s| {
-            let mut ordinal = usize::try_from(*v).unwrap_or(usize::MAX);
-            let result = s.variant(&mut ordinal, count, |_| "");
-            *v = ordinal as u64;
-            result
-        }),
-        Op::Vector { dimensions } => {
-            vector(stream, value, op, dimensions, |v, s| vector::whole_slice(s, v))
-        }
-        Op::CompressedVector { dimensions, range } => {
-            vector(stream, value, op, dimensions, |values, s| {
-                let mut codes = [0; MAX_DIMENSIONS];
-                compressed_slice(s, values, &mut codes[..values.len()], range)
-            })
-        }
-        Op::Quaternion => array(stream, value, |v: &mut [f32; 4], s| s.quaternion(v)),
-        Op::SmallestThree { bits } => {
-            array(stream, value, |v: &mut [f32; 4], s| s.smallest_three(v, bits))
-        }
-        Op::UnitVector { bits } => {
-            array(stream, value, |v: &mut [f32; 3], s| s.unit_vector(v, bits))
-        }
-        Op::Align => carried(stream, value, UNIT, |_, s| s.align()),
-        Op::Bytes { len } | Op::Pod { size: len } => known_bytes(stream, value, op, len),
-        Op::Blob { max_len } => carried(stream, value, BYTES, |v, s| s.blob(v, max_len)),
-        Op::String { max_len } => carried(stream, value, TEXT, |v, s| s.string(v, max_len)),
-        Op::WideString { max_len } => {
-            carried(stream, value, TEXT, |v, s| s.wide_string(v, max_len))
-        }
-        Op::Check { ref name } => carried(stream, value, UNIT, |_, s| {
-            s.begin(op.clone());
-            let result = int::check(s, name);
-            s.end(|| Value::Unit);
-            result
-        }),
-        // Bounds of two types are not from `Stream::int`.
-        Op::Int { .. } | Op::Fixed { .. } => Err(RunError::NoContext),
-        Op::Index { .. } | Op::IntRelative | Op::Selection { .. } => Err(RunError::NoContext),
+impl<S: RawStream> RawStream for Run<'_, S> {
+    type Error = S::Error;
+    const WRITING: bool = S::WRITING;
+    const READING: bool = S::READING;
+    // A type within a run belongs to it.
+    const MERGES: bool = false;
+
+    #[inline(always)]
+    fn position(&self) -> u64 {
+        let held = u64::from(self.held);
+        if S::WRITING { self.stream.position() + held } else { self.stream.position() - held }
     }
-}
 
-/// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
-pub(crate) fn run_ordinal<'n, S: Stream>(
-    stream: &mut S,
-    ordinal: &mut usize,
-    count: usize,
-    name: impl FnOnce(usize) -> &'n str,
-) -> Result<(), S::Error> {
-    stream.variant(ordinal, count, name)
-}
-
-/// [`Stream::fixed_array`] with a number of elements that is data.
-pub(crate) fn known_array<S: Stream, T: Default>(
-    stream: &mut S,
-    items: &mut Vec<T>,
-    length: usize,
-    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
-) -> Result<(), S::Error> {
-    stream.enter(Scope::Group("fixed_array"));
-    let result = match S::READING {
-        true if length == 0 => still_good(stream),
-        true => grown_array(stream, items, length, &mut element),
-        false => fixed_array(stream, items, element),
-    };
-    stream.leave();
-    result
-}
-
-/// A kind of value: what it is called, how it is taken out of a [`Value`] and put back.
-type Kind<T> = (&'static str, fn(&mut Value) -> Option<T>, fn(T) -> Value);
-
-const UNIT: Kind<()> =
-    ("nothing", |value| matches!(value, Value::Unit).then_some(()), |()| Value::Unit);
-
-const BOOL: Kind<bool> = (
-    "a bool",
-    |value| if let Value::Bool(value) = value { Some(*value) } else { None },
-    Value::Bool,
-);
-
-const UNSIGNED: Kind<u128> = (
-    "an integer without a sign",
-    |value| match *value {
-        Value::Number(Number::Unsigned(number)) => Some(number),
-        Value::Number(Number::Signed(number)) => u128::try_from(number).ok(),
-        _ => None,
-    },
-    |number| Value::Number(Number::Unsigned(number)),
-);
-
-const SIGNED: Kind<i128> = (
-    "an integer",
-    |value| match *value {
-        Value::Number(Number::Signed(number)) => Some(number),
-        Value::Number(Number::Unsigned(number)) => i128::try_from(number).ok(),
-        _ => None,
-    },
-    |number| Value::Number(Number::Signed(number)),
-);
-
-const FLOAT: Kind<f32> = (
-    "a float",
-    |value| if let Value::Number(Number::Float(value)) = value { Some(*value) } else { None },
-    |number| Value::Number(Number::Float(number)),
-);
-
-const DOUBLE: Kind<f64> = (
-    "a double",
-    |value| if let Value::Number(Number::Double(value)) = value { Some(*value) } else { None },
-    |number| Value::Number(Number::Double(number)),
-);
-
-const TEXT: Kind<String> = (
-    "text",
-    |value| if let Value::Text(text) = value { Some(take(text)) } else { None },
-    Value::Text,
-);
-
-const BYTES: Kind<Vec<u8>> = (
-    "bytes",
-    |value| if let Value::Bytes(bytes) = value { Some(take(bytes)) } else { None },
-    Value::Bytes,
-);
-
-const VECTOR: Kind<Vec<f32>> = (
-    "a vector of floats",
-    |value| if let Value::Vector(vector) = value { Some(take(vector)) } else { None },
-    Value::Vector,
-);
-
-/// Takes the value out, serializes it, and puts it back.
-fn carried<S: Stream, T: Default>(
-    stream: &mut S,
-    value: &mut Value,
-    (name, get, put): Kind<T>,
-    serialize: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
-) -> Result<(), RunError<S::Error>> {
-    let mut typed =
-        if S::WRITING { get(value).ok_or(RunError::Mismatch(name))? } else { T::default() };
-    let result = serialize(&mut typed, stream);
-    *value = put(typed);
-    Ok(result?)
-}
-
-/// A number of at most 64 bits; a larger one is out of every range that it can have.
-fn small<S: Stream>(
-    stream: &mut S,
-    value: &mut Value,
-    serialize: impl FnOnce(&mut u64, &mut S) -> Result<(), S::Error>,
-) -> Result<(), RunError<S::Error>> {
-    let mut narrow = 0;
-    if S::WRITING {
-        let (name, get, _) = UNSIGNED;
-        let number = get(value).ok_or(RunError::Mismatch(name))?;
-        narrow = u64::try_from(number).map_err(|_| RunError::Mismatch("a number of 64 bits"))?;
+    #[inline(always)]
+    fn remaining(&self) -> u64 {
+        self.stream.remaining().saturating_add(self.held.into())
     }
-    let result = serialize(&mut narrow, stream);
-    *value = Value::Number(Number::Unsigned(narrow.into()));
-    Ok(result?)
-}
 
-macro_rules! by_type {
-    ($stream:ident, $value:ident, $bits:ident, $signed:ident: $($width:literal $unsigned:ty, $of_signed:ty;)*) => {
-        match ($bits, $signed) {
-            $(
-                ($width, false) => carried($stream, $value, UNSIGNED, |v, s| {
-                    as_type::<S, $unsigned>(s, (*v).try_into().ok(), |read| *v = read.into())
-                }),
-                ($width, true) => carried($stream, $value, SIGNED, |v, s| {
-                    as_type::<S, $of_signed>(s, (*v).try_into().ok(), |read| *v = read.into())
-                }),
-            )*
-            _ => Err(RunError::NoContext),
+    #[inline(always)]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.stream.failure()
+    }
+
+    #[inline(always)]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        if !S::MERGES || width > u64::BITS {
+            return self.stream.raw_bits(value, width);
         }
-    };
-}
-
-fn varint<S: Stream>(
-    stream: &mut S,
-    value: &mut Value,
-    bits: u32,
-    signed: bool,
-) -> Result<(), RunError<S::Error>> {
-    by_type! { stream, value, bits, signed:
-        8 u8, i8; 16 u16, i16; 32 u32, i32; 64 u64, i64; 128 u128, i128;
-    }
-}
-
-/// A varint of a type; none is a number that the type does not have.
-fn as_type<S: Stream, T: super::Int>(
-    stream: &mut S,
-    number: Option<T>,
-    put: impl FnOnce(T),
-) -> Result<(), S::Error> {
-    let Some(mut number) = number else {
-        let bit = stream.position();
-        return stream.refuse_at(super::ErrorKind::OutOfRange, bit);
-    };
-    let result = stream.varint(&mut number);
-    put(number);
-    result
-}
-
-fn known_bytes<S: Stream>(
-    stream: &mut S,
-    value: &mut Value,
-    op: &Op,
-    length: usize,
-) -> Result<(), RunError<S::Error>> {
-    if let (true, Value::Bytes(bytes)) = (S::WRITING, &*value)
-        && bytes.len() != length
-    {
-        return Err(RunError::Mismatch("as many bytes as the schema says"));
-    }
-    carried(stream, value, BYTES, |bytes, stream| {
-        stream.begin(op.clone());
-        let result = text::grown_bytes(stream, bytes, length);
-        stream.end(|| Value::Bytes(bytes.clone()));
-        result
-    })
-}
-
-fn vector<S: Stream>(
-    stream: &mut S,
-    value: &mut Value,
-    op: &Op,
-    dimensions: usize,
-    serialize: impl FnOnce(&mut [f32], &mut S) -> Result<(), S::Error>,
-) -> Result<(), RunError<S::Error>> {
-    if dimensions > MAX_DIMENSIONS {
-        return Err(RunError::NoContext);
-    }
-    if let (true, Value::Vector(vector)) = (S::WRITING, &*value)
-        && vector.len() != dimensions
-    {
-        return Err(RunError::Mismatch("as many components as the schema says"));
-    }
-    carried(stream, value, VECTOR, |components, stream| {
-        components.resize(dimensions, 0.0);
-        stream.begin(op.clone());
-        let result = serialize(components, stream);
-        stream.end(|| Value::Vector(components.clone()));
-        result
-    })
-}
-
-fn array<S: Stream, const N: usize>(
-    stream: &mut S,
-    value: &mut Value,
-    serialize: impl FnOnce(&mut [f32; N], &mut S) -> Result<(), S::Error>,
-) -> Result<(), RunError<S::Error>> {
-    let mut components = [0.0; N];
-    if S::WRITING {
-        match value {
-            Value::Vector(vector) if vector.len() == N => components.copy_from_slice(vector),
-            _ => return Err(RunError::Mismatch("as many floats as the rotation or direction has")),
+        if S::READING {
+            *value = self.take(width)?;
+            return Ok(());
         }
+        if *value > mask(width) {
+            self.refuse_at(ErrorKind::OutOfRange, self.position())?;
+            return self.collect(0, width);
+        }
+        self.collect(*value, width)
     }
-    let result = serialize(&mut components, stream);
-    *value = Value::Vector(components.to_vec());
-    Ok(result?)
+
+    #[inline(always)]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
+        self.leave_run()?;
+        self.stream.raw_unary(zeros, limit)
+    }
+
+    #[inline(always)]
+    fn raw_align(&mut self) -> Result<(), S::Error> {
+        self.leave_run()?;
+        self.stream.raw_align()
+    }
+
+    #[inline(always)]
+    fn raw_bytes<'b>(&'b mut self, source: &'b [u8], length: usize) -> Result<&'b [u8], S::Error> {
+        self.leave_run()?;
+        self.stream.raw_bytes(source, length)
+    }
+
+    #[inline(always)]
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        self.stream.refuse_at(kind, bit)
+    }
+
+    #[inline(always)]
+    fn name_next(&mut self, name: &str) {
+        self.stream.name_next(name);
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    fn begin(&mut self, op: Op) {
+        self.stream.begin(op);
+    }
+
+    #[inline(always)]
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        self.stream.end(value);
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, scope: Scope<'_>) {
+        self.stream.enter(scope);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.stream.leave();
+    }
 }

@@ -118,6 +118,21 @@ pub enum Binary {
     BitAnd,
 }
 
+impl Binary {
+    /// In the order of their numbers on the wire.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::And,
+        Self::Or,
+        Self::Equal,
+        Self::NotEqual,
+        Self::Less,
+        Self::LessOrEqual,
+        Self::Greater,
+        Self::GreaterOrEqual,
+        Self::BitAnd,
+    ];
+}
+
 impl Field {
     /// A field that is always sent.
     #[must_use]

@@ -1,6 +1,6 @@
 //! The stream that widens: every field of bits in whole bytes.
 
-use crate::stream::{ErrorKind, FloatRange, Op, RawStream, Scope, Value};
+use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
 
 /// Runs another stream, and gives each number 1, 2, 4 or 8 whole bytes: what a format without bit
 /// packing does. The operations, their ranges and their checks stay what they are.
@@ -93,9 +93,8 @@ impl<S: RawStream> RawStream for ByteStream<'_, S> {
 
     #[track_caller]
     fn begin(&mut self, op: Op) {
-        let bits = |range: FloatRange| u32::BITS - range.max_code().leading_zeros();
         self.unit = match op {
-            Op::CompressedVector { range, .. } => Some(bits(range)),
+            Op::CompressedVector { range, .. } => Some(range.width()),
             Op::Vector { .. } | Op::Quaternion => Some(32),
             Op::UnitVector { bits } => Some(bits),
             _ => None,

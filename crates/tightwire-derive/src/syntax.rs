@@ -1,0 +1,86 @@
+//! What a macro can see of types and numbers: how they are written.
+
+use quote::{ToTokens, quote};
+use syn::{Expr, GenericArgument, PathArguments, Type};
+
+pub(crate) const INTS: [&str; 12] =
+    ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
+
+/// The type itself: one that comes out of a macro has an invisible group around it.
+pub(crate) fn peeled(ty: &Type) -> &Type {
+    match ty {
+        Type::Paren(inner) => peeled(&inner.elem),
+        Type::Group(inner) => peeled(&inner.elem),
+        other => other,
+    }
+}
+
+/// The name of a generic type and its type arguments.
+pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
+    let Type::Path(path) = peeled(ty) else { return None };
+    let last = path.path.segments.last()?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    let types = arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty.clone()),
+        _ => None,
+    });
+    Some((last.ident.to_string(), types.collect()))
+}
+
+/// The capacity of an `ArrayVec`: its last argument.
+pub(crate) fn capacity(ty: &Type) -> Option<Expr> {
+    let Type::Path(path) = peeled(ty) else { return None };
+    let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else {
+        return None;
+    };
+    match arguments.args.last()? {
+        GenericArgument::Const(expression) => Some(expression.clone()),
+        GenericArgument::Type(constant) => syn::parse2(quote!(#constant)).ok(),
+        _ => None,
+    }
+}
+
+/// Whether the type is one of these, as far as a macro can see.
+pub(crate) fn is(ty: &Type, names: &[&str]) -> bool {
+    let Type::Path(path) = peeled(ty) else { return false };
+    path.path.segments.last().is_some_and(|last| {
+        matches!(last.arguments, PathArguments::None) && names.iter().any(|name| last.ident == name)
+    })
+}
+
+pub(crate) fn unwrapped(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Paren(inner) => unwrapped(&inner.expr),
+        Expr::Group(inner) => unwrapped(&inner.expr),
+        other => other,
+    }
+}
+
+/// The number, if it is written as one.
+pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
+    match unwrapped(expression) {
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
+            whole_literal(expr).map(|number| -number)
+        }
+        _ => None,
+    }
+}
+
+pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
+    match unwrapped(expression) {
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Float(literal), .. }) => {
+            literal.base10_parse().ok()
+        }
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
+            float_literal(expr).map(|number| -number)
+        }
+        _ => None,
+    }
+}
+
+/// A type as one writes it.
+pub(crate) fn shown(ty: &Type) -> String {
+    ty.to_token_stream().to_string().replace(' ', "")
+}
