@@ -187,9 +187,8 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> Token
         },
     };
     if let Some(check) = &field.check {
-        let begin_check = begin(*slot);
         *slot += 1;
-        code.extend(quote!(#begin_check __run.named(#check).check(#check)?;));
+        code.extend(quote!(__run.stream()?.named(#check).check(#check)?;));
     }
     code
 }

@@ -36,6 +36,12 @@ pub trait RawStream: Sized {
     /// What was refused first, and at which bit.
     fn failure(&self) -> Option<(ErrorKind, u64)>;
 
+    /// Whether [`check`](crate::Stream::check) sends anything: both sides agree on it.
+    #[inline(always)]
+    fn has_checks(&self) -> bool {
+        true
+    }
+
     /// A field of `width` bits, `0..=64`.
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error>;
 

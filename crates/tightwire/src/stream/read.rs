@@ -23,6 +23,7 @@ use crate::bits::BitReader;
 pub struct ReadStream<'a> {
     reader: BitReader<'a>,
     failure: Option<ReadError>,
+    checks: bool,
 }
 
 impl<'a> ReadStream<'a> {
@@ -30,7 +31,15 @@ impl<'a> ReadStream<'a> {
     #[must_use]
     #[inline]
     pub fn new(packet: &'a [u8]) -> Self {
-        Self { reader: BitReader::new(packet), failure: None }
+        Self { reader: BitReader::new(packet), failure: None, checks: true }
+    }
+
+    /// Reads a packet that was written [without checks](crate::WriteStream::without_checks).
+    #[must_use]
+    #[inline]
+    pub fn without_checks(mut self) -> Self {
+        self.checks = false;
+        self
     }
 
     /// The bits read so far.
@@ -124,6 +133,11 @@ impl RawStream for ReadStream<'_> {
     #[inline(always)]
     fn remaining(&self) -> u64 {
         self.reader.remaining()
+    }
+
+    #[inline(always)]
+    fn has_checks(&self) -> bool {
+        self.checks
     }
 
     #[inline]

@@ -139,6 +139,11 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     }
 
     #[inline(always)]
+    fn has_checks(&self) -> bool {
+        self.stream.has_checks()
+    }
+
+    #[inline(always)]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         if !S::MERGES || width > u64::BITS {
             return self.stream.raw_bits(value, width);

@@ -130,6 +130,10 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     const WRITING: bool = S::WRITING;
     const READING: bool = S::READING;
 
+    fn has_checks(&self) -> bool {
+        self.inner.has_checks()
+    }
+
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         self.inner.raw_bits(value, width)?;
         let (bits, count) = self.taken;

@@ -31,6 +31,7 @@ pub struct WriteStream<'a> {
     writer: BitWriter<'a>,
     /// What was wrong with the first value that the writer was told to refuse.
     refused: ErrorKind,
+    checks: bool,
 }
 
 impl<'a> WriteStream<'a> {
@@ -39,7 +40,27 @@ impl<'a> WriteStream<'a> {
     #[inline]
     pub fn new(buffer: &'a mut [u8]) -> Self {
         // The writer by itself refuses what does not fit its width.
-        Self { writer: BitWriter::new(buffer), refused: ErrorKind::OutOfRange }
+        Self { writer: BitWriter::new(buffer), refused: ErrorKind::OutOfRange, checks: true }
+    }
+
+    /// Leaves out every [`check`](crate::Stream::check). The reader must
+    /// [do the same](crate::ReadStream::without_checks).
+    ///
+    /// ```
+    /// use tightwire::{Stream, WriteStream};
+    ///
+    /// let mut buffer = [0; 8];
+    /// let mut stream = WriteStream::new(&mut buffer).without_checks();
+    /// stream.bool(&mut true)?;
+    /// stream.check("after the flag")?;
+    /// assert_eq!(stream.finish()?, [1]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn without_checks(mut self) -> Self {
+        self.checks = false;
+        self
     }
 
     /// The bits written so far.
@@ -158,6 +179,11 @@ impl RawStream for WriteStream<'_> {
     #[inline(always)]
     fn position(&self) -> u64 {
         self.writer.position()
+    }
+
+    #[inline(always)]
+    fn has_checks(&self) -> bool {
+        self.checks
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! Numbers: whole, ranged, low bits, variable-length; whatever a number can be given as.
 
-use tightwire::{Stream, Wire};
+use tightwire::{ReadStream, Stream, Wire, WriteStream};
 
 use super::twin::{Any, Twin, any, check, within};
 use crate::common::rng::Rng;
@@ -387,4 +387,31 @@ fn nothing_at_all() {
 #[test]
 fn checks_between_fields() {
     check::<Checked>();
+}
+
+#[test]
+fn checks_can_be_left_out() {
+    let mut rng = Rng::new(1);
+    for _ in 0..1000 {
+        let mut value = Checked::random(&mut rng);
+        let checks = if value.a > 100 { 4 } else { 3 };
+        let (mut with, mut by_hand, mut without) = ([0xff; 64], [0xff; 64], [0xff; 64]);
+        let with = tightwire::encode(&mut value, &mut with).unwrap().len();
+
+        let mut stream = WriteStream::new(&mut without).without_checks();
+        let Ok(()) = value.serialize(&mut stream);
+        let without = stream.finish().unwrap();
+        assert_eq!(without.len(), with - 4 * checks);
+
+        let mut stream = WriteStream::new(&mut by_hand).without_checks();
+        let Ok(()) = value.by_hand(&mut stream);
+        assert_eq!(stream.finish().unwrap(), without);
+
+        let mut read = Checked::default();
+        let mut stream = ReadStream::new(without).without_checks();
+        read.serialize(&mut stream).unwrap();
+        stream.finish().unwrap();
+        assert_eq!(read, value);
+        assert!(tightwire::decode::<Checked>(without).is_err());
+    }
 }

@@ -25,6 +25,10 @@ impl<S: RawStream> RawStream for OneByOne<S> {
         self.0.failure()
     }
 
+    fn has_checks(&self) -> bool {
+        self.0.has_checks()
+    }
+
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         self.0.raw_bits(value, width)
     }

@@ -41,6 +41,10 @@ impl<S: RawStream> RawStream for ByteStream<'_, S> {
     const WRITING: bool = S::WRITING;
     const READING: bool = S::READING;
 
+    fn has_checks(&self) -> bool {
+        self.inner.has_checks()
+    }
+
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         let Some(unit) = self.unit.filter(|&unit| 0 < unit && unit < width) else {
             return self.number(value, width);
