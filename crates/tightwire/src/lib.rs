@@ -192,12 +192,16 @@ extern crate alloc;
 extern crate self as tightwire;
 
 mod bits;
+mod packet;
 mod schema;
 mod stream;
 
 pub use bits::{
     BitReader, BitWriter, Checkpoint, UnexpectedEnd, WriteRefused, bits_required,
     bits_required_u128,
+};
+pub use packet::{
+    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,

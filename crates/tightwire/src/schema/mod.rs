@@ -27,7 +27,7 @@ pub use world::{Class, Object, ObjectId, Representation, World, WorldError, Worl
 use alloc::vec::Vec;
 
 use crate::stream::{
-    MeasureStream, ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with,
+    MeasureStream, ReadError, ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with,
 };
 use run::{Walk, root_name};
 
@@ -94,6 +94,11 @@ impl Schema {
         &self.root
     }
 
+    /// What a packet is called where nothing else names it.
+    pub(crate) fn name(&self) -> &str {
+        root_name(&self.root)
+    }
+
     /// The most bits that a packet takes, as [`Wire::MAX_BITS`] of its type.
     ///
     /// ```
@@ -119,13 +124,22 @@ impl Schema {
     /// [`DynamicError::Read`] for anything but a whole valid packet,
     /// [`DynamicError::Undescribed`] where the schema does not say how to go on.
     pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
+        self.decode_from(ReadStream::new(packet), |_| Ok(()))
+    }
+
+    /// The same from a stream, in which something else follows.
+    pub(crate) fn decode_from<'p>(
+        &self,
+        mut stream: ReadStream<'p>,
+        read_rest: impl FnOnce(&mut ReadStream<'p>) -> Result<(), ReadError>,
+    ) -> Result<Dynamic, DynamicError> {
         let mut value = Dynamic::default();
-        let mut stream = ReadStream::new(packet);
         let (result, error) = Walk::root(&self.root, &mut value, &mut stream);
         if let Some(error) = error {
             return Err(error);
         }
         result?;
+        read_rest(&mut stream)?;
         stream.finish()?;
         Ok(value)
     }
@@ -182,7 +196,7 @@ impl Schema {
     /// ```
     #[must_use]
     pub fn explain(&self, packet: &[u8]) -> Trace {
-        explain_with(packet, root_name(&self.root), |stream| {
+        explain_with(packet, ReadStream::new(packet), self.name(), |stream| {
             self.serialize(&mut Dynamic::default(), stream)
         })
     }

@@ -110,16 +110,18 @@ fn refuse_write<'a, T: Wire>(refused: WriteError, value: &mut T) -> Result<&'a [
 /// ```
 #[must_use]
 pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
-    explain_with(packet, type_name::<T>(), |stream| T::default().serialize(stream))
+    let stream = ReadStream::new(packet);
+    explain_with(packet, stream, type_name::<T>(), |stream| T::default().serialize(stream))
 }
 
-/// Reads `packet` as `serialize` says, as an object of a type, and tells.
+/// Reads `packet` from its stream as `serialize` says, as an object of a type, and tells.
 pub(crate) fn explain_with<'p>(
     packet: &'p [u8],
+    stream: ReadStream<'p>,
     type_name: &str,
     serialize: impl FnOnce(&mut TraceStream<ReadStream<'p>>) -> Result<(), ReadError>,
 ) -> Trace {
-    let mut stream = TraceStream::of_object(ReadStream::new(packet), type_name);
+    let mut stream = TraceStream::of_object(stream, type_name);
     let result = serialize(&mut stream);
     let (reader, mut trace) = stream.into_parts();
     if let Err(ReadError { kind, bit }) = result.and_then(|()| reader.finish()) {

@@ -1,0 +1,162 @@
+//! What stands around a packet in a datagram, and keeps other datagrams out.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use crc32fast::Hasher;
+
+use super::seal::{Seal, TAG_LEN};
+use super::{Keys, NotWritten, Refused};
+use tightwire_derive::Wire;
+
+/// How a datagram is protected: chosen for a [`Protocol`](crate::Protocol), the same on both sides.
+///
+/// `Protection<()>` is the choice without the keys, as an [`Identity`](crate::Identity) has it.
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Protection<K = Keys> {
+    /// Nothing, in 0 bytes: within a transport that does all this itself.
+    #[default]
+    None,
+    /// The [protocol id](crate::Identity::id) in front, in 8 bytes: keeps out other games and other
+    /// versions. Bytes that changed on their way are not noticed.
+    Id,
+    /// A checksum over the protocol id and the packet, in 4 bytes: keeps out other games, other
+    /// versions and accidents. Whoever knows the game can make one.
+    Crc32,
+    /// Encrypted and authentic by ChaCha20-Poly1305, in 17 bytes and more as the count grows: keeps
+    /// out everyone without the keys, and whatever was sent before.
+    Sealed(K),
+}
+
+/// A protection at work.
+#[derive(Debug)]
+pub(super) enum Gate {
+    None,
+    Id([u8; 8]),
+    /// The checksum so far, over the protocol id.
+    Crc32(Hasher),
+    Sealed(Box<Seal>),
+}
+
+impl<K> Protection<K> {
+    /// The same, of any keys.
+    pub(super) fn without_keys(&self) -> Protection<()> {
+        match self {
+            Self::None => Protection::None,
+            Self::Id => Protection::Id,
+            Self::Crc32 => Protection::Crc32,
+            Self::Sealed(_) => Protection::Sealed(()),
+        }
+    }
+}
+
+impl Protection<()> {
+    pub(super) fn ordinal(self) -> u8 {
+        match self {
+            Self::None => 0,
+            Self::Id => 1,
+            Self::Crc32 => 2,
+            Self::Sealed(()) => 3,
+        }
+    }
+}
+
+impl fmt::Display for Protection<()> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "None",
+            Self::Id => "Id",
+            Self::Crc32 => "Crc32",
+            Self::Sealed(()) => "Sealed",
+        })
+    }
+}
+
+impl Gate {
+    /// For packets of at most so many bytes.
+    pub(super) fn new(protection: Protection, id: u64, max_packet: usize) -> Self {
+        match protection {
+            Protection::None => Self::None,
+            Protection::Id => Self::Id(id.to_le_bytes()),
+            Protection::Crc32 => Self::Crc32(hasher_of(id)),
+            Protection::Sealed(keys) => Self::Sealed(Box::new(Seal::new(keys, id, max_packet))),
+        }
+    }
+
+    /// From now on with another protocol id.
+    pub(super) fn set_id(&mut self, id: u64) {
+        match self {
+            Self::None => {}
+            Self::Id(bytes) => *bytes = id.to_le_bytes(),
+            Self::Crc32(hasher) => *hasher = hasher_of(id),
+            Self::Sealed(seal) => seal.set_id(id),
+        }
+    }
+
+    /// The bytes before and behind the next packet that is written.
+    pub(super) fn overhead(&self) -> (usize, usize) {
+        match self {
+            Self::None => (0, 0),
+            Self::Id(id) => (id.len(), 0),
+            Self::Crc32(_) => (CRC_LEN, 0),
+            Self::Sealed(seal) => (seal.header_len(), TAG_LEN),
+        }
+    }
+
+    /// Completes a datagram, in which the packet stands already; or in the seal, if there is one.
+    pub(super) fn close(&mut self, datagram: &mut [u8]) -> Result<(), NotWritten> {
+        match self {
+            Self::None => {}
+            Self::Id(id) => datagram[..id.len()].copy_from_slice(id),
+            Self::Crc32(hasher) => {
+                let (crc, packet) = datagram.split_at_mut(CRC_LEN);
+                crc.copy_from_slice(&checksum(hasher, packet));
+            }
+            Self::Sealed(seal) => seal.seal(datagram)?,
+        }
+        Ok(())
+    }
+
+    /// The packet in a datagram, if it is let in.
+    #[inline]
+    pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], Refused> {
+        let too_short = |minimum| Refused::TooShort { length: datagram.len(), minimum };
+        match self {
+            Self::None => Ok(datagram),
+            Self::Id(id) => match datagram.split_first_chunk() {
+                Some((came, packet)) if came == id => Ok(packet),
+                Some(_) => Err(Refused::WrongProtocol),
+                None => Err(too_short(id.len())),
+            },
+            Self::Crc32(hasher) => match datagram.split_first_chunk() {
+                Some((crc, packet)) if *crc == checksum(hasher, packet) => Ok(packet),
+                Some(_) => Err(Refused::WrongProtocol),
+                None => Err(too_short(CRC_LEN)),
+            },
+            Self::Sealed(seal) => seal.open(datagram),
+        }
+    }
+
+    /// The packet in a datagram that was let in; of a sealed one, the last.
+    pub(super) fn packet_in<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Sealed(seal) => seal.packet(),
+            _ => datagram.get(self.overhead().0..).unwrap_or_default(),
+        }
+    }
+}
+
+const CRC_LEN: usize = 4;
+
+fn hasher_of(protocol_id: u64) -> Hasher {
+    let mut hasher = Hasher::new();
+    hasher.update(&protocol_id.to_le_bytes());
+    hasher
+}
+
+fn checksum(protocol_id: &Hasher, packet: &[u8]) -> [u8; CRC_LEN] {
+    let mut hasher = protocol_id.clone();
+    hasher.update(packet);
+    hasher.finalize().to_le_bytes()
+}

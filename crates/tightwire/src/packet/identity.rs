@@ -1,0 +1,175 @@
+//! What both sides must agree on before they understand each other.
+
+use alloc::string::String;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Protection;
+use crate::schema::{Dynamic, DynamicError, Schema};
+use crate::stream::{ReadStream, Stream, Trace, explain_with};
+use tightwire_derive::Wire;
+
+/// What both sides must agree on: the game, its version, how datagrams are protected, whether they
+/// have checks, and the layout of every packet. All of it in one number is the
+/// [protocol id](Self::id).
+///
+/// It can be sent, so that sides that do not agree can find out [why](Self::mismatch), and is JSON
+/// with the feature `serde`. A tool that has it reads packets without the program:
+/// [`decode`](Self::decode) and [`explain`](Self::explain).
+///
+/// ```
+/// use tightwire::{Identity, Protection, schema};
+///
+/// let ours = Identity::new("arena", "1.0", Protection::Crc32, schema::<[u8; 3]>());
+/// let theirs = Identity::new("arena", "1.1", Protection::Crc32, schema::<[u8; 4]>());
+/// assert_ne!(ours.id(), theirs.id());
+///
+/// // Theirs arrives, in a packet of its own.
+/// let mut buffer = [0; 256];
+/// let sent = tightwire::encode(&mut theirs.clone(), &mut buffer)?;
+/// let received: Identity = tightwire::decode(sent)?;
+/// let lines: Vec<_> = ours.mismatch(&received).unwrap().iter().map(ToString::to_string).collect();
+/// assert_eq!(lines, [
+///     r#"version: "1.0" here, "1.1" there"#,
+///     "packet: 3 elements here, 4 there",
+/// ]);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Wire, Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Identity {
+    #[wire(max_len = 255)]
+    game: String,
+    #[wire(max_len = 255)]
+    version: String,
+    protection: Protection<()>,
+    checks: bool,
+    schema: Schema,
+}
+
+impl Identity {
+    /// Without checks. A [`Protocol`](crate::Protocol) has its own; this is for tools.
+    ///
+    /// Game and version have up to 255 bytes, else they cannot be sent.
+    #[must_use]
+    pub fn new(game: &str, version: &str, protection: Protection<()>, schema: Schema) -> Self {
+        Self { game: game.into(), version: version.into(), protection, checks: false, schema }
+    }
+
+    /// The same, with checks: see [`Protocol::with_checks`](crate::Protocol::with_checks).
+    #[must_use]
+    pub fn with_checks(mut self) -> Self {
+        self.checks = true;
+        self
+    }
+
+    /// The same, otherwise protected.
+    #[must_use]
+    pub(super) fn with_protection(mut self, protection: Protection<()>) -> Self {
+        self.protection = protection;
+        self
+    }
+
+    /// The name of the game.
+    #[must_use]
+    pub fn game(&self) -> &str {
+        &self.game
+    }
+
+    /// The version of the game.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// How datagrams are protected; never with what keys.
+    #[must_use]
+    pub fn protection(&self) -> Protection<()> {
+        self.protection
+    }
+
+    /// Whether packets have their checks.
+    #[must_use]
+    pub fn has_checks(&self) -> bool {
+        self.checks
+    }
+
+    /// The layout of the packets.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The protocol id: 64 bits that are different when anything here is, but for names of types,
+    /// fields and variants, which do not change a packet. docs/WIRE.md gives the form that is hashed.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Protection, schema};
+    ///
+    /// let identity = Identity::new("arena", "1.0", Protection::Crc32, schema::<u8>());
+    /// assert_eq!(identity.id(), identity.clone().id());
+    /// assert_ne!(identity.id(), identity.clone().with_checks().id());
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        hash.update(&[FORM, self.protection.ordinal(), self.checks.into()]);
+        hash.update(&self.schema.fingerprint().to_le_bytes());
+        for text in [&self.game, &self.version] {
+            hash.update(&(text.len() as u64).to_le_bytes());
+            hash.update(text.as_bytes());
+        }
+        hash.digest()
+    }
+
+    /// Reads a packet, which is a datagram without its protection, into a tree of values.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Protection, schema};
+    ///
+    /// let identity = Identity::new("arena", "1.0", Protection::None, schema::<[u8; 3]>());
+    /// assert_eq!(identity.decode(&[7, 8, 9])?.to_string(), "[7, 8, 9]");
+    /// # Ok::<(), tightwire::DynamicError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::decode`].
+    pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
+        self.schema.decode_from(read_stream(packet, self.checks), check_end)
+    }
+
+    /// Reads a packet, which is a datagram without its protection, and says what every bit of it
+    /// means and where and why it was refused.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Protection, schema};
+    ///
+    /// let identity = Identity::new("arena", "1.0", Protection::None, schema::<[u8; 3]>());
+    /// assert_eq!(identity.explain(&[7, 8]).failure().unwrap().1, 16);
+    /// ```
+    #[must_use]
+    pub fn explain(&self, packet: &[u8]) -> Trace {
+        explain_with(packet, read_stream(packet, self.checks), self.schema.name(), |stream| {
+            self.schema.serialize(&mut Dynamic::default(), stream)?;
+            check_end(stream)
+        })
+    }
+}
+
+/// Another number for each change of the form that is hashed.
+const FORM: u8 = 1;
+
+/// Reads packets of a protocol with or without checks.
+#[inline(always)]
+pub(super) fn read_stream(packet: &[u8], checks: bool) -> ReadStream<'_> {
+    let stream = ReadStream::new(packet);
+    if checks { stream } else { stream.without_checks() }
+}
+
+/// The check at the end of every packet, of a protocol that has them.
+#[inline(always)]
+pub(super) fn check_end<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
+    // What is not sent should not show in a trace.
+    if stream.has_checks() { stream.named("end").check("end") } else { Ok(()) }
+}

@@ -1,0 +1,18 @@
+//! Packets: what travels in one datagram, and which datagrams are let in.
+
+mod counters;
+mod gate;
+mod identity;
+mod mismatch;
+mod protocol;
+mod refused;
+mod replay;
+mod seal;
+
+pub use counters::Counters;
+pub use gate::Protection;
+pub use identity::Identity;
+pub use mismatch::Mismatch;
+pub use protocol::Protocol;
+pub use refused::{ExplainedRefusal, NotWritten, Refused};
+pub use seal::Keys;
