@@ -162,8 +162,7 @@ impl<P: Wire> Protocol<P> {
     ) -> Result<&'b [u8], NotWritten> {
         let checks = self.has_checks();
         let (before, behind) = self.gate.overhead();
-        let overhead = before + behind;
-        let capacity = buffer.len();
+        let (overhead, capacity) = (before + behind, buffer.len());
         // A seal takes the packet from a place of its own, where it stays readable.
         let target = match &mut self.gate {
             Gate::Sealed(seal) => seal.packet_mut(),
@@ -172,7 +171,10 @@ impl<P: Wire> Protocol<P> {
         let room = capacity.saturating_sub(overhead).min(target.len());
         let length = match encode(packet, &mut target[..room], checks) {
             Ok(packet) => overhead + packet.len(),
-            Err(refused) => return Err(with_overhead(refused, overhead, overhead + room)),
+            Err(refused) => {
+                let most = capacity.min(overhead + target.len());
+                return Err(with_overhead(refused, overhead, most));
+            }
         };
         let Some(datagram) = buffer.get_mut(..length) else {
             let refused = WriteError::Full { needed_bits: 0, capacity_bits: 0 };

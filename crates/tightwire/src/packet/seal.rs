@@ -170,11 +170,8 @@ impl Seal {
             return Err(Refused::Replayed { sequence });
         }
         let sealed = &rest[(stream.position() / 8) as usize..];
-        // Longer than any packet, so it need not be opened to be refused.
-        let most = self.packet.len();
-        let Some(packet) = self.packet.get_mut(..sealed.len()) else {
-            return Err(Refused::TrailingData { bit: most as u64 * 8 });
-        };
+        // One that is longer than any packet has not been sealed by this protocol.
+        let packet = self.packet.get_mut(..sealed.len()).ok_or(Refused::NotAuthentic)?;
         let nonce = nonce(self.keys.direction.opposite(), sequence);
         self.length = 0;
         InOutBuf::new(sealed, packet)
