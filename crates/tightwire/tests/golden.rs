@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    Class, Condition, Dynamic, Field, FloatRange, Node, Number, Object, Op, ReadStream,
-    Representation, Schema, Selection, Shape, Stream, SubsetCoding, TraceStream, Wire, World,
-    WorldSchema, WriteStream,
+    Class, Condition, Dynamic, Field, FloatRange, Identity, Keys, Node, Number, Object, Op,
+    Protection, Protocol, ReadStream, Representation, Schema, Selection, Shape, Stream,
+    SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -152,8 +152,35 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             }
             s.bytes(&mut bytes)
         }
+        "datagram id" => datagram(s, Protection::Id),
+        "datagram crc32" => datagram(s, Protection::Crc32),
+        "datagram sealed" => datagram(s, Protection::Sealed(keys(Keys::client))),
+        "identity" if fresh => s.object(&mut Identity::default()),
+        "identity" => {
+            let schema = tightwire::schema::<bool>();
+            s.object(&mut Identity::new("arena", "1.0", Protection::Crc32, schema))
+        }
         other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
     }
+}
+
+fn keys(side: fn([u8; 32], [u8; 32]) -> Keys) -> Keys {
+    side(std::array::from_fn(|i| i as u8), std::array::from_fn(|i| 32 + i as u8))
+}
+
+fn protocol(protection: Protection) -> Protocol<Gun> {
+    Protocol::new("arena", "1.0", protection)
+}
+
+/// A datagram, as its bytes.
+fn datagram<S: Stream>(s: &mut S, protection: Protection) -> Result<(), S::Error> {
+    let mut buffer = [0; 64];
+    let mut gun = Gun::Pistol { ammo: 7, safe: true };
+    let length = protocol(protection).write(&mut gun, &mut buffer).unwrap().len();
+    if S::READING {
+        buffer.fill(0);
+    }
+    s.bytes(&mut buffer[..length])
 }
 
 fn player() -> Schema {
@@ -243,5 +270,52 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let operations = examples().count();
-    assert_eq!(operations, 40, "one for each operation and its variants");
+    assert_eq!(operations, 44, "one for each operation and its variants");
+}
+
+#[test]
+fn the_document_has_the_protocol_ids() {
+    for (name, protection) in [
+        ("none", Protection::None),
+        ("id", Protection::Id),
+        ("crc32", Protection::Crc32),
+        ("sealed", Protection::Sealed(keys(Keys::client))),
+    ] {
+        let line = format!("| {name} | `{:016x}` |", protocol(protection).identity().id());
+        assert!(DOCUMENT.contains(&line), "not in docs/WIRE.md: {line}");
+    }
+}
+
+/// Bit by bit, as the standard has it: nothing in common with the one that is used.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for bit in bytes.iter().flat_map(|byte| (0..8).map(move |bit| u32::from(byte >> bit & 1))) {
+        let out = (crc ^ bit) & 1;
+        crc = crc >> 1 ^ out * 0xedb8_8320;
+    }
+    !crc
+}
+
+#[test]
+fn the_checksum_is_the_one_of_the_standard_over_the_id_and_the_packet() {
+    assert_eq!(crc32(b"123456789"), 0xcbf4_3926, "the check value of CRC-32");
+    let id = protocol(Protection::Crc32).identity().id();
+    let (_, documented) = examples().find(|(name, _)| *name == "datagram crc32").unwrap();
+    let (crc, packet) = documented.split_first_chunk::<4>().unwrap();
+    let checked = [&id.to_le_bytes(), packet].concat();
+    assert_eq!(u32::from_le_bytes(*crc), crc32(&checked));
+}
+
+#[test]
+fn the_datagrams_of_the_document_are_read() {
+    for (name, protection) in [
+        ("datagram id", Protection::Id),
+        ("datagram crc32", Protection::Crc32),
+        ("datagram sealed", Protection::Sealed(keys(Keys::server))),
+    ] {
+        let (_, documented) = examples().find(|(example, _)| *example == name).unwrap();
+        let mut gun = Gun::default();
+        protocol(protection).read(&documented, &mut gun).unwrap();
+        assert!(matches!(gun, Gun::Pistol { ammo: 7, safe: true }), "{name}");
+    }
 }

@@ -13,7 +13,6 @@ use tightwire_derive::Wire;
 ///
 /// `Protection<()>` is the choice without the keys, as an [`Identity`](crate::Identity) has it.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Protection<K = Keys> {
     /// Nothing, in 0 bytes: within a transport that does all this itself.
     #[default]
@@ -52,6 +51,14 @@ impl<K> Protection<K> {
 }
 
 impl Protection<()> {
+    /// In the order of their numbers in a protocol id, with their names.
+    const ALL: [(Self, &'static str); 4] = [
+        (Self::None, "None"),
+        (Self::Id, "Id"),
+        (Self::Crc32, "Crc32"),
+        (Self::Sealed(()), "Sealed"),
+    ];
+
     pub(super) fn ordinal(self) -> u8 {
         match self {
             Self::None => 0,
@@ -64,11 +71,25 @@ impl Protection<()> {
 
 impl fmt::Display for Protection<()> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "None",
-            Self::Id => "Id",
-            Self::Crc32 => "Crc32",
-            Self::Sealed(()) => "Sealed",
+        f.write_str(Self::ALL[usize::from(self.ordinal())].1)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Protection<()> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Protection<()> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = alloc::string::String::deserialize(deserializer)?;
+        let found = Self::ALL.into_iter().find(|(_, known)| *known == name);
+        let names = "None, Id, Crc32 or Sealed";
+        found.map(|(protection, _)| protection).ok_or_else(|| {
+            serde::de::Error::invalid_value(serde::de::Unexpected::Str(&name), &names)
         })
     }
 }
