@@ -185,6 +185,40 @@
 //! assert_eq!(sizes, [21, 12]);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
+//!
+//! # packet
+//!
+//! A [`Protocol`] turns packets into datagrams and back, in the caller's buffers. Its [`Protection`]
+//! keeps out other games and other versions, accidents, and with [`Keys`] everyone else too. What it
+//! does not let in is [`Refused`], for a reason that can be said and is [counted](Counters). Two
+//! sides that refuse each other can exchange their [`Identity`], and the [`Mismatch`] says what is
+//! different, down to the field.
+//!
+//! It sends nothing: the datagrams are for a socket, or for a transport of any kind.
+//!
+//! ```
+//! use tightwire::{Protection, Protocol, Refused, Wire};
+//!
+//! #[derive(Wire, Default, PartialEq, Debug)]
+//! enum Packet {
+//!     #[default]
+//!     KeepAlive,
+//!     Move { #[wire(range = -100..=100)] x: i8, #[wire(range = -100..=100)] y: i8 },
+//! }
+//!
+//! let mut client = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
+//! let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
+//! let datagram = client.write(&mut Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+//! assert_eq!(datagram.len(), 4 + 3);
+//!
+//! let mut server = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
+//! let mut packet = Packet::default();
+//! server.read(datagram, &mut packet)?;
+//! assert_eq!(packet, Packet::Move { x: 3, y: -7 });
+//! assert_eq!(server.read(&datagram[1..], &mut packet), Err(Refused::WrongProtocol));
+//! assert_eq!(server.counters().to_string(), "0 written, 1 read, 1 refused (1 wrong protocol)");
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
