@@ -1,6 +1,8 @@
 //! The tool `tightwire`: for now it shows one packet, drawn bit by bit, and what happens to it on
 //! the way.
 
+mod datagrams;
+
 use std::env;
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
@@ -84,8 +86,10 @@ fn example() -> Result<String, Box<dyn Error>> {
     writeln!(text, "  {}\n", sentence(decode_explained::<Player>(&tampered)))?;
 
     writeln!(text, "A value that must not be sent is not sent:\n")?;
-    let mut overhealed = Player { health: 200, ..player };
-    writeln!(text, "  {}", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
+    let mut overhealed = Player { health: 200, ..player.clone() };
+    writeln!(text, "  {}\n", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
+
+    text += &datagrams::example(&player)?;
     Ok(text)
 }
 
