@@ -62,6 +62,7 @@
 //!   the fault and the bit.
 //! * [`MeasureStream`] counts the bits at most needed.
 //! * [`TraceStream`] runs another stream and records each operation with its name, bits and value.
+//! * [`ByteStream`] runs another stream and packs nothing.
 //!
 //! A stream does not frame, checksum, encrypt or send.
 //!
@@ -82,6 +83,40 @@
 //! reader.finish()?;
 //! assert_eq!(angle, 90.0);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # bytes
+//!
+//! [`ByteWriter`] and [`ByteReader`] move whole bytes: plain structs in one copy, primitives, packed
+//! integers, text, slices, and sections of bits between them. Each operation checks for itself, or
+//! [`reserve`](ByteWriter::reserve) and [`require`](ByteReader::require) check once for many. Space
+//! that is [set aside](ByteWriter::set_aside) is filled when its contents are known, and a
+//! [`GrowingBuffer`] grows up to a maximum. They know nothing of batches, queues or messages.
+//!
+//! [`Packing`] is a protocol's setting: its values in the fewest bits, or with nothing packed, as a
+//! [`ByteStream`] writes them, so that a hex dump can be read.
+//!
+//! ```
+//! use tightwire::{ByteReader, ByteWriter, Packing};
+//!
+//! let mut writer = ByteWriter::new([0; 64]);
+//! let size = writer.set_aside(2)?;
+//! writer.reserve(6, |block| {
+//!     block.write(7u8);
+//!     block.write(1.5f32);
+//! })?;
+//! writer.write_varint(300u32)?;
+//! writer.write_wire(&mut (true, -2i8), Packing::Bytes)?;
+//! let length = writer.len() as u16 - 2;
+//! writer.fill(size, &length.to_le_bytes())?;
+//! let packet = writer.finish()?;
+//! assert_eq!(packet, [9, 0, 7, 0, 0, 0xc0, 0x3f, 0xac, 2, 1, 0xfe]);
+//!
+//! let mut reader = ByteReader::new(packet);
+//! assert_eq!(reader.read::<u16>()?, 9);
+//! assert_eq!(reader.require(5, |block| (block.read::<u8>(), block.read::<f32>()))?, (7, 1.5));
+//! assert_eq!(reader.read_varint::<u32>()?, 300);
+//! # Ok::<(), tightwire::ByteError>(())
 //! ```
 //!
 //! # When something is wrong
@@ -226,6 +261,7 @@ extern crate alloc;
 extern crate self as tightwire;
 
 mod bits;
+mod bytes;
 mod packet;
 mod schema;
 mod stream;
@@ -233,6 +269,10 @@ mod stream;
 pub use bits::{
     BitReader, BitWriter, Checkpoint, UnexpectedEnd, WriteRefused, bits_required,
     bits_required_u128,
+};
+pub use bytes::{
+    Buffer, ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing, Primitive, ReadBlock,
+    Reserved, WriteBlock,
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
@@ -242,11 +282,11 @@ pub use schema::{
     SchemaError, World, WorldError, WorldSchema, schema,
 };
 pub use stream::{
-    Binary, Condition, ErrorKind, Explained, Field, FloatRange, Int, List, MeasureStream, Name,
-    Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape,
-    Stream, SubsetCoding, Trace, TraceStream, Value, Variant, Vector, Wire, WriteError,
-    WriteStream, decode, decode_explained, decode_into, encode, encode_explained, explain,
-    explain_write, measure,
+    Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Int, List,
+    MeasureStream, Name, Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream,
+    Scope, Selection, Shape, Stream, SubsetCoding, Trace, TraceStream, Value, Variant, Vector,
+    Wire, WriteError, WriteStream, decode, decode_explained, decode_into, encode, encode_explained,
+    explain, explain_write, measure,
 };
 
 /// Declares the wire form of a struct or an enum: the serialize function, the worst case

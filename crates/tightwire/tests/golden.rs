@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    Class, Condition, Dynamic, Field, FloatRange, Identity, Keys, Node, Number, Object, Op,
-    Protection, Protocol, ReadStream, Representation, Schema, Selection, Shape, Stream,
-    SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
+    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Dynamic, Field, FloatRange,
+    Identity, Keys, Node, Number, Object, Op, Packing, Protection, Protocol, ReadStream,
+    Representation, Schema, Selection, Shape, Stream, SubsetCoding, TraceStream, Wire, World,
+    WorldSchema, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -70,9 +71,7 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             s.enumerate(&mut weapon, &[Weapon::Fist, Weapon::Bow, Weapon::Staff])
         }
         "declared struct" if fresh => s.object(&mut Player::default()),
-        "declared struct" => {
-            s.object(&mut Player { health: 77, alive: true, target: Some(5), speed: 200 })
-        }
+        "declared struct" => s.object(&mut declared()),
         "declared enum" if fresh => s.object(&mut Gun::Rifle(1)),
         "declared enum" => s.object(&mut Gun::Pistol { ammo: 7, safe: true }),
         "option" => {
@@ -215,6 +214,75 @@ fn selection<S: Stream>(s: &mut S, coding: SubsetCoding) -> Result<(), S::Error>
     s.selection(&mut selected, coding)
 }
 
+/// What a byte buffer holds in the example that is called `name`.
+fn buffer(name: &str) -> Result<Vec<u8>, ByteError> {
+    let mut writer = ByteWriter::new([0xff; 64]);
+    match name {
+        "primitives" => {
+            writer.write(0x1234u16)?;
+            writer.write(-2i8)?;
+            writer.write(1.5f32)?;
+            writer.write(true)?;
+        }
+        "varint" => {
+            writer.write_varint(127u8)?;
+            writer.write_varint(128u64)?;
+            writer.write_varint(-64i8)?;
+            writer.write_varint(64i64)?;
+        }
+        "text" => writer.write_str("héé", 31)?,
+        "slice" => writer.write_slice(&[1u16, 2, 3], 100)?,
+        "section" => {
+            let size = writer.set_aside(2)?;
+            writer.write_bits(|stream| {
+                stream.bool(&mut true)?;
+                stream.bits(&mut 1000, 10)
+            })?;
+            writer.write_wire(&mut declared(), Packing::Bytes)?;
+            let length = writer.len() as u16 - 2;
+            writer.fill(size, &length.to_le_bytes())?;
+        }
+        other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
+    }
+    Ok(writer.finish()?.to_vec())
+}
+
+fn check_buffer(name: &str, documented: &[u8]) -> Result<(), ByteError> {
+    let mut reader = ByteReader::new(documented);
+    match name {
+        "primitives" => {
+            let read = reader.require(8, |block| (block.read(), block.read(), block.read()))?;
+            assert_eq!((read, reader.read()?), ((0x1234u16, -2i8, 1.5f32), true));
+        }
+        "varint" => {
+            assert_eq!((reader.read_varint()?, reader.read_varint()?), (127u8, 128u64));
+            assert_eq!((reader.read_varint()?, reader.read_varint()?), (-64i8, 64i64));
+        }
+        "text" => assert_eq!(reader.read_str(31)?, "héé"),
+        "slice" => {
+            let mut items: Vec<u16> = vec![];
+            reader.read_slice(&mut items, 100)?;
+            assert_eq!(items, [1, 2, 3]);
+        }
+        _ => {
+            assert_eq!(reader.read::<u16>()?, reader.remaining() as u16);
+            let mut number = 0;
+            reader.read_bits(|stream| {
+                stream.bool(&mut true)?;
+                stream.bits(&mut number, 10)
+            })?;
+            let mut player = Player::default();
+            reader.read_wire(&mut player, Packing::Bytes)?;
+            assert_eq!((number, player.health, player.speed), (1000, 77, 200));
+        }
+    }
+    reader.finish()
+}
+
+fn declared() -> Player {
+    Player { health: 77, alive: true, target: Some(5), speed: 200 }
+}
+
 struct Example(String);
 
 impl Wire for Example {
@@ -237,10 +305,25 @@ fn examples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
 fn the_document_has_the_bytes_that_are_written() {
     let mut wrong = String::new();
     for (name, documented) in examples() {
-        let mut buffer = [0xff; 64];
-        let mut stream = WriteStream::new(&mut buffer);
-        let Ok(()) = example(name, &mut stream);
-        let written = stream.finish().unwrap();
+        let mut memory = [0xff; 64];
+        let stream = WriteStream::new(&mut memory);
+        let in_buffer;
+        let written = match name.split_once(' ') {
+            Some(("buffer", name)) => {
+                in_buffer = buffer(name).unwrap();
+                &in_buffer
+            }
+            Some(("plain", name)) => {
+                let mut stream = ByteStream::new(stream);
+                let Ok(()) = example(name, &mut stream);
+                stream.into_inner().finish().unwrap()
+            }
+            _ => {
+                let mut stream = stream;
+                let Ok(()) = example(name, &mut stream);
+                stream.finish().unwrap()
+            }
+        };
         if written != documented {
             let hex: Vec<_> = written.iter().map(|byte| format!("{byte:02x}")).collect();
             wrong += &format!("{name}: `{}`\n", hex.join(" "));
@@ -252,10 +335,27 @@ fn the_document_has_the_bytes_that_are_written() {
 #[test]
 fn the_bytes_of_the_document_read_back_to_the_example() {
     for (name, documented) in examples() {
-        let mut reader = TraceStream::new(ReadStream::new(&documented));
-        example(name, &mut reader).unwrap();
-        let (reader, read) = reader.into_parts();
-        reader.finish().unwrap();
+        let stream = ReadStream::new(&documented);
+        let (name, read) = match name.split_once(' ') {
+            Some(("buffer", name)) => {
+                assert_eq!(check_buffer(name, &documented), Ok(()), "{name}");
+                continue;
+            }
+            Some(("plain", name)) => {
+                let mut stream = TraceStream::new(ByteStream::new(stream));
+                example(name, &mut stream).unwrap();
+                let (stream, read) = stream.into_parts();
+                stream.into_inner().finish().unwrap();
+                (name, read)
+            }
+            _ => {
+                let mut stream = TraceStream::new(stream);
+                example(name, &mut stream).unwrap();
+                let (stream, read) = stream.into_parts();
+                stream.finish().unwrap();
+                (name, read)
+            }
+        };
         let written = tightwire::explain_write(&mut Example(name.into()));
         // Quantised values differ by less than their last digit shown here.
         let shown = |trace: &tightwire::Trace| -> Vec<String> {
@@ -269,8 +369,10 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 
 #[test]
 fn every_operation_has_an_example() {
-    let operations = examples().count();
-    assert_eq!(operations, 44, "one for each operation and its variants");
+    let count = |prefix| examples().filter(|(name, _)| name.starts_with(prefix)).count();
+    assert_eq!(count(""), 40 + 22 + 5 + 4, "one for each operation and its variants");
+    assert_eq!((count("plain "), count("buffer ")), (22, 5), "in whole bytes, and in a buffer");
+    assert_eq!(count("datagram ") + count("identity"), 4);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn the_example_as_bytes() {
         "01000000",                 // the id of the first
         "00",                       // a player
         "006400640064",             // the position: 25600 is 0
-        "fff7df7f",                 // the orientation
+        "03ff01ff01ff01",           // the orientation: w is the largest, 511 is 0
         "6810800c800c",             // the velocity: 3200 is 0
         "64",                       // the health
         "6e000000",                 // the weapon
@@ -152,7 +152,7 @@ fn each_representation_is_smaller_than_the_one_before_and_reads_back() {
         ("JSON", 266),
         ("relative JSON", 106),
         ("text", 65),
-        ("bytes", 52),
+        ("bytes", 55),
         ("bits", 35),
     ];
     assert_eq!(sizes, expected);

@@ -8,8 +8,8 @@ use core::fmt;
 
 use super::picture::Refusal;
 use super::{
-    ErrorKind, Node, ReadError, ReadStream, Trace, TraceStream, Wire, WriteError, WriteStream,
-    decode_into, encode, measure,
+    ByteStream, ErrorKind, Node, RawStream, ReadError, ReadStream, Trace, TraceStream, Wire,
+    WriteError, WriteStream, decode_into, encode, measure,
 };
 
 /// A refusal that names the field: `Player.inventory[3].count at bit 412: 77 is not in 0..=64`.
@@ -114,6 +114,13 @@ pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
     explain_with(packet, stream, type_name::<T>(), |stream| T::default().serialize(stream))
 }
 
+/// The same of a packet in whole bytes.
+pub(crate) fn explain_bytes<T: Wire + Default>(packet: &[u8]) -> Trace {
+    let stream = ByteStream::new(ReadStream::new(packet));
+    let serialize = |stream: &mut TraceStream<_>| T::default().serialize(stream);
+    explain_reader(packet, type_name::<T>(), stream, serialize, |s| s.into_inner().finish())
+}
+
 /// Reads `packet` from its stream as `serialize` says, as an object of a type, and tells.
 pub(crate) fn explain_with<'p>(
     packet: &'p [u8],
@@ -121,10 +128,20 @@ pub(crate) fn explain_with<'p>(
     type_name: &str,
     serialize: impl FnOnce(&mut TraceStream<ReadStream<'p>>) -> Result<(), ReadError>,
 ) -> Trace {
-    let mut stream = TraceStream::of_object(stream, type_name);
+    explain_reader(packet, type_name, stream, serialize, ReadStream::finish)
+}
+
+fn explain_reader<S: RawStream>(
+    packet: &[u8],
+    type_name: &str,
+    reader: S,
+    serialize: impl FnOnce(&mut TraceStream<S>) -> Result<(), ReadError>,
+    finish: impl FnOnce(S) -> Result<(), ReadError>,
+) -> Trace {
+    let mut stream = TraceStream::of_object(reader, type_name);
     let result = serialize(&mut stream);
     let (reader, mut trace) = stream.into_parts();
-    if let Err(ReadError { kind, bit }) = result.and_then(|()| reader.finish()) {
+    if let Err(ReadError { kind, bit }) = result.and_then(|()| finish(reader)) {
         trace.set_failure(kind, bit);
     }
     trace.set_bytes(packet);

@@ -57,6 +57,15 @@ pub(super) fn object_index<S: Stream>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
+    if !S::PACKS {
+        let mut whole = u64::from(*index);
+        stream.raw_offset(&mut whole, count.into())?;
+        if whole < previous {
+            return stream.refuse_at(ErrorKind::NotIncreasing, start);
+        }
+        *index = whole as u32;
+        return Ok(());
+    }
     match rung(stream, difference, &OBJECT_INDEX)? {
         Rung::Difference(read) => difference = read,
         Rung::Beyond => {
@@ -106,7 +115,12 @@ pub(super) fn int_relative<S: Stream>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
-    match rung(stream, value.wrapping_sub(before), &INT_RELATIVE)? {
+    let rung = match S::PACKS {
+        true => rung(stream, value.wrapping_sub(before), &INT_RELATIVE)?,
+        // The number itself, as beyond the ladder.
+        false => Rung::Beyond,
+    };
+    match rung {
         Rung::Difference(difference) => value = before + difference,
         Rung::Beyond => stream.raw_bits(&mut value, 32)?,
     }

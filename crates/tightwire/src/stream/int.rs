@@ -9,6 +9,18 @@ pub trait Int: sealed::Sealed + Copy + PartialOrd + Default {
     /// The width of the type.
     const BITS: u32;
 
+    /// The smallest number of the type.
+    #[doc(hidden)]
+    const LOWEST: Self;
+
+    /// The largest number of the type.
+    #[doc(hidden)]
+    const HIGHEST: Self;
+
+    /// The width of the type on any machine: a `usize` may come from a larger one.
+    #[doc(hidden)]
+    const PLAIN_BITS: u32;
+
     /// How far `self` is above `min`, modulo the type's own range.
     #[doc(hidden)]
     fn offset_from(self, min: Self) -> u128;
@@ -40,10 +52,13 @@ mod sealed {
 }
 
 macro_rules! int {
-    ($unsigned:ty, $signed:ty) => {
+    ($unsigned:ty, $signed:ty, $plain_bits:literal) => {
         impl sealed::Sealed for $unsigned {}
         impl Int for $unsigned {
             const BITS: u32 = <$unsigned>::BITS;
+            const LOWEST: Self = <$unsigned>::MIN;
+            const HIGHEST: Self = <$unsigned>::MAX;
+            const PLAIN_BITS: u32 = $plain_bits;
 
             #[inline(always)]
             fn offset_from(self, min: Self) -> u128 {
@@ -78,6 +93,9 @@ macro_rules! int {
         impl sealed::Sealed for $signed {}
         impl Int for $signed {
             const BITS: u32 = <$signed>::BITS;
+            const LOWEST: Self = <$signed>::MIN;
+            const HIGHEST: Self = <$signed>::MAX;
+            const PLAIN_BITS: u32 = $plain_bits;
 
             #[inline(always)]
             fn offset_from(self, min: Self) -> u128 {
@@ -112,12 +130,12 @@ macro_rules! int {
     };
 }
 
-int!(u8, i8);
-int!(u16, i16);
-int!(u32, i32);
-int!(u64, i64);
-int!(u128, i128);
-int!(usize, isize);
+int!(u8, i8, 8);
+int!(u16, i16, 16);
+int!(u32, i32, 32);
+int!(u64, i64, 64);
+int!(u128, i128, 128);
+int!(usize, isize, 64);
 
 /// The number as it is.
 #[inline(always)]
@@ -161,6 +179,9 @@ pub(super) fn ranged<S: Stream, T: Int>(
     if min > max {
         return misuse(stream, "int: the range is reversed, swap its bounds");
     }
+    if !S::PACKS {
+        return plain(stream, value, (min, max), plain_width(min, max));
+    }
     let span = max.offset_from(min);
     let mut offset = value.offset_from(min);
     if T::BITS <= u64::BITS {
@@ -198,6 +219,68 @@ fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Resu
     Ok(())
 }
 
+/// The number itself, in two's complement, where nothing is packed.
+fn plain<S: Stream, T: Int>(
+    stream: &mut S,
+    value: &mut T,
+    (min, max): (T, T),
+    width: u32,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    let mut whole = *value;
+    if S::WRITING && !(min <= whole && whole <= max) {
+        stream.refuse_at(ErrorKind::OutOfRange, start)?;
+        whole = min;
+    }
+    let number = extended(whole) & u128::MAX.unbounded_shr(u128::BITS - width);
+    let (mut low, mut high) = (number as u64, (number >> 64) as u64);
+    stream.raw_bits(&mut low, width.min(u64::BITS))?;
+    stream.raw_bits(&mut high, width.saturating_sub(u64::BITS))?;
+    if !S::READING {
+        return Ok(());
+    }
+    let mut read = u128::from(high) << 64 | u128::from(low);
+    if width == 0 {
+        read = extended(min);
+    } else if min < T::default() {
+        read = sign_extended(read, width).cast_unsigned();
+    }
+    let whole = T::at_offset(T::default(), read);
+    // A field can be wider than the type: that of a `usize`.
+    if extended(whole) != read || whole < min || whole > max {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    }
+    *value = whole;
+    Ok(())
+}
+
+/// The number in two's complement of 128 bits.
+fn extended<T: Int>(number: T) -> u128 {
+    let bits = number.offset_from(T::default());
+    if number < T::default() { sign_extended(bits, T::BITS).cast_unsigned() } else { bits }
+}
+
+/// The bits of the smallest integer type that has the whole range; none for a range of one value.
+fn plain_width<T: Int>(min: T, max: T) -> u32 {
+    if min == max {
+        return 0;
+    }
+    let bits = match (min.number(), max.number()) {
+        (Number::Signed(min), Number::Signed(max)) if min < 0 => {
+            // One for the sign. The complement of a negative number has as many bits as it needs.
+            1 + u128::BITS - (!min | if max < 0 { !max } else { max }).leading_zeros()
+        }
+        _ => u128::BITS - max.offset_from(T::default()).leading_zeros(),
+    };
+    bits.next_power_of_two().max(8)
+}
+
+/// The lowest `width` bits as a number in two's complement.
+pub(super) fn sign_extended(bits: u128, width: u32) -> i128 {
+    let above = u128::BITS - width.clamp(1, u128::BITS);
+    (bits << above).cast_signed() >> above
+}
+
 /// A fixed-point number: a ranged integer whose bounds are given in whole units.
 #[inline(always)]
 pub(super) fn fixed<S: Stream, T: Int>(
@@ -215,6 +298,9 @@ pub(super) fn fixed<S: Stream, T: Int>(
 /// Seven bits at a time, low first, each group with a bit that says whether another follows.
 #[inline(always)]
 pub(super) fn varint<S: Stream, T: Int>(stream: &mut S, value: &mut T) -> Result<(), S::Error> {
+    if !S::PACKS {
+        return plain(stream, value, (T::LOWEST, T::HIGHEST), T::PLAIN_BITS);
+    }
     let start = stream.position();
     let mut left = value.zigzag();
     let mut read = 0u128;

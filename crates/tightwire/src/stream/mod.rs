@@ -5,6 +5,7 @@
 
 #[cfg(feature = "arrayvec")]
 mod arrays;
+mod byte_stream;
 mod collection;
 pub(crate) mod derived;
 mod described;
@@ -41,11 +42,12 @@ use core::any::type_name;
 use core::fmt::Debug;
 use core::ops::RangeInclusive;
 
+pub use byte_stream::ByteStream;
 pub use collection::List;
 pub(crate) use described::{MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal};
 pub use error::{ErrorKind, ReadError, WriteError};
 pub use explain::{Explained, decode_explained, encode_explained, explain, explain_write};
-pub(crate) use explain::{explain_with, explain_write_with};
+pub(crate) use explain::{explain_bytes, explain_with, explain_write_with};
 pub use float::FloatRange;
 pub use int::Int;
 pub use measure::MeasureStream;

@@ -24,6 +24,11 @@ pub trait RawStream: Sized {
     /// types do that for streams that have no need to see each field.
     const MERGES: bool = false;
 
+    /// Whether values go in the fewest bits. A stream that says no gets each number as it is, as
+    /// [`ByteStream`](crate::ByteStream) does: only the operation knows what that number is, and with
+    /// a constant it costs the streams that pack nothing to be asked.
+    const PACKS: bool = true;
+
     /// The bits of the packet so far.
     fn position(&self) -> u64;
 

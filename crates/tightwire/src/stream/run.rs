@@ -121,6 +121,7 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     const READING: bool = S::READING;
     // A type within a run belongs to it.
     const MERGES: bool = false;
+    const PACKS: bool = S::PACKS;
 
     #[inline(always)]
     fn position(&self) -> u64 {

@@ -308,6 +308,9 @@ const RICE_FEW: u64 = 2;
 const RICE_MANY: u64 = 3;
 
 fn best<S: Stream>(stream: &mut S, selection: &mut Selection, len: u32) -> Result<(), S::Error> {
+    if !S::PACKS {
+        return count_and_index(stream, selection, len);
+    }
     let mut choice = if S::WRITING { cheapest(selection, len) } else { BITMASK };
     stream.raw_bits(&mut choice, 2)?;
     match choice {

@@ -5,6 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::panic::Location;
 
+use super::int::sign_extended;
 use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
 
 /// Runs another stream and records every operation: what it was, what it is called or where in
@@ -129,6 +130,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     type Error = S::Error;
     const WRITING: bool = S::WRITING;
     const READING: bool = S::READING;
+    const PACKS: bool = S::PACKS;
 
     fn has_checks(&self) -> bool {
         self.inner.has_checks()
@@ -199,13 +201,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 
     fn end(&mut self, value: impl FnOnce() -> Value) {
-        let (failure, taken, node) = (self.failure(), self.taken.0, self.parent());
+        let (failure, taken, node) = (self.failure(), self.taken, self.parent());
         self.leave();
         if !self.had_failed && failure.is_some() {
             self.trace.blame(Some(node));
         }
         self.trace.set_value(node, |op| match failure {
-            Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(op, taken),
+            Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(op, taken, S::PACKS),
             Some(_) if S::READING => Value::Unit,
             _ => value(),
         });
@@ -254,9 +256,17 @@ fn is_own(location: &Location<'_>) -> bool {
     location.file().starts_with(own_folder)
 }
 
-/// What a reader would have got, had it been in range.
-fn refused_value(op: &Op, bits: u128) -> Value {
+/// What a reader would have got, had it been in range, by the bits that it took and how many those
+/// are: of an integer the offset from its smallest value, or if nothing is packed the integer itself.
+fn refused_value(op: &Op, (bits, width): (u128, u32), packs: bool) -> Value {
     match op {
+        Op::Int { min: Number::Signed(min), .. } if !packs && *min < 0 => {
+            Value::Number(Number::Signed(sign_extended(bits, width)))
+        }
+        Op::Int { min: Number::Signed(_), .. } if !packs => {
+            Value::Number(Number::Signed(i128::try_from(bits).unwrap_or(i128::MAX)))
+        }
+        Op::Int { .. } if !packs => Value::Number(Number::Unsigned(bits)),
         Op::Int { min: Number::Unsigned(min), .. } => {
             Value::Number(Number::Unsigned(min.saturating_add(bits)))
         }

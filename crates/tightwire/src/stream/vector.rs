@@ -227,7 +227,8 @@ pub(super) fn codes<S: Stream>(
     let is_empty = codes.is_empty();
     let mut rest = codes;
     while !rest.is_empty() {
-        let (word_codes, later) = rest.split_at_mut(rest.len().min((64 / width) as usize));
+        let most = if S::PACKS { (64 / width) as usize } else { 1 };
+        let (word_codes, later) = rest.split_at_mut(rest.len().min(most));
         let start = stream.position();
         let mut word = 0;
         for &code in word_codes.iter().rev() {
@@ -287,7 +288,11 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         let index = largest as u64;
         word = index | codes[0] << 2 | codes[1] << (2 + bits) | codes[2] << (2 + 2 * bits);
     }
-    stream.raw_bits(&mut word, 2 + 3 * bits)?;
+    if S::PACKS {
+        stream.raw_bits(&mut word, 2 + 3 * bits)?;
+    } else {
+        one_by_one(stream, &mut word, [2, bits, bits, bits])?;
+    }
     if S::READING {
         let index = (word & 3) as usize;
         let codes = [2, 2 + bits, 2 + 2 * bits].map(|at| (word >> at & ((1 << bits) - 1)) as i32);
@@ -301,6 +306,23 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         let from = [a, b, c, sqrt(1.0 - sum)];
         *quaternion = Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)]));
     }
+    Ok(())
+}
+
+/// The fields of a word, each by itself, where nothing is packed.
+fn one_by_one<S: Stream, const N: usize>(
+    stream: &mut S,
+    word: &mut u64,
+    widths: [u32; N],
+) -> Result<(), S::Error> {
+    let (mut whole, mut at) = (0, 0);
+    for width in widths {
+        let mut field = *word >> at & ((1 << width) - 1);
+        stream.raw_bits(&mut field, width)?;
+        whole |= field << at;
+        at += width;
+    }
+    *word = whole;
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! A game's world relative to a schema, and the ways to write one and the same world down.
 
-mod bytes;
 mod class;
 mod error;
 #[cfg(feature = "formats")]

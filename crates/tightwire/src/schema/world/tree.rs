@@ -6,14 +6,13 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::bytes::ByteStream;
 use super::class::{STEP, STEPS};
 use super::{Object, World, WorldError, WorldSchema};
 use crate::schema::run::Walk;
 use crate::schema::{Dynamic, DynamicError};
 use crate::stream::{
-    Explained, MeasureStream, Name, Number, Op, ReadStream, Value, WriteError, WriteStream,
-    explain_write_with,
+    ByteStream, Explained, MeasureStream, Name, Number, Op, ReadStream, Value, WriteError,
+    WriteStream, explain_write_with,
 };
 
 /// A world that comes back as it is, and its bits.
@@ -67,29 +66,28 @@ pub(super) fn read_bits(packet: &[u8], schema: &WorldSchema) -> Result<World, Wo
 pub(super) fn write_bytes(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, WorldError> {
     let mut tree = to_tree(world, schema, |id, _| u64::from(id).into())?;
     let shape = schema.plain();
-    let most = MeasureStream::bits_of(|stream| {
-        Walk::root(shape, &mut tree, &mut ByteStream::new(stream)).0
-    });
-    let mut buffer = vec![0; most.div_ceil(8) as usize];
-    let mut stream = WriteStream::new(&mut buffer);
-    let (Ok(()), error) = Walk::root(shape, &mut tree, &mut ByteStream::new(&mut stream));
+    let mut measured = ByteStream::new(MeasureStream::new());
+    let (Ok(()), _) = Walk::root(shape, &mut tree, &mut measured);
+    let mut buffer = vec![0; measured.into_inner().bytes()];
+    let mut stream = ByteStream::new(WriteStream::new(&mut buffer));
+    let (Ok(()), error) = Walk::root(shape, &mut tree, &mut stream);
     if let Some(error) = error {
         return Err(error.into());
     }
-    let length = stream.finish()?.len();
+    let length = stream.into_inner().finish()?.len();
     buffer.truncate(length);
     Ok(buffer)
 }
 
 pub(super) fn read_bytes(packet: &[u8], schema: &WorldSchema) -> Result<World, WorldError> {
     let mut tree = Dynamic::default();
-    let mut stream = ReadStream::new(packet);
-    let (result, error) = Walk::root(schema.plain(), &mut tree, &mut ByteStream::new(&mut stream));
+    let mut stream = ByteStream::new(ReadStream::new(packet));
+    let (result, error) = Walk::root(schema.plain(), &mut tree, &mut stream);
     if let Some(error) = error {
         return Err(error.into());
     }
     result?;
-    stream.finish()?;
+    stream.into_inner().finish()?;
     from_tree(tree, |id, previous| {
         let read = integer(id).and_then(|id| u32::try_from(id).ok());
         read.filter(|&id| i64::from(id) > previous)

@@ -1,0 +1,120 @@
+//! The choice between the fewest bits and bytes that a person can read.
+
+use crate::stream::{
+    ByteStream, MeasureStream, ReadError, ReadStream, Trace, Wire, WriteError, WriteStream,
+    decode_into, encode, explain, explain_bytes, measure,
+};
+
+/// How a protocol writes its values: a setting that both sides share.
+///
+/// The same types, ranges and refusals, and the same values come out; only the bytes differ. In
+/// whole bytes, a hex dump shows the numbers, and two dumps can be compared by eye.
+///
+/// ```
+/// use tightwire::{Packing, Wire};
+///
+/// #[derive(Wire, Default, PartialEq, Debug)]
+/// struct Player {
+///     #[wire(range = -100..=100)]
+///     health: i8,
+///     alive: bool,
+///     #[wire(range = 1..=1000)]
+///     score: u32,
+/// }
+///
+/// let mut buffer = [0; 16];
+/// let mut player = Player { health: -3, alive: true, score: 258 };
+/// assert_eq!(Packing::Bits.encode(&mut player, &mut buffer)?, [0x61, 0x03, 0x02]);
+///
+/// let packet = Packing::Bytes.encode(&mut player, &mut buffer)?;
+/// assert_eq!(packet, [0xfd, 0x01, 0x02, 0x01]);
+/// assert_eq!(Packing::Bytes.decode::<Player>(packet)?, player);
+///
+/// let trace = Packing::Bytes.explain::<Player>(&[0xfd, 1, 0xff, 0xff]);
+/// assert!(trace.to_string().ends_with("Player.score at bit 16: 65535 is not in 1..=1000\n"));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Packing {
+    /// The fewest bits, as [`encode`] writes them: for everybody who plays.
+    #[default]
+    Bits,
+    /// Nothing packed, as a [`ByteStream`] writes it: for whoever looks for a bug.
+    Bytes,
+}
+
+impl Packing {
+    /// As [`encode`]. A buffer of [`MAX_BYTES`](Wire::MAX_BYTES) is for bits; whole bytes can take
+    /// more, as [`measure`](Self::measure) says.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`] if the buffer is too small or a value is out of its range.
+    #[inline]
+    pub fn encode<'a, T: Wire>(
+        self,
+        value: &mut T,
+        buffer: &'a mut [u8],
+    ) -> Result<&'a [u8], WriteError> {
+        match self {
+            Self::Bits => encode(value, buffer),
+            Self::Bytes => {
+                let mut stream = ByteStream::new(WriteStream::new(buffer));
+                let Ok(()) = value.serialize(&mut stream);
+                stream.into_inner().finish()
+            }
+        }
+    }
+
+    /// As [`decode`](crate::decode).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] for anything but a whole valid packet.
+    #[inline]
+    pub fn decode<T: Wire + Default>(self, packet: &[u8]) -> Result<T, ReadError> {
+        let mut value = T::default();
+        self.decode_into(packet, &mut value)?;
+        Ok(value)
+    }
+
+    /// As [`decode_into`].
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] for anything but a whole valid packet.
+    #[inline]
+    pub fn decode_into<T: Wire>(self, packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+        match self {
+            Self::Bits => decode_into(packet, value),
+            Self::Bytes => {
+                let mut stream = ByteStream::new(ReadStream::new(packet));
+                value.serialize(&mut stream)?;
+                stream.into_inner().finish()
+            }
+        }
+    }
+
+    /// The bytes that `value` takes at most.
+    #[must_use]
+    pub fn measure<T: Wire>(self, value: &mut T) -> usize {
+        let bits = match self {
+            Self::Bits => measure(value),
+            Self::Bytes => {
+                let mut stream = ByteStream::new(MeasureStream::new());
+                let Ok(()) = value.serialize(&mut stream);
+                stream.into_inner().bits()
+            }
+        };
+        bits.div_ceil(8) as usize
+    }
+
+    /// As [`explain`].
+    #[must_use]
+    pub fn explain<T: Wire + Default>(self, packet: &[u8]) -> Trace {
+        match self {
+            Self::Bits => explain::<T>(packet),
+            Self::Bytes => explain_bytes::<T>(packet),
+        }
+    }
+}
