@@ -21,6 +21,14 @@ need_valgrind() {
     command -v valgrind >/dev/null || { apt-get update && apt-get install -y valgrind; }
 }
 
+# Reads the captures that the tests record; brings editcap, which copies them.
+need_tshark() {
+    command -v tshark >/dev/null || {
+        apt-get update
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends tshark
+    }
+}
+
 fmt() {
     need_component fmt rustfmt
     for manifest in "${manifests[@]}"; do
@@ -63,6 +71,7 @@ instructions() {
 
 # Everything that must hold.
 test() {
+    need_tshark
     lint
     no_std
     cargo test --workspace --all-features

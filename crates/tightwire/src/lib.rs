@@ -254,6 +254,35 @@
 //! assert_eq!(server.counters().to_string(), "0 written, 1 read, 1 refused (1 wrong protocol)");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
+//!
+//! # capture
+//!
+//! With the feature `capture`, a [`Recorder`] writes every datagram with its time and direction into
+//! a pcapng file, which Wireshark and the like open, and a [`Capture`] reads it again, one record at
+//! a time. What the packets mean travels in the file. It records what it is given: it owns no socket,
+//! and knows nothing of what is in a datagram.
+//!
+//! ```
+//! # #[cfg(feature = "capture")]
+//! # fn main() -> Result<(), Box<dyn core::error::Error>> {
+//! use std::time::Duration;
+//! use tightwire::{Capture, Direction, Recorder};
+//!
+//! let (server, client) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
+//! let mut recorder = Recorder::new(Vec::new(), b"tanks 1.3")?;
+//! let now = Duration::from_secs(1_700_000_000);
+//! recorder.record(now, Direction::Received, server, client, &[0b1_1001101])?;
+//!
+//! let file = recorder.finish()?;
+//! let mut capture = Capture::new(&file[..])?;
+//! let record = capture.next_record().unwrap()?;
+//! assert_eq!((record.time, record.source, record.datagram), (now, client, &[0b1_1001101][..]));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "capture"))]
+//! # fn main() {}
+//! ```
+#![cfg_attr(not(feature = "capture"), doc = "\n[`Recorder`]: #capture\n[`Capture`]: #capture")]
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -262,6 +291,8 @@ extern crate self as tightwire;
 
 mod bits;
 mod bytes;
+#[cfg(feature = "capture")]
+mod capture;
 mod packet;
 mod schema;
 mod stream;
@@ -274,6 +305,8 @@ pub use bytes::{
     Buffer, ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing, Primitive, ReadBlock,
     Reserved, WriteBlock,
 };
+#[cfg(feature = "capture")]
+pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
 };

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// What each layer may import, besides itself. A layer that is not in the list does not exist.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("bits", &[]),
     ("stream", &["bits"]),
     ("schema", &["stream", "bits"]),
@@ -13,6 +13,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     ("bytes", &["stream", "bits"]),
     ("message", &["bytes", "packet", "schema", "stream", "bits"]),
     ("snapshot", &["schema", "stream", "bits"]),
+    ("capture", &["packet", "schema", "stream", "bits"]),
     ("link", &[]),
 ];
 

@@ -1,0 +1,206 @@
+//! The parts of a pcapng file that do not depend on a datagram's bytes, as docs/WIRE.md lists them.
+//!
+//! Every field is whole bytes, and the stream writes the lowest first: a little-endian section.
+
+use tightwire_derive::Wire;
+
+use super::Direction;
+
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+pub(super) const INTERFACE: u32 = 1;
+pub(super) const PACKET: u32 = 6;
+/// The custom block that tools may copy when they change a file.
+pub(super) const CUSTOM: u32 = 0x0bad;
+
+pub(super) const ORDER: u32 = 0x1a2b_3c4d;
+
+/// Of the option that holds a packet's direction.
+pub(super) const FLAGS: u16 = 2;
+
+/// A longer block is not written, and not read: a length from a file must not cost memory.
+pub(super) const MAX_BLOCK: usize = 256 << 10;
+
+/// The longest datagram that UDP has a length for.
+pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
+
+#[derive(Wire)]
+pub(super) struct Section {
+    kind: u32,
+    length: u32,
+    order: u32,
+    major: u16,
+    minor: u16,
+    /// All ones: nobody knows how long a section will be that is still recorded.
+    section_length: u64,
+    length_again: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct DescriptionBlock {
+    kind: u32,
+    length: u32,
+    enterprise: u32,
+    head: DescriptionHead,
+}
+
+/// What the data of the custom block begins with.
+#[derive(Wire, Default, PartialEq)]
+pub(super) struct DescriptionHead {
+    tag: [u8; 12],
+    /// Without the padding, of which the block does not say how much it is.
+    pub(super) length: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct Interface {
+    kind: u32,
+    length: u32,
+    link_type: u16,
+    reserved: u16,
+    snap_length: u32,
+    resolution_option: OptionHead,
+    resolution: u8,
+    padding: [u8; 3],
+    end: OptionHead,
+    length_again: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct PacketHead {
+    kind: u32,
+    length: u32,
+    interface: u32,
+    time_high: u32,
+    time_low: u32,
+    captured_length: u32,
+    original_length: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct PacketEnd {
+    flags_option: OptionHead,
+    flags: u32,
+    end: OptionHead,
+    length_again: u32,
+}
+
+/// All zeros is the end of the options.
+#[derive(Wire, Default)]
+struct OptionHead {
+    code: u16,
+    length: u16,
+}
+
+impl Section {
+    pub(super) fn new() -> Self {
+        let length = 28;
+        Self {
+            kind: SECTION,
+            length,
+            order: ORDER,
+            major: 1,
+            minor: 0,
+            section_length: u64::MAX,
+            length_again: length,
+        }
+    }
+}
+
+impl DescriptionBlock {
+    /// Of IANA's numbers of enterprises, the one for examples: there is none for this format, so
+    /// the tag tells.
+    pub(super) const ENTERPRISE: u32 = 32473;
+
+    pub(super) const MAX_LENGTH: usize = MAX_BLOCK - 32;
+
+    pub(super) fn new(description_length: u32) -> Self {
+        let length = 32 + description_length.next_multiple_of(4);
+        let head = DescriptionHead { tag: DescriptionHead::TAG, length: description_length };
+        Self { kind: CUSTOM, length, enterprise: Self::ENTERPRISE, head }
+    }
+
+    pub(super) fn length(&self) -> u32 {
+        self.length
+    }
+}
+
+impl DescriptionHead {
+    const TAG: [u8; 12] = *b"tightwire\0\0\0";
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.tag == Self::TAG
+    }
+}
+
+impl Interface {
+    /// Packets that begin with their IP header, of either version.
+    const LINK_RAW: u16 = 101;
+
+    pub(super) fn new() -> Self {
+        let length = 32;
+        Self {
+            kind: INTERFACE,
+            length,
+            link_type: Self::LINK_RAW,
+            reserved: 0,
+            snap_length: 0,
+            resolution_option: OptionHead { code: 9, length: 1 },
+            resolution: 9,
+            padding: [0; 3],
+            end: OptionHead::default(),
+            length_again: length,
+        }
+    }
+}
+
+impl PacketHead {
+    pub(super) fn new(nanoseconds: u64, packet_length: u32) -> Self {
+        Self {
+            kind: PACKET,
+            length: 44 + packet_length.next_multiple_of(4),
+            interface: 0,
+            time_high: (nanoseconds >> 32) as u32,
+            time_low: nanoseconds as u32,
+            captured_length: packet_length,
+            original_length: packet_length,
+        }
+    }
+}
+
+impl PacketEnd {
+    pub(super) fn new(head: &PacketHead, direction: Direction) -> Self {
+        Self {
+            flags_option: OptionHead { code: FLAGS, length: 4 },
+            flags: match direction {
+                Direction::Received => 1,
+                Direction::Sent => 2,
+            },
+            end: OptionHead::default(),
+            length_again: head.length,
+        }
+    }
+}
+
+/// What the flags of a packet say; two of the four numbers say nothing.
+pub(super) fn direction_of(flags: u32) -> Option<Direction> {
+    match flags & 3 {
+        1 => Some(Direction::Received),
+        2 => Some(Direction::Sent),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::Wire;
+
+    #[test]
+    fn lengths_are_those_of_the_parts() {
+        assert_eq!(Section::new().length as usize, Section::MAX_BYTES);
+        assert_eq!(Interface::new().length as usize, Interface::MAX_BYTES);
+        let around = PacketHead::MAX_BYTES + PacketEnd::MAX_BYTES;
+        assert_eq!(PacketHead::new(0, 0).length as usize, around);
+        assert_eq!(DescriptionBlock::new(0).length as usize, DescriptionBlock::MAX_BYTES + 4);
+    }
+}

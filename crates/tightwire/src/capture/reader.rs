@@ -1,0 +1,371 @@
+//! Reads a capture.
+
+use alloc::vec::Vec;
+use core::mem::take;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{self, BufReader, Read};
+
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{
+    OptionCode, parse_customblock_be, parse_customblock_le, parse_enhancedpacketblock_be,
+    parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be,
+    parse_interfacedescriptionblock_le, parse_sectionheaderblock,
+};
+
+use super::blocks::{
+    CUSTOM, DescriptionBlock, DescriptionHead, FLAGS, INTERFACE, MAX_BLOCK, ORDER, PACKET, SECTION,
+    direction_of,
+};
+use super::interface::{Interface, option};
+use super::{CaptureError, Direction, Record};
+use crate::stream::{Wire, decode};
+
+/// Reads the datagrams of a pcapng file: what a [`Recorder`](crate::Recorder) wrote, or what
+/// another program captured.
+///
+/// Records come one at a time, and none is kept: memory does not grow with the file. The file may
+/// come from anywhere. Its blocks are read up to 256 KiB, and up to 256 of its interfaces; nothing in
+/// it panics or loops. No [`BufReader`] is needed around the reader.
+///
+/// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other
+/// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP
+/// and Linux's "any". So are blocks of kinds that hold no packets with a time. Checksums are not
+/// looked at.
+///
+/// ```
+/// use tightwire::{Capture, Direction, Recorder};
+///
+/// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
+/// let mut recorder = Recorder::new(Vec::new(), b"tanks 1.3")?;
+/// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
+/// let file = recorder.finish()?;
+///
+/// let mut capture = Capture::new(&file[..])?;
+/// while let Some(record) = capture.next_record() {
+///     let record = record?;
+///     assert_eq!((record.source, record.datagram), (local, &b"hello"[..]));
+/// }
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Capture<R> {
+    reader: BufReader<R>,
+    /// Where in the file the block at hand begins.
+    at: u64,
+    /// Where the next one does.
+    next_at: u64,
+    /// The block at hand; kept for its memory.
+    block: Vec<u8>,
+    /// Whether the block at hand was read ahead.
+    is_pending: bool,
+    has_ended: bool,
+    is_big_endian: bool,
+    interfaces: Vec<Interface>,
+    description: Option<Vec<u8>>,
+    datagram: Vec<u8>,
+    passed_over: u64,
+}
+
+/// A record but for its bytes, which are the capture's.
+struct Origin {
+    time: Duration,
+    direction: Option<Direction>,
+    source: SocketAddr,
+    destination: SocketAddr,
+}
+
+impl<R: Read> Capture<R> {
+    /// Begins to read a capture, up to its description or first packet.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Recorder};
+    ///
+    /// let file = Recorder::new(Vec::new(), b"tanks 1.3")?.finish()?;
+    /// assert!(Capture::new(&file[..])?.next_record().is_none());
+    ///
+    /// let refused = Capture::new(&b"hello"[..]).unwrap_err();
+    /// let reason = "the block at byte 0: this is no pcapng file; `editcap -F pcapng` makes one of \
+    ///               other captures";
+    /// assert_eq!(refused.to_string(), reason);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError`] for a file that is no capture or ends before its first record could stand.
+    pub fn new(reader: R) -> Result<Self, CaptureError> {
+        let mut capture = Self {
+            reader: BufReader::new(reader),
+            at: 0,
+            next_at: 0,
+            block: Vec::new(),
+            is_pending: false,
+            has_ended: false,
+            is_big_endian: false,
+            interfaces: Vec::new(),
+            description: None,
+            datagram: Vec::new(),
+            passed_over: 0,
+        };
+        if !capture.read_block()? {
+            return Err(CaptureError::Truncated { at: 0 });
+        }
+        capture.take_block()?;
+        while capture.description.is_none() && capture.read_block()? {
+            capture.is_pending = matches!(capture.word(0), PACKET | SECTION);
+            if capture.is_pending {
+                break;
+            }
+            capture.take_block()?;
+        }
+        Ok(capture)
+    }
+
+    /// What the recorder was given with [`new`](crate::Recorder::new): nothing in a file of another
+    /// program. Where captures were put one behind the other, it is that of the last record.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Recorder};
+    ///
+    /// let file = Recorder::new(Vec::new(), b"tanks 1.3")?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.description(), Some(&b"tanks 1.3"[..]));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn description(&self) -> Option<&[u8]> {
+        self.description.as_deref()
+    }
+
+    /// How many packets there were so far without a datagram that could be given.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Recorder};
+    ///
+    /// let file = Recorder::new(Vec::new(), b"")?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.passed_over(), 0);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The next datagram. After an error there is none.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Direction, Recorder};
+    ///
+    /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
+    /// let mut recorder = Recorder::new(Vec::new(), b"")?;
+    /// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
+    /// let file = recorder.finish()?;
+    ///
+    /// let mut capture = Capture::new(&file[..])?;
+    /// assert_eq!(capture.next_record().unwrap()?.datagram, b"hello");
+    /// assert!(capture.next_record().is_none());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Truncated`] if the file ends within a block, and what else can be wrong
+    /// with a file.
+    pub fn next_record(&mut self) -> Option<Result<Record<'_>, CaptureError>> {
+        match self.find_datagram() {
+            Ok(None) => {
+                self.has_ended = true;
+                None
+            }
+            Err(error) => {
+                self.has_ended = true;
+                Some(Err(error))
+            }
+            Ok(Some(Origin { time, direction, source, destination })) => {
+                let datagram = &self.datagram;
+                Some(Ok(Record { time, direction, source, destination, datagram }))
+            }
+        }
+    }
+
+    fn find_datagram(&mut self) -> Result<Option<Origin>, CaptureError> {
+        while !self.has_ended && (take(&mut self.is_pending) || self.read_block()?) {
+            if let Some(origin) = self.take_block()? {
+                return Ok(Some(origin));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the next block, of a kind without a use only its frame, and says whether there was one.
+    fn read_block(&mut self) -> Result<bool, CaptureError> {
+        self.at = self.next_at;
+        self.block.clear();
+        self.fill(FRAME)?;
+        if self.block.is_empty() {
+            return Ok(false);
+        }
+        // The kind of a section header is the same in both byte orders.
+        let is_first = self.at == 0;
+        if is_first && self.block.iter().zip(SECTION.to_le_bytes()).any(|(&a, b)| a != b) {
+            return Err(self.malformed(
+                "this is no pcapng file; `editcap -F pcapng` makes one of other captures",
+            ));
+        }
+        self.require(FRAME)?;
+        if self.word(0) == SECTION {
+            self.is_big_endian = false;
+            self.is_big_endian = match self.word(8) {
+                ORDER => false,
+                order if order.swap_bytes() == ORDER => true,
+                _ => return Err(self.malformed("a section of no known byte order")),
+            };
+        }
+
+        let length = self.word(4) as usize;
+        if length < FRAME || !length.is_multiple_of(4) {
+            return Err(self.malformed("its length is below twelve, or no multiple of four"));
+        }
+        if matches!(self.word(0), SECTION | INTERFACE | PACKET | CUSTOM) {
+            if length > MAX_BLOCK {
+                return Err(self.malformed("it is longer than 256 KiB, more than is read"));
+            }
+            self.fill(length - FRAME)?;
+            self.require(length)?;
+        } else if length > FRAME {
+            self.skip(length - FRAME - 4)?;
+            self.fill(4)?;
+            self.require(FRAME + 4)?;
+        }
+        if self.word(self.block.len() - 4) as usize != length {
+            return Err(
+                self.malformed("its two lengths differ: the file was changed, or overwritten")
+            );
+        }
+        self.next_at = self.at.saturating_add(length as u64);
+        Ok(true)
+    }
+
+    /// Keeps what the block at hand says. A packet's datagram goes to `self.datagram`.
+    fn take_block(&mut self) -> Result<Option<Origin>, CaptureError> {
+        match self.word(0) {
+            SECTION => self.take_section().map(|()| None),
+            INTERFACE => self.take_interface().map(|()| None),
+            CUSTOM => self.take_description().map(|()| None),
+            PACKET => self.take_packet(),
+            _ => Ok(None),
+        }
+    }
+
+    fn take_section(&mut self) -> Result<(), CaptureError> {
+        match parse_sectionheaderblock(&self.block) {
+            Ok((_, section)) if section.major_version == 1 => {}
+            Ok(_) => return Err(self.malformed("a version of pcapng other than 1")),
+            Err(_) => return Err(self.malformed("a section header that makes no sense")),
+        }
+        self.interfaces.clear();
+        self.description = None;
+        Ok(())
+    }
+
+    fn take_interface(&mut self) -> Result<(), CaptureError> {
+        if self.interfaces.len() == MAX_INTERFACES {
+            return Err(self.malformed("more than 256 interfaces"));
+        }
+        let parse = match self.is_big_endian {
+            true => parse_interfacedescriptionblock_be,
+            false => parse_interfacedescriptionblock_le,
+        };
+        let Ok((_, block)) = parse(&self.block) else {
+            return Err(self.malformed("an interface description that makes no sense"));
+        };
+        self.interfaces.push(Interface::new(&block, self.is_big_endian));
+        Ok(())
+    }
+
+    fn take_description(&mut self) -> Result<(), CaptureError> {
+        let parse = match self.is_big_endian {
+            true => parse_customblock_be,
+            false => parse_customblock_le,
+        };
+        let Ok((_, block)) = parse(&self.block) else {
+            return Err(self.malformed("a custom block that makes no sense"));
+        };
+        let parts = block.data.split_at_checked(DescriptionHead::MAX_BYTES);
+        let Some((head, rest)) = parts.filter(|_| block.pen == DescriptionBlock::ENTERPRISE) else {
+            return Ok(());
+        };
+        let head = decode::<DescriptionHead>(head).unwrap_or_default();
+        if head.is_ours() {
+            let Some(description) = rest.get(..head.length as usize) else {
+                return Err(self.malformed("a description that is longer than its block"));
+            };
+            self.description = Some(description.to_vec());
+        }
+        Ok(())
+    }
+
+    fn take_packet(&mut self) -> Result<Option<Origin>, CaptureError> {
+        let parse = match self.is_big_endian {
+            true => parse_enhancedpacketblock_be,
+            false => parse_enhancedpacketblock_le,
+        };
+        let Ok((_, block)) = parse(&self.block) else {
+            return Err(self.malformed("a packet that makes no sense"));
+        };
+        let Some(interface) = self.interfaces.get(block.if_id as usize) else {
+            return Err(self.malformed("a packet of an interface that is not described before it"));
+        };
+        let Some(datagram) = interface.datagram(block.packet_data()) else {
+            self.passed_over += 1;
+            return Ok(None);
+        };
+        let flags = option(&block.options, OptionCode(FLAGS), self.is_big_endian);
+        self.datagram.clear();
+        self.datagram.extend_from_slice(datagram.bytes);
+        Ok(Some(Origin {
+            time: interface.time(u64::from(block.ts_high) << 32 | u64::from(block.ts_low)),
+            direction: flags.map(u32::from_le_bytes).and_then(direction_of),
+            source: datagram.source,
+            destination: datagram.destination,
+        }))
+    }
+
+    /// A number of the block at hand, zero behind its end.
+    fn word(&self, at: usize) -> u32 {
+        let word = self.block.get(at..).and_then(<[u8]>::first_chunk);
+        let word = *word.unwrap_or(&[0; 4]);
+        if self.is_big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
+    }
+
+    /// Adds as many bytes to the block as there are, up to `length`. Memory is taken for those that
+    /// come, not for those that the file announces.
+    fn fill(&mut self, length: usize) -> Result<(), CaptureError> {
+        let read = (&mut self.reader).take(length as u64).read_to_end(&mut self.block);
+        read.map_err(|error| CaptureError::Io { at: self.at, error }).map(drop)
+    }
+
+    fn skip(&mut self, length: usize) -> Result<(), CaptureError> {
+        let skipped = io::copy(&mut (&mut self.reader).take(length as u64), &mut io::sink());
+        match skipped {
+            Ok(skipped) if skipped == length as u64 => Ok(()),
+            Ok(_) => Err(CaptureError::Truncated { at: self.at }),
+            Err(error) => Err(CaptureError::Io { at: self.at, error }),
+        }
+    }
+
+    fn require(&self, length: usize) -> Result<(), CaptureError> {
+        let is_whole = self.block.len() == length;
+        is_whole.then_some(()).ok_or(CaptureError::Truncated { at: self.at })
+    }
+
+    fn malformed(&self, reason: &'static str) -> CaptureError {
+        CaptureError::Malformed { at: self.at, reason }
+    }
+}
+
+/// Kind, length, and length again: the shortest block.
+const FRAME: usize = 12;
+
+/// An interface is kept: a file of nothing else must not fill the memory.
+const MAX_INTERFACES: usize = 256;
