@@ -37,3 +37,9 @@ pub fn derived_read(data: &[u8]) {
 pub fn world(data: &[u8]) {
     checks::world(data);
 }
+
+/// Reads whatever comes as a capture.
+#[cfg(feature = "capture")]
+pub fn capture(data: &[u8]) {
+    checks::capture(data);
+}

@@ -13,6 +13,12 @@ fn bits_of_the_corpus_and_its_neighbours() {
     fuzz("bits", checks::bits, 740_000);
 }
 
+#[cfg(feature = "capture")]
+#[test]
+fn captures_of_the_corpus_and_their_neighbours() {
+    fuzz("capture", checks::capture, 50_000);
+}
+
 #[test]
 fn derived_reads_of_the_corpus_and_its_neighbours() {
     let executions = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };

@@ -1,6 +1,8 @@
 //! One function per fuzz target: it takes the fuzzer's bytes, and panics if something is wrong.
 
 mod bits;
+#[cfg(feature = "capture")]
+mod capture;
 mod derived;
 mod hostile_read;
 mod item;
@@ -12,6 +14,8 @@ mod types;
 mod world;
 
 pub(crate) use bits::bits;
+#[cfg(feature = "capture")]
+pub(crate) use capture::capture;
 pub(crate) use derived::derived_read;
 pub(crate) use hostile_read::hostile_read;
 pub(crate) use round_trip::round_trip;

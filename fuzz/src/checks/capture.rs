@@ -1,0 +1,114 @@
+//! Whatever a capture is, it is read to its end or its first mistake, and can be recorded again.
+
+use std::io::{ErrorKind, Read};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tightwire::{Capture, CaptureError, Direction, Recorder};
+
+/// The whole input is the file.
+pub(crate) fn capture(data: &[u8]) {
+    check_capture(data);
+}
+
+/// A record that outlives its capture.
+#[derive(Clone, PartialEq, Debug)]
+struct Owned {
+    time: Duration,
+    direction: Option<Direction>,
+    source: SocketAddr,
+    destination: SocketAddr,
+    datagram: Vec<u8>,
+}
+
+/// What was read until the end, and why it ended there.
+#[derive(PartialEq, Debug)]
+struct Whole {
+    description: Option<Vec<u8>>,
+    records: Vec<Owned>,
+    passed_over: u64,
+    end: Option<String>,
+}
+
+/// Any bytes as a capture. Returns how many records it had.
+pub(crate) fn check_capture(file: &[u8]) -> usize {
+    let whole = read(file, file.len());
+    assert_eq!(read(Sips(file), file.len()), whole, "read in small parts");
+
+    let description = whole.description.clone().unwrap_or_default();
+    let mut recorder = Recorder::new(Vec::new(), &description).unwrap();
+    let mut expected = Vec::new();
+    for record in &whole.records {
+        let direction = record.direction.unwrap_or(Direction::Sent);
+        let (local, peer) = match direction {
+            Direction::Sent => (record.source, record.destination),
+            Direction::Received => (record.destination, record.source),
+        };
+        match recorder.record(record.time, direction, local, peer, &record.datagram) {
+            Ok(()) => expected.push(Owned { direction: Some(direction), ..record.clone() }),
+            Err(refused) => {
+                assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+                assert!(record.time > Duration::from_nanos(u64::MAX), "{refused}");
+            }
+        }
+    }
+    let again = recorder.finish().unwrap();
+    let expected =
+        Whole { description: Some(description), records: expected, passed_over: 0, end: None };
+    assert_eq!(read(&again[..], again.len()), expected);
+    whole.records.len()
+}
+
+fn read<R: Read>(reader: R, length: usize) -> Whole {
+    let mut whole = Whole { description: None, records: Vec::new(), passed_over: 0, end: None };
+    let mut capture = match Capture::new(reader) {
+        Ok(capture) => capture,
+        Err(error) => {
+            whole.end = Some(reason(&error, length));
+            return whole;
+        }
+    };
+    whole.description = capture.description().map(<[u8]>::to_vec);
+    while let Some(record) = capture.next_record() {
+        assert_eq!(whole.end, None, "nothing follows an error");
+        match record {
+            Ok(record) => {
+                assert_eq!(record.local().is_some(), record.direction.is_some());
+                assert_eq!(record.peer().is_some(), record.direction.is_some());
+                whole.records.push(Owned {
+                    time: record.time,
+                    direction: record.direction,
+                    source: record.source,
+                    destination: record.destination,
+                    datagram: record.datagram.to_vec(),
+                });
+            }
+            Err(error) => whole.end = Some(reason(&error, length)),
+        }
+    }
+    assert!(capture.next_record().is_none(), "the end is the end");
+    whole.passed_over = capture.passed_over();
+    // The smallest packet is 32 bytes, with a datagram 60.
+    assert!(60 * whole.records.len() + 32 * whole.passed_over as usize <= length);
+    whole
+}
+
+fn reason(error: &CaptureError, length: usize) -> String {
+    match error {
+        CaptureError::Truncated { at } | CaptureError::Malformed { at, .. } => {
+            assert!(*at <= length as u64);
+        }
+        other => panic!("{other}"),
+    }
+    error.to_string()
+}
+
+/// Gives a few bytes at a time.
+struct Sips<'a>(&'a [u8]);
+
+impl Read for Sips<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = buffer.len().min(1 + self.0.len() % 7);
+        self.0.read(&mut buffer[..most])
+    }
+}
