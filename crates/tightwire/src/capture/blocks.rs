@@ -5,6 +5,7 @@
 use tightwire_derive::Wire;
 
 use super::Direction;
+use crate::stream::Wire;
 
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE: u32 = 1;
@@ -24,7 +25,7 @@ pub(super) const MAX_BLOCK: usize = 256 << 10;
 pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
 
 #[derive(Wire)]
-pub(super) struct Section {
+pub(super) struct SectionBlock {
     kind: u32,
     length: u32,
     order: u32,
@@ -52,7 +53,7 @@ pub(super) struct DescriptionHead {
 }
 
 #[derive(Wire)]
-pub(super) struct Interface {
+pub(super) struct InterfaceBlock {
     kind: u32,
     length: u32,
     link_type: u16,
@@ -91,9 +92,9 @@ struct OptionHead {
     length: u16,
 }
 
-impl Section {
+impl SectionBlock {
     pub(super) fn new() -> Self {
-        let length = 28;
+        let length = Self::MAX_BYTES as u32;
         Self {
             kind: SECTION,
             length,
@@ -111,10 +112,13 @@ impl DescriptionBlock {
     /// the tag tells.
     pub(super) const ENTERPRISE: u32 = 32473;
 
-    pub(super) const MAX_LENGTH: usize = MAX_BLOCK - 32;
+    /// The block without the description: the parts before it, and the length again.
+    const AROUND: usize = Self::MAX_BYTES + 4;
+
+    pub(super) const MAX_LENGTH: usize = MAX_BLOCK - Self::AROUND;
 
     pub(super) fn new(description_length: u32) -> Self {
-        let length = 32 + description_length.next_multiple_of(4);
+        let length = Self::AROUND as u32 + description_length.next_multiple_of(4);
         let head = DescriptionHead { tag: DescriptionHead::TAG, length: description_length };
         Self { kind: CUSTOM, length, enterprise: Self::ENTERPRISE, head }
     }
@@ -132,12 +136,12 @@ impl DescriptionHead {
     }
 }
 
-impl Interface {
+impl InterfaceBlock {
     /// Packets that begin with their IP header, of either version.
     const LINK_RAW: u16 = 101;
 
     pub(super) fn new() -> Self {
-        let length = 32;
+        let length = Self::MAX_BYTES as u32;
         Self {
             kind: INTERFACE,
             length,
@@ -155,9 +159,10 @@ impl Interface {
 
 impl PacketHead {
     pub(super) fn new(nanoseconds: u64, packet_length: u32) -> Self {
+        let around = (Self::MAX_BYTES + PacketEnd::MAX_BYTES) as u32;
         Self {
             kind: PACKET,
-            length: 44 + packet_length.next_multiple_of(4),
+            length: around + packet_length.next_multiple_of(4),
             interface: 0,
             time_high: (nanoseconds >> 32) as u32,
             time_low: nanoseconds as u32,
@@ -171,36 +176,22 @@ impl PacketEnd {
     pub(super) fn new(head: &PacketHead, direction: Direction) -> Self {
         Self {
             flags_option: OptionHead { code: FLAGS, length: 4 },
-            flags: match direction {
-                Direction::Received => 1,
-                Direction::Sent => 2,
-            },
+            flags: flags_of(direction),
             end: OptionHead::default(),
             length_again: head.length,
         }
     }
 }
 
-/// What the flags of a packet say; two of the four numbers say nothing.
-pub(super) fn direction_of(flags: u32) -> Option<Direction> {
-    match flags & 3 {
-        1 => Some(Direction::Received),
-        2 => Some(Direction::Sent),
-        _ => None,
+fn flags_of(direction: Direction) -> u32 {
+    match direction {
+        Direction::Received => 1,
+        Direction::Sent => 2,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::stream::Wire;
-
-    #[test]
-    fn lengths_are_those_of_the_parts() {
-        assert_eq!(Section::new().length as usize, Section::MAX_BYTES);
-        assert_eq!(Interface::new().length as usize, Interface::MAX_BYTES);
-        let around = PacketHead::MAX_BYTES + PacketEnd::MAX_BYTES;
-        assert_eq!(PacketHead::new(0, 0).length as usize, around);
-        assert_eq!(DescriptionBlock::new(0).length as usize, DescriptionBlock::MAX_BYTES + 4);
-    }
+/// What the flags of a packet say; two of the four numbers say nothing.
+pub(super) fn direction_of(flags: u32) -> Option<Direction> {
+    let mut directions = [Direction::Received, Direction::Sent].into_iter();
+    directions.find(|&direction| flags_of(direction) == flags & 3)
 }

@@ -16,7 +16,7 @@ use std::io;
 /// recorder.record(Default::default(), Direction::Sent, local, peer, b"two")?;
 /// let file = recorder.finish()?;
 ///
-/// // The machine went down within the second record.
+/// // The recorder was stopped within the second record.
 /// let mut capture = Capture::new(&file[..file.len() - 10])?;
 /// assert_eq!(capture.next_record().unwrap()?.datagram, b"one");
 /// let refused = capture.next_record().unwrap().unwrap_err();

@@ -31,8 +31,8 @@ use crate::stream::{Wire, decode};
 ///
 /// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other
 /// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP
-/// and Linux's "any". So are blocks of kinds that hold no packets with a time. Checksums are not
-/// looked at.
+/// and Linux's "any". Blocks of other kinds are passed over and not counted, among them packets
+/// without a time. Checksums are not looked at.
 ///
 /// ```
 /// use tightwire::{Capture, Direction, Recorder};

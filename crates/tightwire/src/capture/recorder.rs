@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use etherparse::PacketBuilder;
 
 use super::Direction;
-use super::blocks::{DescriptionBlock, Interface, MAX_DATAGRAM, PacketEnd, PacketHead, Section};
+use super::blocks::{
+    DescriptionBlock, InterfaceBlock, MAX_DATAGRAM, PacketEnd, PacketHead, SectionBlock,
+};
 use crate::stream::{Wire, encode};
 
 /// Writes datagrams with their time and direction into a pcapng file.
@@ -17,8 +19,9 @@ use crate::stream::{Wire, encode};
 /// the two addresses, with the headers and checksums that the network would give it. What the
 /// packets mean is in the file too: see [`new`](Self::new).
 ///
-/// Each record is one [`write_all`](Write::write_all): into a `File`, what was recorded before a
-/// crash is there after it. Give it a [`BufWriter`](std::io::BufWriter) if speed matters more.
+/// Each record is one [`write_all`](Write::write_all): in a `File`, what was recorded before the
+/// program crashes is there afterwards. Give it a [`BufWriter`](std::io::BufWriter) if speed matters
+/// more. Wireshark lists the description as the first packet, one without a time.
 /// Recording takes no memory once the longest datagram was seen.
 ///
 /// ```
@@ -80,9 +83,9 @@ impl<W: Write> Recorder<W> {
         }
         let mut recorder = Self { writer, block: Vec::new(), has_failed: false };
         let mut head = DescriptionBlock::new(description.len() as u32);
-        recorder.append(&mut Section::new())?;
+        recorder.append(&mut SectionBlock::new())?;
         // Before the description: `editcap` copies no file that begins with a block it does not know.
-        recorder.append(&mut Interface::new())?;
+        recorder.append(&mut InterfaceBlock::new())?;
         recorder.append(&mut head)?;
         recorder.block.extend_from_slice(description);
         recorder.pad(description.len());
