@@ -24,7 +24,7 @@ fn executions(release: usize) -> usize {
 /// What a reader may take at once for a capture of a few hundred bytes.
 const MEMORY: u64 = 64 << 10;
 
-/// Captures of a recorder, and those of other programs that the fuzzer starts from.
+/// Captures of a recorder, and whole ones that the fuzzer starts from, as of other programs.
 fn samples() -> Vec<Vec<u8>> {
     let mut samples = vec![record(b"tanks 1.3", &small()), record(b"", &small()[1..])];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/capture");
@@ -32,6 +32,8 @@ fn samples() -> Vec<Vec<u8>> {
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.sort();
     samples.extend(files.iter().map(|file| std::fs::read(file).unwrap()));
+    samples.retain(|file| read(file).is_some_and(|records| records > 0));
+    assert!(samples.len() > 10, "{} captures", samples.len());
     samples
 }
 
@@ -58,7 +60,7 @@ fn hostile_files() {
     let mut rng = Rng::new(31);
     let samples = samples();
     let (mut records, mut refused) = (0, 0);
-    for round in 0..executions(2_000_000) {
+    for round in 0..executions(1_000_000) {
         let mut file = samples[rng.below(samples.len())].clone();
         mutate(&mut rng, &mut file);
         let info = allocation_counter::measure(|| match read(&file) {
@@ -71,8 +73,8 @@ fn hostile_files() {
             checks::check_capture(&file);
         }
     }
-    assert!(records > executions(2_000_000) / 10, "{records} records");
-    assert!(refused > executions(2_000_000) / 10, "{refused} were refused");
+    assert!(records > executions(1_000_000) / 10, "{records} records");
+    assert!(refused > executions(1_000_000) / 10, "{refused} were refused");
 }
 
 /// Blocks that hold together, so that what is inside of them is read.
@@ -81,7 +83,7 @@ fn hostile_blocks() {
     let mut rng = Rng::new(32);
     let samples: Vec<_> = samples().iter().map(|file| blocks(file)).collect();
     let mut records = 0;
-    for round in 0..executions(2_000_000) {
+    for round in 0..executions(1_000_000) {
         let (mut blocks, is_big_endian) = samples[rng.below(samples.len())].clone();
         let place = rng.below(blocks.len());
         mutate(&mut rng, &mut blocks[place].1);
@@ -96,7 +98,7 @@ fn hostile_blocks() {
             checks::check_capture(&file);
         }
     }
-    assert!(records > executions(2_000_000) / 4, "{records} records");
+    assert!(records > executions(1_000_000) / 4, "{records} records");
 }
 
 /// How many records there are, if nothing is wrong.
@@ -123,7 +125,8 @@ fn blocks(mut file: &[u8]) -> Blocks {
             true => u32::from_be_bytes(length),
             false => u32::from_le_bytes(length),
         };
-        let Some((block, rest)) = file.split_at_checked(length as usize) else { break };
+        let whole = file.split_at_checked(length as usize);
+        let Some((block, rest)) = whole.filter(|(block, _)| block.len() >= 12) else { break };
         blocks.push((kind, block[8..block.len() - 4].to_vec()));
         file = rest;
     }
