@@ -14,7 +14,7 @@ use crate::stream::{Explained, ReadError, Wire, WriteError, WriteStream, explain
 
 /// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
 ///
-/// `P` is the set of the game's packets: an enum with [`#[derive(Wire)]`](derive@Wire), sent as the
+/// `P` is the set of the game's packets: an enum with [`#[derive(Wire)]`](derive@crate::Wire), sent as the
 /// place of the variant in the fewest bits and its fields. A set of one needs no bits for that.
 ///
 /// Both sides make their own, from the same game, version, protection and packets. It works in the
