@@ -63,10 +63,10 @@ no_std() {
 }
 
 # Fails if a packet that is accepted pays for names, or much for an explanation that it does not
-# need.
+# need, or if a field in a block of bytes pays for a check.
 instructions() {
     need_valgrind
-    cargo bench --quiet -p tightwire --bench instructions
+    cargo bench --quiet -p tightwire --bench instructions --bench blocks
 }
 
 # Everything that must hold.

@@ -18,17 +18,20 @@
 //! `./ci.sh instructions` installs valgrind and runs it.
 #![allow(missing_docs)]
 
+mod common {
+    pub(crate) mod callgrind;
+}
+
 use std::env;
 use std::error::Error;
 use std::hint::black_box;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
+use common::callgrind::instructions;
 use tightwire::{FloatRange, Stream, Wire, decode, decode_explained, encode, encode_explained};
 
 /// How much more `explained` may cost, as a part of the whole.
 const TOLERANCE: f64 = 0.08;
-
-const ROUNDS: u64 = 1000;
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
 
@@ -154,28 +157,6 @@ fn compare() -> Result<bool, Box<dyn Error>> {
         same &= is_same;
     }
     Ok(same)
-}
-
-fn instructions(job: &str, way: &str) -> Result<f64, Box<dyn Error>> {
-    let [once, twice] = [ROUNDS, 2 * ROUNDS].map(|rounds| collected(job, way, rounds));
-    let difference = twice?.checked_sub(once?).ok_or("more rounds took fewer instructions")?;
-    Ok(difference as f64 / ROUNDS as f64)
-}
-
-/// The instructions of a whole process, as callgrind counts them.
-fn collected(job: &str, way: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
-    let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(env::current_exe()?)
-        .args(["--work", job, way, &rounds.to_string()])
-        .output()
-        .map_err(|error| format!("valgrind: {error}"))?;
-    let report = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() {
-        return Err(format!("valgrind failed:\n{report}").into());
-    }
-    let line = report.lines().find_map(|line| line.split_once("Collected :"));
-    Ok(line.ok_or("valgrind did not say what it counted")?.1.trim().parse()?)
 }
 
 /// What is counted: the packet and what comes of it are hidden from the optimiser.

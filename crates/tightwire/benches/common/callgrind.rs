@@ -1,0 +1,31 @@
+//! Counts the instructions of this very program, run with `--work`.
+
+use std::env;
+use std::error::Error;
+use std::process::Command;
+
+const ROUNDS: u64 = 1000;
+
+/// The instructions of one round: a thousand rounds are counted, and two thousand, and the difference is
+/// taken, which does not have the start of the process.
+pub(crate) fn instructions(job: &str, way: &str) -> Result<f64, Box<dyn Error>> {
+    let [once, twice] = [ROUNDS, 2 * ROUNDS].map(|rounds| collected(job, way, rounds));
+    let difference = twice?.checked_sub(once?).ok_or("more rounds took fewer instructions")?;
+    Ok(difference as f64 / ROUNDS as f64)
+}
+
+/// The instructions of a whole process, as callgrind counts them.
+fn collected(job: &str, way: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(env::current_exe()?)
+        .args(["--work", job, way, &rounds.to_string()])
+        .output()
+        .map_err(|error| format!("valgrind: {error}"))?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        return Err(format!("valgrind failed:\n{report}").into());
+    }
+    let line = report.lines().find_map(|line| line.split_once("Collected :"));
+    Ok(line.ok_or("valgrind did not say what it counted")?.1.trim().parse()?)
+}
