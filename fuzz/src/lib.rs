@@ -18,6 +18,11 @@ pub fn bits(data: &[u8]) {
     checks::bits(data);
 }
 
+/// Compares byte writers with a list of bytes, and reads whatever comes as bytes.
+pub fn bytes(data: &[u8]) {
+    checks::bytes(data);
+}
+
 /// Reads whatever comes as a schema.
 pub fn schema_bytes(data: &[u8]) {
     checks::schema_bytes(data);

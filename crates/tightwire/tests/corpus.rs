@@ -20,6 +20,12 @@ fn captures_of_the_corpus_and_their_neighbours() {
 }
 
 #[test]
+fn bytes_of_the_corpus_and_their_neighbours() {
+    let executions = if cfg!(debug_assertions) { 60_000 } else { 1_000_000 };
+    fuzz("bytes", checks::bytes, executions);
+}
+
+#[test]
 fn derived_reads_of_the_corpus_and_its_neighbours() {
     let executions = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
     fuzz("derived_read", checks::derived_read, executions);

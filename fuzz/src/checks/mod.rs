@@ -1,6 +1,8 @@
 //! One function per fuzz target: it takes the fuzzer's bytes, and panics if something is wrong.
 
 mod bits;
+mod bytes;
+mod bytes_model;
 #[cfg(feature = "capture")]
 mod capture;
 mod derived;
@@ -14,6 +16,7 @@ mod types;
 mod world;
 
 pub(crate) use bits::bits;
+pub(crate) use bytes::bytes;
 #[cfg(feature = "capture")]
 pub(crate) use capture::capture;
 pub(crate) use derived::derived_read;

@@ -10,6 +10,22 @@ use crate::stream::{ErrorKind, Pod};
 ///
 /// Where the length of the block and what goes into it are known at compile time, nothing is left
 /// of an operation but its store. Going beyond the block writes nothing and refuses the whole of it.
+///
+/// ```
+/// use tightwire::{ByteWriter, WriteBlock};
+///
+/// // Whoever calls it has checked for six bytes.
+/// fn write_header(block: &mut WriteBlock<'_>, kind: u8, tick: u32) {
+///     block.write(kind);
+///     block.write(tick);
+///     block.write_bytes(b"!");
+/// }
+///
+/// let mut writer = ByteWriter::new([0; 16]);
+/// writer.reserve(6, |block| write_header(block, 7, 0x0102))?;
+/// assert_eq!(writer.finish()?, [7, 2, 1, 0, 0, b'!']);
+/// # Ok::<(), tightwire::ByteError>(())
+/// ```
 #[derive(Debug)]
 pub struct WriteBlock<'w> {
     rest: &'w mut [u8],
@@ -68,6 +84,19 @@ impl<'w> WriteBlock<'w> {
 /// fail on the way.
 ///
 /// Reading beyond the block gives zeros, and refuses the whole of it: the zeros do not get out.
+///
+/// ```
+/// use tightwire::{ByteReader, ReadBlock};
+///
+/// // Whoever calls it has checked for five bytes.
+/// fn read_header(block: &mut ReadBlock<'_>) -> (u8, u32) {
+///     (block.read(), block.read())
+/// }
+///
+/// let mut reader = ByteReader::new(&[7, 2, 1, 0, 0]);
+/// assert_eq!(reader.require(5, read_header)?, (7, 0x0102));
+/// # Ok::<(), tightwire::ByteError>(())
+/// ```
 #[derive(Debug)]
 pub struct ReadBlock<'a> {
     rest: &'a [u8],

@@ -5,6 +5,21 @@ use core::fmt;
 
 /// Where a [`ByteWriter`](crate::ByteWriter) puts its bytes: an array, a slice, or a
 /// [`GrowingBuffer`]; each by value, or by `&mut` if it should outlive the writer.
+///
+/// ```
+/// use tightwire::{Buffer, ByteError, ByteWriter};
+///
+/// fn write_magic(writer: &mut ByteWriter<impl Buffer>) -> Result<(), ByteError> {
+///     writer.write(0x1234u16)
+/// }
+///
+/// let mut memory = vec![0; 100];
+/// let mut writer = ByteWriter::new(&mut memory[50..]);
+/// write_magic(&mut writer)?;
+/// assert_eq!((writer.len(), writer.capacity()), (2, 50));
+/// assert_eq!(memory[50..52], [0x34, 0x12]);
+/// # Ok::<(), ByteError>(())
+/// ```
 pub trait Buffer: sealed::Sealed {
     /// All of it, written or not.
     #[doc(hidden)]

@@ -108,6 +108,15 @@ impl<B: Buffer> ByteWriter<B> {
 impl<'a> ByteReader<'a> {
     /// An integer that was packed by [`ByteWriter::write_varint`].
     ///
+    /// ```
+    /// use tightwire::ByteReader;
+    ///
+    /// let mut reader = ByteReader::new(&[0xac, 0x02, 0xc7, 0x01]);
+    /// assert_eq!(reader.read_varint::<u16>()?, 300);
+    /// assert_eq!(reader.read_varint::<i64>()?, -100);
+    /// # Ok::<(), tightwire::ByteError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ByteError::Refused`], of the kinds [`UnexpectedEnd`](ErrorKind::UnexpectedEnd),
@@ -126,6 +135,14 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Text of up to `max_len` bytes, borrowed from the data.
+    ///
+    /// ```
+    /// use tightwire::{ByteError, ByteReader, ErrorKind};
+    ///
+    /// assert_eq!(ByteReader::new(b"\x03Ada").read_str(31), Ok("Ada"));
+    /// let refused = ByteError::Refused { kind: ErrorKind::OutOfRange, bit: 0 };
+    /// assert_eq!(ByteReader::new(b"\x03Ada").read_str(2), Err(refused));
+    /// ```
     ///
     /// # Errors
     ///

@@ -35,6 +35,7 @@ use crate::stream::{
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub enum Packing {
     /// The fewest bits, as [`encode`] writes them: for everybody who plays.
     #[default]
@@ -96,6 +97,14 @@ impl Packing {
     }
 
     /// The bytes that `value` takes at most.
+    ///
+    /// ```
+    /// use tightwire::Packing;
+    ///
+    /// let mut value = ([true; 8], 300u16);
+    /// assert_eq!(Packing::Bits.measure(&mut value), 3);
+    /// assert_eq!(Packing::Bytes.measure(&mut value), 10);
+    /// ```
     #[must_use]
     pub fn measure<T: Wire>(self, value: &mut T) -> usize {
         let bits = match self {
@@ -109,7 +118,15 @@ impl Packing {
         bits.div_ceil(8) as usize
     }
 
-    /// As [`explain`].
+    /// As [`explain`]: what every byte of `packet` means, and where and why it was refused.
+    ///
+    /// ```
+    /// use tightwire::Packing;
+    ///
+    /// let trace = Packing::Bytes.explain::<[u16; 2]>(&[1, 0, 2]);
+    /// assert_eq!(trace.spans().next().unwrap().bits(), 0..16);
+    /// assert!(trace.failure().is_some());
+    /// ```
     #[must_use]
     pub fn explain<T: Wire + Default>(self, packet: &[u8]) -> Trace {
         match self {

@@ -146,6 +146,15 @@ impl<'a> ByteReader<'a> {
 
     /// As [`read_pod`](Self::read_pod), into a struct that is there already, or into a slice of them.
     ///
+    /// ```
+    /// use tightwire::ByteReader;
+    ///
+    /// let mut pair = [0u16; 2];
+    /// ByteReader::new(&[1, 0, 2, 0]).read_pod_into(&mut pair[..])?;
+    /// assert_eq!(pair, [1, 2]);
+    /// # Ok::<(), tightwire::ByteError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ByteError::UnexpectedEnd`] if fewer bytes are left.

@@ -9,6 +9,17 @@ use crate::stream::Pod;
 ///
 /// It is good for one filling, by the writer that it is of, as long as the space is not cut off;
 /// anything else is refused.
+///
+/// ```
+/// use tightwire::{ByteError, ByteWriter};
+///
+/// let (mut one, mut other) = (ByteWriter::new([0; 8]), ByteWriter::new([0; 8]));
+/// let space = one.set_aside(2)?;
+/// let same_place = other.set_aside(2)?;
+/// assert_eq!(other.fill(space, &[1u8, 2]), Err(ByteError::Stale));
+/// assert_eq!(other.fill(same_place, &[1u8, 2]), Ok(()));
+/// # Ok::<(), ByteError>(())
+/// ```
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "space that is not filled makes `finish` refuse"]
 pub struct Reserved {

@@ -170,13 +170,23 @@ impl<B: Buffer> ByteWriter<B> {
     }
 
     /// Takes back everything: a buffer for the next packet.
+    ///
+    /// ```
+    /// use tightwire::ByteWriter;
+    ///
+    /// let mut writer = ByteWriter::new([0; 8]);
+    /// writer.write(7u8)?;
+    /// writer.clear();
+    /// assert!(writer.is_empty());
+    /// # Ok::<(), tightwire::ByteError>(())
+    /// ```
     #[inline]
     pub fn clear(&mut self) {
         (self.position, self.len) = (0, 0);
         self.waiting = [None; MOST_WAITING];
     }
 
-    /// A primitive number.
+    /// A primitive number. Its type is its size: say `write(5u16)`, since a plain 5 has four bytes.
     ///
     /// # Errors
     ///

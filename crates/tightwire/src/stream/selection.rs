@@ -172,7 +172,6 @@ pub(super) fn selection<S: Stream>(
     }
     match coding {
         SubsetCoding::BitPerObject => bit_per_object(stream, selection),
-        SubsetCoding::CountAndIndex => count_and_index(stream, selection, len),
         SubsetCoding::SentinelIndex => {
             until_sentinel(stream, selection, len, |stream, _, index| {
                 let mut whole = u64::from(*index);
@@ -182,7 +181,8 @@ pub(super) fn selection<S: Stream>(
             })
         }
         SubsetCoding::RelativeIndex => relative_index(stream, selection, len),
-        SubsetCoding::Best => best(stream, selection, len),
+        SubsetCoding::Best if S::PACKS => best(stream, selection, len),
+        SubsetCoding::CountAndIndex | SubsetCoding::Best => count_and_index(stream, selection, len),
     }
 }
 
@@ -308,9 +308,6 @@ const RICE_FEW: u64 = 2;
 const RICE_MANY: u64 = 3;
 
 fn best<S: Stream>(stream: &mut S, selection: &mut Selection, len: u32) -> Result<(), S::Error> {
-    if !S::PACKS {
-        return count_and_index(stream, selection, len);
-    }
     let mut choice = if S::WRITING { cheapest(selection, len) } else { BITMASK };
     stream.raw_bits(&mut choice, 2)?;
     match choice {
