@@ -1,10 +1,11 @@
-//! `#[derive(Wire)]` for the crate `tightwire`, where it is documented.
+//! `#[derive(Wire)]` and `#[derive(Message)]` for the crate `tightwire`, where they are documented.
 //!
 //! A pipeline, a file for each step: `parse` takes the item and its attributes apart, `validate`
 //! decides what each field means and refuses nonsense, with `numbers` for ranges and `looks` for what
 //! a condition looks at; `expand` writes the implementation, with `condition` for what stands after
 //! `when`, `layout` for what is known at compile time, `bounds` for type parameters and `describe`
-//! for the schema. `syntax` is what a macro can see of a type or a number.
+//! for the schema. `syntax` is what a macro can see of a type or a number. `message` is the other
+//! macro, which is small.
 
 mod bounds;
 mod condition;
@@ -12,6 +13,7 @@ mod describe;
 mod expand;
 mod layout;
 mod looks;
+mod message;
 mod numbers;
 mod parse;
 mod syntax;
@@ -34,4 +36,11 @@ pub fn derive_wire(input: TokenStream) -> TokenStream {
         }
     };
     expanded.into()
+}
+
+/// A message: documented in the crate `tightwire`.
+#[proc_macro_derive(Message, attributes(message))]
+pub fn derive_message(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    message::item(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }

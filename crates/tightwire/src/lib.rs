@@ -255,6 +255,39 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! # message
+//!
+//! A [`Message`] is a struct that is sent as it is, to one peer, to many, or to this side itself. A
+//! [`Messenger`] writes messages into batches, for each peer and [`Delivery`] one after the other,
+//! gives them to a transport at the end of the frame, and takes batches from it: their messages wait
+//! in bounded queues for their [`Stage`], and then go to their handlers. The guide
+//! [`define_a_message`](guide::define_a_message) is the way in.
+//!
+//! It is no transport: what a delivery promises is for that to keep.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+//!
+//! #[derive(Wire, Message, Default)]
+//! struct Score {
+//!     #[wire(range = 0..=1000)]
+//!     points: u16,
+//! }
+//!
+//! let mut messenger = Messenger::builder(Config::default())
+//!     .handle(|score: &Score, context: &mut Context<'_, u32>| {
+//!         *context.state += u32::from(score.points);
+//!     })
+//!     .build()?;
+//! let mut sum = 0;
+//! messenger.begin_frame(Duration::ZERO);
+//! messenger.run_stage(Stage::Update, &mut sum);
+//! messenger.send(&mut sum, PeerId::LOCAL, &mut Score { points: 7 }, Delivery::Reliable)?;
+//! assert_eq!(sum, 7);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
 //! # capture
 //!
 //! With the feature `capture`, a [`Recorder`] writes every datagram with its time and direction into
@@ -293,6 +326,7 @@ mod bits;
 mod bytes;
 #[cfg(feature = "capture")]
 mod capture;
+mod message;
 mod packet;
 mod schema;
 mod stream;
@@ -307,6 +341,11 @@ pub use bytes::{
 };
 #[cfg(feature = "capture")]
 pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
+pub use message::{
+    Config, Context, Delivery, Disconnected, FaultCounters, Hooks, MAX_MESSAGES, Message,
+    MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, Outcome, PeerId,
+    PeerStats, RefusedMessage, RegistryError, Route, SendError, SentTo, Stage, Traffic,
+};
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
 };
@@ -394,10 +433,34 @@ pub use stream::{
 /// type that contains itself, which a packet could nest until the stack is full.
 pub use tightwire_derive::Wire;
 
+/// Makes a message of a type that is [`Wire`](trait@Wire) and has a default, for a [`Messenger`].
+///
+/// `#[message(name = "…")]` gives it another name than that of the type, if two types have the same.
+/// `#[message(size_upper_bound = …)]` gives the bytes that a message takes at most, as an expression
+/// over `self`; without it they are [`MAX_BYTES`](Wire::MAX_BYTES).
+///
+/// ```
+/// use tightwire::{Message, Wire};
+///
+/// #[derive(Wire, Message, Default)]
+/// #[message(name = "level", size_upper_bound = 3 + self.data.len())]
+/// struct Level {
+///     #[wire(max_len = 1_000_000)]
+///     data: Vec<u8>,
+/// }
+///
+/// assert_eq!(Level::NAME, "level");
+/// assert_eq!(Level { data: vec![0; 100] }.size_upper_bound(), 103);
+/// ```
+pub use tightwire_derive::Message;
+
 /// Chapters to read, with code that is tested.
 pub mod guide {
     #[doc = include_str!("../guide/describe_your_packets.md")]
     pub mod describe_your_packets {}
+
+    #[doc = include_str!("../guide/define_a_message.md")]
+    pub mod define_a_message {}
 }
 
 /// What derived code calls.

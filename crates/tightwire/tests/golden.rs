@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Dynamic, Field, FloatRange,
-    Identity, Keys, Node, Number, Object, Op, Packing, Protection, Protocol, ReadStream,
-    Representation, Schema, Selection, Shape, Stream, SubsetCoding, TraceStream, Wire, World,
-    WorldSchema, WriteStream,
+    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Config, Delivery, Dynamic,
+    Field, FloatRange, Identity, Keys, Message, Messenger, Node, Number, Object, Op, Packing,
+    Protection, Protocol, ReadStream, Representation, Route, Schema, Selection, Shape, Stage,
+    Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -151,6 +151,8 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             }
             s.bytes(&mut bytes)
         }
+        "batch" => batch(s, Delivery::Reliable),
+        "batch fragmenting" => batch(s, Delivery::ReliableFragmentedSequenced),
         "datagram id" => datagram(s, Protection::Id),
         "datagram crc32" => datagram(s, Protection::Crc32),
         "datagram sealed" => datagram(s, Protection::Sealed(keys(Keys::client))),
@@ -161,6 +163,39 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         }
         other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
     }
+}
+
+#[derive(Wire, Message, Default)]
+struct Chat {
+    #[wire(max_len = 100)]
+    text: String,
+}
+
+#[derive(Wire, Message, Default)]
+struct Score {
+    #[wire(range = 0..=1000)]
+    points: u16,
+}
+
+/// A batch, as its bytes.
+fn batch<S: Stream>(s: &mut S, delivery: Delivery) -> Result<(), S::Error> {
+    let builder = Messenger::<()>::builder(Config::default());
+    let mut messenger = builder.send_only::<Score>().send_only::<Chat>().build().unwrap();
+    let peer = messenger.add_peer(1200);
+    messenger.send(&mut (), peer, &mut Chat { text: "hi".into() }, delivery).unwrap();
+    if delivery == Delivery::Reliable {
+        let route = Route::from(delivery).on_channel(2).at(Stage::PreUpdate);
+        messenger.send(&mut (), peer, &mut Score { points: 300 }, route).unwrap();
+    }
+    let mut bytes = Vec::new();
+    messenger.end_frame(|_, _, batch| {
+        bytes.extend_from_slice(batch);
+        Ok(())
+    });
+    if S::READING {
+        bytes.fill(0);
+    }
+    s.bytes(&mut bytes)
 }
 
 fn keys(side: fn([u8; 32], [u8; 32]) -> Keys) -> Keys {
@@ -370,7 +405,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let count = |prefix| examples().filter(|(name, _)| name.starts_with(prefix)).count();
-    assert_eq!(count(""), 40 + 22 + 5 + 4, "one for each operation and its variants");
+    assert_eq!(count(""), 40 + 22 + 5 + 4 + 2, "one for each operation and its variants");
     assert_eq!((count("plain "), count("buffer ")), (22, 5), "in whole bytes, and in a buffer");
     assert_eq!(count("datagram ") + count("identity"), 4);
 }

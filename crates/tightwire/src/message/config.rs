@@ -1,0 +1,49 @@
+//! How much of everything there may be.
+
+use crate::bytes::Packing;
+
+/// The limits of a [`Messenger`](crate::Messenger). Both sides need the same
+/// [`packing`](Self::packing), [`channels`](Self::channels) and
+/// [`max_fragmented`](Self::max_fragmented).
+///
+/// ```
+/// use tightwire::Config;
+///
+/// let config = Config { send_queue: 8, ..Config::default() };
+/// assert_eq!(config.max_fragmented, 1 << 20);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// How bodies are written: in the fewest bits, or for whoever looks for a bug in whole bytes.
+    pub packing: Packing,
+    /// How many channels there are; a message on another is refused. At most 256.
+    pub channels: usize,
+    /// The largest batch of a delivery that fragments, in bytes.
+    pub max_fragmented: usize,
+    /// How many batches a peer can have in a frame until more is refused.
+    pub send_queue: usize,
+    /// How many received messages can wait for each stage; newcomers are then discarded.
+    pub receive_queue: usize,
+    /// How many messages of one peer can wait in all: one that floods does not fill the queues of
+    /// the others.
+    pub peer_messages: usize,
+    /// How many bytes of one peer can wait in all.
+    pub peer_bytes: usize,
+    /// The memory in bytes that is kept for batches to come.
+    pub pool_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            packing: Packing::default(),
+            channels: 16,
+            max_fragmented: 1 << 20,
+            send_queue: 64,
+            receive_queue: 4096,
+            peer_messages: 512,
+            peer_bytes: 2 << 20,
+            pool_bytes: 16 << 20,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What a handler is told.
+
+use core::time::Duration;
+
+use super::header::Sizes;
+use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
+
+/// What a handler is told besides the message, and what it can do about it: the application's own
+/// state, who sent the message and how, and functions to answer.
+///
+/// ```
+/// use tightwire::{Config, Context, Delivery, Message, Messenger, SendError, Wire};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Ping { time: u32 }
+/// #[derive(Wire, Message, Default)]
+/// struct Pong { time: u32 }
+///
+/// fn answer(ping: &Ping, context: &mut Context<'_, u32>) -> Result<(), SendError> {
+///     *context.state += 1;
+///     let sender = context.sender();
+///     context.send(sender, &mut Pong { time: ping.time }, Delivery::Unreliable)
+/// }
+///
+/// let messenger = Messenger::builder(Config::default()).handle(answer).send_only::<Pong>().build();
+/// assert!(messenger.is_ok());
+/// ```
+#[derive(Debug)]
+pub struct Context<'a, C> {
+    /// The application's own.
+    pub state: &'a mut C,
+    messenger: &'a mut Messenger<C>,
+    origin: Origin,
+}
+
+/// Where a message comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) sender: PeerId,
+    pub(super) route: Route,
+    pub(super) time: Duration,
+    pub(super) number: u8,
+}
+
+impl<'a, C: 'static> Context<'a, C> {
+    pub(super) fn new(state: &'a mut C, messenger: &'a mut Messenger<C>, origin: Origin) -> Self {
+        Self { state, messenger, origin }
+    }
+
+    /// Who sent the message.
+    #[must_use]
+    pub fn sender(&self) -> PeerId {
+        self.origin.sender
+    }
+
+    /// How it came: its delivery, channel and stage.
+    #[must_use]
+    pub fn route(&self) -> Route {
+        self.origin.route
+    }
+
+    /// When its batch came, as [`Messenger::receive`] was told; when it was sent, if that was on this
+    /// side.
+    #[must_use]
+    pub fn received_at(&self) -> Duration {
+        self.origin.time
+    }
+
+    /// The number of the message's type.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        self.origin.number
+    }
+
+    /// The bytes of the header before the message, and of that before its batch.
+    #[must_use]
+    pub fn header_sizes(&self) -> (usize, usize) {
+        let sizes = Sizes::of(self.origin.route.delivery);
+        (sizes.header(), sizes.batch())
+    }
+
+    /// Sends to one: see [`Messenger::send`]. A message of the type that is being handled, to this
+    /// side and this stage, waits until the handler has returned.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was not sent.
+    pub fn send<M: Message>(
+        &mut self,
+        to: PeerId,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.messenger.send(self.state, to, message, route)
+    }
+
+    /// Sends to many: see [`Messenger::send_to`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was sent to nobody.
+    pub fn send_to<M: Message>(
+        &mut self,
+        recipients: impl IntoIterator<Item = PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.messenger.send_to(self.state, recipients, message, route)
+    }
+
+    /// Sends to every peer but one, or to all: see [`Messenger::broadcast`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was sent to nobody.
+    pub fn broadcast<M: Message>(
+        &mut self,
+        except: Option<PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.messenger.broadcast(self.state, except, message, route)
+    }
+}

@@ -1,0 +1,101 @@
+//! How a message travels, and when it is handled.
+
+use tightwire_derive::Wire;
+
+/// What the transport promises for a batch.
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Delivery {
+    /// May be lost, doubled, or come in any order.
+    Unreliable,
+    /// May be lost; what comes late is dropped, so the newest is the last to come.
+    UnreliableSequenced,
+    /// Comes once, in any order.
+    Reliable,
+    /// Comes once, in the order of sending.
+    #[default]
+    ReliableSequenced,
+    /// Comes once, in the order of sending, and may be larger than a datagram.
+    ReliableFragmentedSequenced,
+}
+
+/// A moment of the frame at which messages are handled. They are ordered as they come in a frame.
+#[derive(Wire, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[expect(missing_docs, reason = "named after the moment")]
+pub enum Stage {
+    Initialization,
+    EarlyUpdate,
+    FixedUpdate,
+    PreUpdate,
+    #[default]
+    Update,
+    PreLateUpdate,
+    PostLateUpdate,
+}
+
+/// How a message travels, over which channel, and at which stage it is handled. A
+/// [`Delivery`] alone is a route on channel 0 to [`Stage::Update`].
+///
+/// ```
+/// use tightwire::{Delivery, Route, Stage};
+///
+/// let route = Route::from(Delivery::Unreliable).on_channel(3).at(Stage::FixedUpdate);
+/// assert_eq!((route.delivery, route.channel, route.stage), (Delivery::Unreliable, 3, Stage::FixedUpdate));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Route {
+    /// What the transport promises.
+    pub delivery: Delivery,
+    /// A number for the application's own use, independent of the delivery.
+    pub channel: u8,
+    /// When the receiver handles it.
+    pub stage: Stage,
+}
+
+impl Delivery {
+    /// Whether it carries more than a datagram: then sizes have 32 bits.
+    #[must_use]
+    pub const fn fragments(self) -> bool {
+        matches!(self, Self::ReliableFragmentedSequenced)
+    }
+}
+
+impl Stage {
+    /// All of them, in the order of a frame.
+    ///
+    /// ```
+    /// use tightwire::Stage;
+    ///
+    /// assert!(Stage::ALL.is_sorted());
+    /// ```
+    pub const ALL: [Self; 7] = [
+        Self::Initialization,
+        Self::EarlyUpdate,
+        Self::FixedUpdate,
+        Self::PreUpdate,
+        Self::Update,
+        Self::PreLateUpdate,
+        Self::PostLateUpdate,
+    ];
+}
+
+impl Route {
+    /// The same, on another channel.
+    #[must_use]
+    pub const fn on_channel(mut self, channel: u8) -> Self {
+        self.channel = channel;
+        self
+    }
+
+    /// The same, handled at another stage.
+    #[must_use]
+    pub const fn at(mut self, stage: Stage) -> Self {
+        self.stage = stage;
+        self
+    }
+}
+
+impl From<Delivery> for Route {
+    fn from(delivery: Delivery) -> Self {
+        Self { delivery, ..Self::default() }
+    }
+}

@@ -1,0 +1,221 @@
+//! Why a message was not sent, or not handled.
+
+use alloc::string::String;
+use core::fmt;
+
+use super::{PeerId, Stage};
+use crate::stream::{ReadError, WriteError};
+
+/// Why a message was not sent. The batches are as they were.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The type has no number here.
+    NotRegistered {
+        /// The message.
+        message: &'static str,
+    },
+    /// The message is to this side, which does not handle it.
+    NotHandled {
+        /// The message.
+        message: &'static str,
+    },
+    /// There is no such peer, or not any more.
+    UnknownPeer(PeerId),
+    /// There is no such channel.
+    UnknownChannel {
+        /// The message.
+        message: &'static str,
+        /// The channel.
+        channel: u8,
+    },
+    /// The message can be larger than the delivery carries.
+    TooLarge {
+        /// The message.
+        message: &'static str,
+        /// The bytes that it may take.
+        size: usize,
+        /// The bytes that there are for it.
+        limit: usize,
+    },
+    /// The message took more bytes than it said, or a value in it is not allowed.
+    NotWritten {
+        /// The message.
+        message: &'static str,
+        /// What was wrong.
+        error: WriteError,
+    },
+    /// As many batches wait for the peer as there may be.
+    QueueFull(PeerId),
+    /// A hook did not let it pass.
+    Vetoed {
+        /// The message.
+        message: &'static str,
+    },
+}
+
+/// What was wrong with a batch or a message that came in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum MessageFault {
+    /// The sender is not a peer.
+    UnknownPeer,
+    /// A batch longer than its delivery allows.
+    BatchTooLong {
+        /// Its bytes.
+        length: usize,
+        /// How many there can be.
+        limit: usize,
+    },
+    /// A batch whose size is not the one that it says, or that has no message.
+    BatchSize {
+        /// What it says.
+        says: usize,
+        /// What there is.
+        has: usize,
+    },
+    /// A message, or its header, that goes beyond the end of its batch.
+    BeyondBatch {
+        /// The bytes that it would have.
+        size: usize,
+        /// The bytes that are left.
+        left: usize,
+    },
+    /// A number that no message has, or none that is handled here.
+    UnknownMessage {
+        /// The number.
+        number: u8,
+    },
+    /// A stage that there is not.
+    UnknownStage {
+        /// What came.
+        stage: u8,
+    },
+    /// A channel that there is not.
+    UnknownChannel {
+        /// What came.
+        channel: u8,
+    },
+    /// A body that is not what the type reads: also one that is too short or too long.
+    Malformed(ReadError),
+    /// The queue of its stage was full.
+    QueueFull(Stage),
+    /// Too much of this peer waits already.
+    PeerLimit,
+    /// The handler returned an error.
+    Handler,
+    /// A hook did not let it pass.
+    Vetoed,
+}
+
+/// A batch or a message that was refused: `peer 3: Chat: 2 more bytes than …`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefusedMessage {
+    /// Who sent it.
+    pub peer: PeerId,
+    /// What it is; nothing for a batch, or for a number that nobody knows.
+    pub message: Option<&'static str>,
+    /// What was wrong.
+    pub fault: MessageFault,
+}
+
+/// Why a [`Messenger`](crate::Messenger) cannot be built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// Two types have the same name.
+    SameName(&'static str),
+    /// There are more types than numbers.
+    TooMany(usize),
+    /// The configuration makes no sense.
+    Config(&'static str),
+}
+
+/// What a handler said when it failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct HandlerError(pub(super) String);
+
+impl fmt::Display for SendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRegistered { message } => {
+                write!(f, "{message} is not registered: give it to the messenger's builder")
+            }
+            Self::NotHandled { message } => {
+                write!(f, "{message} is only sent by this side: register a handler for it")
+            }
+            Self::UnknownPeer(peer) => write!(f, "{peer} is not connected"),
+            Self::UnknownChannel { message, channel } => {
+                write!(f, "{message}: there is no channel {channel}: configure more `channels`")
+            }
+            Self::TooLarge { message, size, limit } => write!(
+                f,
+                "{message} can take {size} bytes, and there are {limit} for it: make it smaller, or \
+                 send it by a delivery that fragments"
+            ),
+            Self::NotWritten { message, error } => write!(f, "{message}: {error}"),
+            Self::QueueFull(peer) => {
+                write!(
+                    f,
+                    "the send queue of {peer} is full: send less in a frame, or configure a longer one"
+                )
+            }
+            Self::Vetoed { message } => write!(f, "{message} was vetoed by a hook"),
+        }
+    }
+}
+
+impl fmt::Display for MessageFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownPeer => f.write_str("not a peer"),
+            Self::BatchTooLong { length, limit } => {
+                write!(f, "a batch of {length} bytes, where {limit} are the most")
+            }
+            Self::BatchSize { says, has } => {
+                write!(f, "a batch that says it has {says} bytes, and has {has}")
+            }
+            Self::BeyondBatch { size, left } => {
+                write!(f, "{size} bytes, where the batch has {left} left")
+            }
+            Self::UnknownMessage { number } => {
+                write!(f, "no message that is handled here has the number {number}")
+            }
+            Self::UnknownStage { stage } => write!(f, "there is no stage {stage}"),
+            Self::UnknownChannel { channel } => write!(f, "there is no channel {channel}"),
+            Self::Malformed(refused) => refused.fmt(f),
+            Self::QueueFull(stage) => write!(f, "the queue of {stage:?} is full"),
+            Self::PeerLimit => f.write_str("too much of this peer waits already"),
+            Self::Handler => f.write_str("its handler failed"),
+            Self::Vetoed => f.write_str("vetoed by a hook"),
+        }
+    }
+}
+
+impl fmt::Display for RefusedMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { peer, message, fault } = self;
+        match message {
+            Some(message) => write!(f, "{peer}: {message}: {fault}"),
+            None => write!(f, "{peer}: {fault}"),
+        }
+    }
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SameName(name) => {
+                write!(f, "two messages are called {name}: give one `#[message(name = \"…\")]`")
+            }
+            Self::TooMany(count) => {
+                write!(f, "{count} messages, where there are numbers for {}", super::MAX_MESSAGES)
+            }
+            Self::Config(wrong) => f.write_str(wrong),
+        }
+    }
+}
+
+impl core::error::Error for SendError {}
+impl core::error::Error for RefusedMessage {}
+impl core::error::Error for RegistryError {}

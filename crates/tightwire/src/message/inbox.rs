@@ -1,0 +1,134 @@
+//! What came in and waits for its stage.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::array;
+use core::ops::Range;
+
+use super::context::Origin;
+use super::pool::Pool;
+use super::{PeerId, Stage};
+
+/// A queue of messages for each stage, and the batches that they stand in.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    queues: [VecDeque<Item>; Stage::ALL.len()],
+    queue_length: usize,
+    batches: Vec<Option<Held>>,
+    free: Vec<usize>,
+    /// The batch that messages of this side to itself are added to.
+    local: Option<usize>,
+}
+
+/// A message that waits: where it comes from, and where its body stands.
+#[derive(Debug)]
+pub(super) struct Item {
+    pub(super) origin: Origin,
+    batch: usize,
+    body: Range<usize>,
+}
+
+/// A batch that is kept until all of its messages are handled.
+#[derive(Debug)]
+struct Held {
+    owner: PeerId,
+    bytes: Vec<u8>,
+    waiting: usize,
+}
+
+impl Inbox {
+    pub(super) fn new(queue_length: usize) -> Self {
+        Self {
+            queues: array::from_fn(|_| VecDeque::with_capacity(queue_length)),
+            queue_length,
+            batches: Vec::new(),
+            free: Vec::new(),
+            local: None,
+        }
+    }
+
+    /// Keeps a copy of a batch, and tells its place.
+    pub(super) fn hold(&mut self, owner: PeerId, batch: &[u8], pool: &mut Pool) -> usize {
+        let mut bytes = pool.take(batch.len());
+        bytes.extend_from_slice(batch);
+        self.keep(Held { owner, bytes, waiting: 0 })
+    }
+
+    fn keep(&mut self, held: Held) -> usize {
+        let Some(place) = self.free.pop() else {
+            self.batches.push(Some(held));
+            return self.batches.len() - 1;
+        };
+        self.batches[place] = Some(held);
+        place
+    }
+
+    /// The bytes of a batch that is kept.
+    pub(super) fn batch(&self, place: usize) -> &[u8] {
+        self.batches[place].as_ref().map_or(&[], |held| &held.bytes)
+    }
+
+    /// Adds a body of at most so many bytes to a batch for messages of this side to itself. Returns
+    /// the batch and where the body stands; one that cannot be written is not there.
+    pub(super) fn add_local<E>(
+        &mut self,
+        bound: usize,
+        pool: &mut Pool,
+        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
+    ) -> Result<(usize, Range<usize>), E> {
+        let has_room = |held: &Held| held.bytes.len() + bound <= held.bytes.capacity();
+        let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(has_room));
+        let place = open.unwrap_or_else(|| {
+            let bytes = pool.take(bound);
+            self.keep(Held { owner: PeerId::LOCAL, bytes, waiting: 0 })
+        });
+        self.local = Some(place);
+        let Some(held) = &mut self.batches[place] else { return Ok((place, 0..0)) };
+        let start = held.bytes.len();
+        held.bytes.resize(start + bound, 0);
+        let written = write(&mut held.bytes[start..]);
+        held.bytes.truncate(start + *written.as_ref().unwrap_or(&0));
+        written.map(|size| (place, start..start + size))
+    }
+
+    pub(super) fn has_room(&self, stage: Stage) -> bool {
+        self.queues[stage as usize].len() < self.queue_length
+    }
+
+    /// Queues a message of which the body is kept; there must be room.
+    pub(super) fn push(&mut self, origin: Origin, batch: usize, body: Range<usize>) {
+        if let Some(held) = &mut self.batches[batch] {
+            held.waiting += 1;
+        }
+        self.queues[origin.route.stage as usize].push_back(Item { origin, batch, body });
+    }
+
+    /// The next message of a stage. Its batch is kept until the end of the frame.
+    pub(super) fn pop(&mut self, stage: Stage) -> Option<Item> {
+        let item = self.queues[stage as usize].pop_front()?;
+        if let Some(held) = &mut self.batches[item.batch] {
+            held.waiting -= 1;
+        }
+        Some(item)
+    }
+
+    pub(super) fn body(&self, item: &Item) -> &[u8] {
+        &self.batch(item.batch)[item.body.clone()]
+    }
+
+    pub(super) fn queue_length(&self) -> usize {
+        self.queue_length
+    }
+
+    /// Gives back the batches that nobody waits in, and tells whose they were.
+    pub(super) fn release(&mut self, pool: &mut Pool, mut released: impl FnMut(PeerId, usize)) {
+        self.local = None;
+        for (place, there) in self.batches.iter_mut().enumerate() {
+            if let Some(held) = there.take_if(|held| held.waiting == 0) {
+                released(held.owner, held.bytes.len());
+                pool.put(held.bytes);
+                self.free.push(place);
+            }
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Messages from the application to batches, and from batches to handlers.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::time::Duration;
+
+use super::inbox::Inbox;
+use super::peer::Peers;
+use super::pool::Pool;
+use super::registry::{Entry, Outcome, Registry};
+use super::{
+    Config, Context, Delivery, FaultCounters, Hooks, Message, MessageStats, PeerId, PeerStats,
+    RegistryError, Stage,
+};
+use crate::schema::{Schema, SchemaError};
+
+/// Sends and receives the messages of an application: it makes batches for a transport, and takes
+/// batches from one. `C` is the application's own state, which handlers get.
+///
+/// A frame is [`begin_frame`](Self::begin_frame), [`receive`](Self::receive) for each batch that came,
+/// [`run_stage`](Self::run_stage) for each stage of the frame, in order, and
+/// [`end_frame`](Self::end_frame), which hands out batches. In between, the application
+/// [sends](Self::send).
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::{Config, Context, Delivery, Message, Messenger, Stage, Wire};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+///
+/// let mut messenger = Messenger::builder(Config::default())
+///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+///     .build()?;
+/// let peer = messenger.add_peer(1200);
+/// let mut jumps = 0;
+///
+/// messenger.begin_frame(Duration::ZERO);
+/// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Unreliable)?;
+/// let mut sent = Vec::new();
+/// messenger.end_frame(|to, delivery, batch| {
+///     sent.push((to, delivery, batch.to_vec()));
+///     Ok(())
+/// });
+///
+/// // What it sent comes back from its peer.
+/// let (from, delivery, batch) = &sent[0];
+/// messenger.receive(*from, *delivery, batch, Duration::from_millis(16))?;
+/// Stage::ALL.into_iter().for_each(|stage| messenger.run_stage(stage, &mut jumps));
+/// assert_eq!(jumps, 1);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Messenger<C> {
+    pub(super) config: Config,
+    pub(super) registry: Registry<C>,
+    pub(super) peers: Peers,
+    pub(super) inbox: Inbox,
+    pub(super) pool: Pool,
+    /// Where a message for many is written.
+    pub(super) scratch: Vec<u8>,
+    /// The stage that runs, or that ran last in this frame.
+    pub(super) stage: Option<Stage>,
+    pub(super) now: Duration,
+    pub(super) hooks: Option<Box<dyn Hooks>>,
+    pub(super) faults: FaultCounters,
+}
+
+/// Registers the messages of a [`Messenger`].
+///
+/// ```
+/// use tightwire::{Config, Context, Message, Messenger, Wire};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+/// #[derive(Wire, Message, Default)]
+/// struct Duck;
+///
+/// let messenger = Messenger::builder(Config::default())
+///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+///     .send_only::<Duck>()
+///     .build()?;
+/// let numbers: Vec<_> = messenger.messages().map(|(number, name, _)| (number, name)).collect();
+/// assert_eq!(numbers, [(16, "Duck"), (17, "Jump")]);
+/// # Ok::<(), tightwire::RegistryError>(())
+/// ```
+pub struct MessengerBuilder<C> {
+    config: Config,
+    entries: Vec<Entry<C>>,
+    hooks: Option<Box<dyn Hooks>>,
+}
+
+/// The transport has lost a peer: what [`Messenger::end_frame`] is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Disconnected;
+
+impl<C: 'static> MessengerBuilder<C> {
+    /// Handles the messages of a type with `handler`.
+    #[must_use]
+    pub fn handle<M: Message, R: Outcome>(
+        mut self,
+        handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
+    ) -> Self {
+        self.entries.push(Entry::handled(handler));
+        self
+    }
+
+    /// A type that this side only sends. Both sides register the same types, since these decide the
+    /// numbers.
+    #[must_use]
+    pub fn send_only<M: Message>(mut self) -> Self {
+        self.entries.push(Entry::sent::<M>());
+        self
+    }
+
+    /// Calls these around everything that happens.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
+        self.hooks = Some(Box::new(hooks));
+        self
+    }
+
+    /// The messenger.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistryError`] if two messages have the same name, or there are too many, or a limit makes
+    /// no sense.
+    pub fn build(self) -> Result<Messenger<C>, RegistryError> {
+        let Self { config, entries, hooks } = self;
+        if config.send_queue == 0 {
+            return Err(RegistryError::Config("`send_queue`: a peer needs at least one batch"));
+        }
+        if config.channels == 0 || config.channels > 256 {
+            return Err(RegistryError::Config("`channels`: there are 1 to 256"));
+        }
+        Ok(Messenger {
+            registry: Registry::new(entries)?,
+            peers: Peers::default(),
+            inbox: Inbox::new(config.receive_queue),
+            pool: Pool::new(config.pool_bytes),
+            scratch: Vec::new(),
+            stage: None,
+            now: Duration::ZERO,
+            hooks,
+            faults: FaultCounters::default(),
+            config,
+        })
+    }
+}
+
+impl<C: 'static> Messenger<C> {
+    /// With these limits, and no messages yet.
+    #[must_use]
+    pub fn builder(config: Config) -> MessengerBuilder<C> {
+        MessengerBuilder { config, entries: Vec::new(), hooks: None }
+    }
+
+    /// A peer has connected, to which datagrams of so many bytes can be sent.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peer = messenger.add_peer(1200);
+    /// assert_eq!(messenger.peers().collect::<Vec<_>>(), [peer]);
+    /// messenger.remove_peer(peer);
+    /// assert!(messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable).is_err());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn add_peer(&mut self, mtu: usize) -> PeerId {
+        self.peers.add(mtu, &self.config)
+    }
+
+    /// A peer has gone. What waits for it is dropped; what came from it is still handled.
+    pub fn remove_peer(&mut self, peer: PeerId) {
+        if let Some(mut gone) = self.peers.remove(peer) {
+            gone.flush(&mut self.pool, |_, _| Err(Disconnected));
+        }
+    }
+
+    /// A peer's datagrams can be larger or smaller from now on. Batches that wait stay as they are.
+    pub fn set_mtu(&mut self, peer: PeerId, mtu: usize) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.mtu = mtu;
+        }
+    }
+
+    /// The peers, in no order.
+    pub fn peers(&self) -> impl Iterator<Item = PeerId> {
+        self.peers.ids()
+    }
+
+    /// A frame begins, at this time.
+    pub fn begin_frame(&mut self, now: Duration) {
+        self.now = now;
+        self.stage = None;
+    }
+
+    /// Handles the messages that wait for `stage`, which is the one that runs from now on. What a
+    /// handler adds to the same stage is handled too, up to the length of the queue.
+    pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.stage = Some(stage);
+        for _ in 0..self.inbox.queue_length() {
+            if !self.handle_next(stage, state) {
+                break;
+            }
+        }
+    }
+
+    /// Ends the frame: every batch goes to `deliver`, which gives it to the transport, and buffers
+    /// become free. The batches of a peer come in order; after one that is refused, the rest of this
+    /// peer's is dropped.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// # let peer = messenger.add_peer(1200);
+    /// use tightwire::Disconnected;
+    ///
+    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable)?;
+    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Unreliable)?;
+    /// messenger.end_frame(|_, _, _| Err(Disconnected));
+    /// assert_eq!(messenger.peer_stats(peer).unwrap().batches_lost, 2);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn end_frame(
+        &mut self,
+        mut deliver: impl FnMut(PeerId, Delivery, &[u8]) -> Result<(), Disconnected>,
+    ) {
+        let Self { peers, pool, inbox, .. } = self;
+        for (id, peer) in peers.iter_mut() {
+            peer.flush(pool, |delivery, batch| deliver(id, delivery, batch));
+        }
+        inbox.release(pool, |owner, bytes| {
+            if let Some(peer) = peers.get_mut(owner) {
+                peer.waiting_bytes -= bytes;
+            }
+        });
+        self.stage = None;
+    }
+
+    /// The numbers of the messages and what became of them.
+    pub fn messages(&self) -> impl Iterator<Item = (u8, &'static str, MessageStats)> {
+        self.registry.iter().map(|(number, entry)| (number, entry.name, entry.stats))
+    }
+
+    /// What became of the messages of a type.
+    #[must_use]
+    pub fn message_stats<M: Message>(&self) -> Option<MessageStats> {
+        let number = self.registry.number::<M>()?;
+        self.messages().find(|(other, ..)| *other == number).map(|(.., stats)| stats)
+    }
+
+    /// What went to a peer and came from it.
+    #[must_use]
+    pub fn peer_stats(&self, peer: PeerId) -> Option<PeerStats> {
+        self.peers.get(peer).map(|peer| peer.stats)
+    }
+
+    /// What was refused, by its reason.
+    #[must_use]
+    pub fn faults(&self) -> FaultCounters {
+        self.faults
+    }
+
+    /// What both sides must agree on: an enum of the messages, in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] if a message describes itself in a way that makes no sense.
+    pub fn schema(&self) -> Result<Schema, SchemaError> {
+        self.registry.schema()
+    }
+}
+
+impl<C> fmt::Debug for Messenger<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Messenger")
+            .field("config", &self.config)
+            .field("stage", &self.stage)
+            .field("now", &self.now)
+            .field("faults", &self.faults)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C> fmt::Debug for MessengerBuilder<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessengerBuilder").field("config", &self.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,30 @@
+//! Messages: defined in one place, written once, batched per peer, handled at their stage.
+
+mod batch;
+mod config;
+mod context;
+mod definition;
+mod delivery;
+mod error;
+mod header;
+mod hooks;
+mod inbox;
+mod messenger;
+mod peer;
+mod pool;
+mod receive;
+mod registry;
+mod send;
+mod stats;
+
+pub use config::Config;
+pub use context::Context;
+pub use definition::Message;
+pub use delivery::{Delivery, Route, Stage};
+pub use error::{MessageFault, RefusedMessage, RegistryError, SendError};
+pub use hooks::{Hooks, MessageEvent};
+pub use messenger::{Disconnected, Messenger, MessengerBuilder};
+pub use peer::PeerId;
+pub use registry::{MAX_MESSAGES, Outcome};
+pub use send::SentTo;
+pub use stats::{FaultCounters, MessageStats, PeerStats, Traffic};

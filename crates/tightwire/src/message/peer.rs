@@ -1,0 +1,180 @@
+//! The other sides, and what waits for them.
+
+use alloc::vec::Vec;
+use core::{fmt, mem};
+
+use super::batch::Batch;
+use super::pool::Pool;
+use super::{Config, Delivery, Disconnected, PeerStats, SendError};
+
+/// A peer of a [`Messenger`](crate::Messenger), or its own side.
+///
+/// It stays that of the same peer: one that is removed leaves an id that nobody has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId {
+    place: u32,
+    /// How often the place had been given to somebody else before.
+    generation: u32,
+}
+
+/// What is known of one peer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// The largest batch that is not fragmented.
+    pub(super) mtu: usize,
+    /// The memory of the first batch of every frame, while no batch is open.
+    first: Vec<u8>,
+    /// Those that are complete, and the one that is being filled.
+    batches: Vec<Batch>,
+    /// Its messages and batches that wait to be handled.
+    pub(super) waiting_messages: usize,
+    pub(super) waiting_bytes: usize,
+    pub(super) stats: PeerStats,
+}
+
+/// All of them, found by their place.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    places: Vec<(u32, Option<Peer>)>,
+    free: Vec<u32>,
+}
+
+impl PeerId {
+    /// This side itself: a host that also plays sends to itself.
+    pub const LOCAL: Self = Self { place: u32::MAX, generation: 0 };
+}
+
+impl Peer {
+    /// The largest batch of a delivery.
+    pub(super) fn limit(&self, delivery: Delivery, config: &Config) -> usize {
+        if delivery.fragments() { config.max_fragmented } else { self.mtu }
+    }
+
+    /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
+    /// else the next.
+    pub(super) fn batch(
+        &mut self,
+        id: PeerId,
+        delivery: Delivery,
+        more: usize,
+        pool: &mut Pool,
+        config: &Config,
+    ) -> Result<&mut Batch, SendError> {
+        let limit = self.limit(delivery, config);
+        let fits = |batch: &Batch| batch.delivery() == delivery && batch.len() + more <= limit;
+        let bytes = match self.batches.last() {
+            Some(last) if fits(last) => None,
+            // A refused message has left it empty, so it can be of any delivery.
+            Some(last) if last.is_empty() => self.batches.pop().map(Batch::into_bytes),
+            Some(_) if self.batches.len() >= config.send_queue => {
+                return Err(SendError::QueueFull(id));
+            }
+            None if self.first.capacity() > 0 => Some(mem::take(&mut self.first)),
+            _ => Some(pool.take(self.mtu)),
+        };
+        if let Some(mut bytes) = bytes {
+            bytes.clear();
+            self.batches.push(Batch::new(delivery, bytes));
+        }
+        let last = self.batches.len() - 1;
+        Ok(&mut self.batches[last])
+    }
+
+    /// Gives each batch that has messages to `deliver`, in order, until one is not taken.
+    pub(super) fn flush(
+        &mut self,
+        pool: &mut Pool,
+        mut deliver: impl FnMut(Delivery, &[u8]) -> Result<(), Disconnected>,
+    ) {
+        let mut is_connected = true;
+        for mut batch in self.batches.drain(..) {
+            let delivery = batch.delivery();
+            if let Some(bytes) = batch.finish() {
+                is_connected = is_connected && deliver(delivery, bytes).is_ok();
+                self.stats.batches_sent += u64::from(is_connected);
+                self.stats.batches_lost += u64::from(!is_connected);
+            }
+            let bytes = batch.into_bytes();
+            // The first buffer stays with the peer, unless it has grown for one large message.
+            if self.first.capacity() == 0 && bytes.capacity() <= self.mtu.max(Pool::SMALL) {
+                self.first = bytes;
+            } else {
+                pool.put(bytes);
+            }
+        }
+    }
+}
+
+impl Peers {
+    pub(super) fn add(&mut self, mtu: usize, config: &Config) -> PeerId {
+        let peer = Peer {
+            mtu,
+            first: Vec::new(),
+            batches: Vec::with_capacity(config.send_queue),
+            waiting_messages: 0,
+            waiting_bytes: 0,
+            stats: PeerStats::default(),
+        };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push((0, None));
+            self.places.len() as u32 - 1
+        });
+        let (generation, there) = &mut self.places[place as usize];
+        *there = Some(peer);
+        PeerId { place, generation: *generation }
+    }
+
+    /// Forgets a peer. Its id is never given again, unless four billion others had its place.
+    pub(super) fn remove(&mut self, id: PeerId) -> Option<Peer> {
+        let (generation, there) = self.places.get_mut(id.place as usize)?;
+        if *generation != id.generation {
+            return None;
+        }
+        let peer = there.take()?;
+        *generation = generation.wrapping_add(1);
+        self.free.push(id.place);
+        Some(peer)
+    }
+
+    pub(super) fn get(&self, id: PeerId) -> Option<&Peer> {
+        let (generation, peer) = self.places.get(id.place as usize)?;
+        peer.as_ref().filter(|_| *generation == id.generation)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer> {
+        let (generation, peer) = self.places.get_mut(id.place as usize)?;
+        peer.as_mut().filter(|_| *generation == id.generation)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut Peer)> {
+        (0..).zip(&mut self.places).filter_map(|(place, (generation, peer))| {
+            Some((PeerId { place, generation: *generation }, peer.as_mut()?))
+        })
+    }
+
+    /// The peer at a place, if there is one; nothing behind the last.
+    pub(super) fn at(&self, place: u32) -> Option<Option<PeerId>> {
+        let (generation, peer) = self.places.get(place as usize)?;
+        Some(peer.as_ref().map(|_| PeerId { place, generation: *generation }))
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = PeerId> {
+        (0..).map_while(|place| self.at(place)).flatten()
+    }
+}
+
+impl fmt::Display for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::LOCAL => f.write_str("this side"),
+            Self { place, generation: 0 } => write!(f, "peer {place}"),
+            Self { place, generation } => write!(f, "peer {place}.{generation}"),
+        }
+    }
+}
+
+impl fmt::Debug for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PeerId({self})")
+    }
+}

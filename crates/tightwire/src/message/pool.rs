@@ -1,0 +1,57 @@
+//! Memory that is used again.
+
+use alloc::vec::Vec;
+use core::mem;
+
+/// Buffers that wait for their next use, up to a number of bytes in all.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    /// Those for datagrams, and those that grew beyond: a large one is not spent on a small batch.
+    small: Vec<Vec<u8>>,
+    large: Vec<Vec<u8>>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Pool {
+    /// No datagram is larger on a common network, and a little more.
+    pub(super) const SMALL: usize = 2048;
+
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
+    }
+
+    /// An empty buffer with room for so many bytes.
+    pub(super) fn take(&mut self, room: usize) -> Vec<u8> {
+        let found = if room <= Self::SMALL {
+            self.small.pop()
+        } else {
+            let place = self.large.iter().position(|buffer| buffer.capacity() >= room);
+            place.map(|place| self.large.swap_remove(place))
+        };
+        let Some(buffer) = found else {
+            // Few sizes, so that buffers fit each other's uses.
+            return Vec::with_capacity(room.max(Self::SMALL).next_power_of_two());
+        };
+        self.bytes -= buffer.capacity();
+        buffer
+    }
+
+    /// Exchanges a buffer for one with room for so many bytes, with the same in it.
+    pub(super) fn enlarge(&mut self, buffer: &mut Vec<u8>, room: usize) {
+        let mut larger = self.take(room);
+        larger.extend_from_slice(buffer);
+        self.put(mem::replace(buffer, larger));
+    }
+
+    /// Takes a buffer back, or frees it if enough are there.
+    pub(super) fn put(&mut self, mut buffer: Vec<u8>) {
+        let room = buffer.capacity();
+        if room == 0 || self.bytes + room > self.max_bytes {
+            return;
+        }
+        buffer.clear();
+        self.bytes += room;
+        if room <= Self::SMALL { self.small.push(buffer) } else { self.large.push(buffer) }
+    }
+}

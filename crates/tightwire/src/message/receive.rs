@@ -1,0 +1,239 @@
+//! From batches to handlers.
+
+use core::time::Duration;
+
+use super::context::Origin;
+use super::error::HandlerError;
+use super::header::{Header, Sizes};
+use super::inbox::Inbox;
+use super::{
+    Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
+};
+use crate::stream::Explained;
+
+impl<C: 'static> Messenger<C> {
+    /// Takes a batch that came from a peer at this time. Its messages wait for their stages.
+    ///
+    /// A message that is refused is counted, and the next one is not harmed by it, as long as it is
+    /// clear where that begins.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peer = messenger.add_peer(1200);
+    /// // One that nobody knows, and one that jumps.
+    /// let batch = [10, 0, 99, 4, 0, 0, 0, 16, 4, 0, 0, 0];
+    /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
+    /// messenger.run_stage(Stage::Update, &mut jumps);
+    /// assert_eq!((jumps, messenger.faults().unknown_message), (1, 1));
+    ///
+    /// let refused = messenger.receive(peer, Delivery::Reliable, &batch[..9], Duration::ZERO);
+    /// let sentence = "peer 0: a batch that says it has 10 bytes, and has 7";
+    /// assert_eq!(refused.unwrap_err().to_string(), sentence);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RefusedMessage`] if the batch was refused, as a whole or from some message on.
+    pub fn receive(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        batch: &[u8],
+        now: Duration,
+    ) -> Result<(), RefusedMessage> {
+        self.receive_batch(from, delivery, batch, now).map_err(|fault| {
+            self.refuse(from, None, fault);
+            RefusedMessage { peer: from, message: None, fault }
+        })
+    }
+
+    fn receive_batch(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        batch: &[u8],
+        now: Duration,
+    ) -> Result<(), MessageFault> {
+        let sizes = Sizes::of(delivery);
+        let peer = self.peers.get_mut(from).ok_or(MessageFault::UnknownPeer)?;
+        let (length, limit) = (batch.len(), peer.limit(delivery, &self.config));
+        if length > limit {
+            return Err(MessageFault::BatchTooLong { length, limit });
+        }
+        let nothing = MessageFault::BatchSize { says: 0, has: 0 };
+        let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
+        let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
+        if says != has || has == 0 {
+            return Err(MessageFault::BatchSize { says, has });
+        }
+        if peer.waiting_bytes + length > self.config.peer_bytes {
+            return Err(MessageFault::PeerLimit);
+        }
+        peer.waiting_bytes += length;
+        peer.stats.batches_received += 1;
+
+        let held = self.inbox.hold(from, batch, &mut self.pool);
+        let mut at = sizes.batch();
+        while at < length {
+            let header = self.header_at(held, at, sizes)?;
+            let body = at + sizes.header()..at + sizes.header() + header.size as usize;
+            at = body.end;
+            match self.admit(from, delivery, &header, now) {
+                Ok((origin, event)) => {
+                    self.inbox.push(origin, held, body);
+                    self.count_received(origin, sizes.header() + header.size as usize);
+                    if let Some(hooks) = &mut self.hooks {
+                        hooks.after_receive(&event);
+                    }
+                }
+                Err(fault) => self.refuse(from, Some(header.number), fault),
+            }
+        }
+        Ok(())
+    }
+
+    /// The header at a place of a batch, if its message ends within.
+    fn header_at(&self, held: usize, at: usize, sizes: Sizes) -> Result<Header, MessageFault> {
+        let rest = &self.inbox.batch(held)[at..];
+        let (size, left) = (sizes.header(), rest.len());
+        let (header, body) =
+            rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
+        let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
+        let (size, left) = (header.size as usize, body.len());
+        if size > left { Err(MessageFault::BeyondBatch { size, left }) } else { Ok(header) }
+    }
+
+    /// Whether a message may wait for its stage.
+    fn admit(
+        &mut self,
+        sender: PeerId,
+        delivery: Delivery,
+        header: &Header,
+        time: Duration,
+    ) -> Result<(Origin, MessageEvent), MessageFault> {
+        let &Header { number, stage, size, channel } = header;
+        let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
+        let message = entry.ok_or(MessageFault::UnknownMessage { number })?.name;
+        let stage =
+            Stage::ALL.get(usize::from(stage)).ok_or(MessageFault::UnknownStage { stage })?;
+        if usize::from(channel) >= self.config.channels {
+            return Err(MessageFault::UnknownChannel { channel });
+        }
+        let route = Route { delivery, channel, stage: *stage };
+        let event = MessageEvent { peer: sender, message, route, size: Some(size as usize) };
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_receive(&event)) {
+            return Err(MessageFault::Vetoed);
+        }
+        let waiting = self.peers.get(sender).map_or(0, |peer| peer.waiting_messages);
+        if waiting >= self.config.peer_messages {
+            return Err(MessageFault::PeerLimit);
+        }
+        if !self.inbox.has_room(route.stage) {
+            return Err(MessageFault::QueueFull(route.stage));
+        }
+        Ok((Origin { sender, route, time, number }, event))
+    }
+
+    pub(super) fn count_received(&mut self, origin: Origin, bytes: usize) {
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.stats.received.add(bytes);
+        }
+        if let Some(peer) = self.peers.get_mut(origin.sender) {
+            peer.waiting_messages += 1;
+            peer.stats.received.add(bytes);
+        }
+    }
+
+    /// Handles one message, if there is one.
+    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C) -> bool {
+        let Some(item) = self.inbox.pop(stage) else { return false };
+        let origin @ Origin { sender, route, number, .. } = item.origin;
+        if let Some(peer) = self.peers.get_mut(sender) {
+            peer.waiting_messages -= 1;
+        }
+        let Some(entry) = self.registry.entry(number) else { return true };
+        let size = Some(self.inbox.body(&item).len());
+        let event = MessageEvent { peer: sender, message: entry.name, route, size };
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event)) {
+            self.refuse(sender, Some(number), MessageFault::Vetoed);
+            return true;
+        }
+        let Some(mut receiver) = entry.receiver.take() else { return true };
+        let packing = self.config.packing;
+        match receiver.read(self.inbox.body(&item), packing) {
+            Ok(()) => {
+                let result = receiver.handle(&mut Context::new(state, self, origin));
+                self.count_handled(&event, number, result);
+            }
+            Err(refused) => {
+                let fault = MessageFault::Malformed(refused);
+                self.refuse_explained(sender, Some(number), fault, |inbox| {
+                    Some(receiver.explain(refused, inbox.body(&item), packing))
+                });
+            }
+        }
+        if let Some(hooks) = &mut self.hooks {
+            hooks.after_handle(&event);
+        }
+        if let Some(entry) = self.registry.entry(number) {
+            entry.receiver = Some(receiver);
+        }
+        true
+    }
+
+    /// What a handler returned.
+    pub(super) fn count_handled(
+        &mut self,
+        event: &MessageEvent,
+        number: u8,
+        result: Result<(), HandlerError>,
+    ) {
+        match result {
+            Ok(()) => {
+                if let Some(entry) = self.registry.entry(number) {
+                    entry.stats.handled += 1;
+                }
+            }
+            Err(HandlerError(error)) => {
+                self.refuse(event.peer, Some(number), MessageFault::Handler);
+                if let Some(hooks) = &mut self.hooks {
+                    hooks.handler_failed(event, &error);
+                }
+            }
+        }
+    }
+
+    fn refuse(&mut self, peer: PeerId, number: Option<u8>, fault: MessageFault) {
+        self.refuse_explained(peer, number, fault, |_| None);
+    }
+
+    #[cold]
+    fn refuse_explained(
+        &mut self,
+        peer: PeerId,
+        number: Option<u8>,
+        fault: MessageFault,
+        explain: impl Fn(&Inbox) -> Option<Explained>,
+    ) {
+        self.faults.count(fault);
+        let message = number.and_then(|number| self.registry.entry(number)).map(|entry| {
+            entry.stats.refused += 1;
+            entry.name
+        });
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.stats.refused += 1;
+        }
+        if let Some(hooks) = &mut self.hooks {
+            let inbox = &self.inbox;
+            hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Which messages there are, and who handles them.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+use core::fmt::Display;
+
+use super::error::HandlerError;
+use super::{Context, Message, MessageStats, RegistryError};
+use crate::bytes::Packing;
+use crate::schema::Schema;
+use crate::stream::{Explained, Field, ReadError, Shape, Variant};
+
+/// The first number of the application's messages; those below are for internal ones.
+pub(super) const FIRST: u8 = 16;
+
+/// How many types of messages an application can have.
+pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
+
+/// What a handler can return: nothing, or a result whose error can be printed.
+pub trait Outcome {
+    /// What went wrong.
+    #[doc(hidden)]
+    fn error(self) -> Option<alloc::string::String>;
+}
+
+impl Outcome for () {
+    fn error(self) -> Option<alloc::string::String> {
+        None
+    }
+}
+
+impl<E: Display> Outcome for Result<(), E> {
+    fn error(self) -> Option<alloc::string::String> {
+        self.err().map(|error| error.to_string())
+    }
+}
+
+/// The messages of an application, by their numbers.
+pub(super) struct Registry<C> {
+    entries: Vec<Entry<C>>,
+    /// Sorted, to find the number of a type.
+    numbers: Vec<(TypeId, u8)>,
+}
+
+/// A type of message.
+pub(super) struct Entry<C> {
+    pub(super) name: &'static str,
+    type_id: TypeId,
+    shape: fn() -> Shape,
+    pub(super) is_handled: bool,
+    /// Away while its handler runs.
+    pub(super) receiver: Option<Box<dyn Receive<C>>>,
+    pub(super) stats: MessageStats,
+}
+
+/// Reads and handles the messages of one type.
+pub(super) trait Receive<C>: Any {
+    /// Reads a body into the value that is kept for it.
+    fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError>;
+
+    /// Handles what was read last.
+    fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError>;
+
+    /// Names the field for which a body was refused.
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained;
+}
+
+type Handler<M, C> = Box<dyn FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError>>;
+
+/// The one value that messages of a type are read into, and their handler.
+pub(super) struct Receiver<M, C> {
+    message: M,
+    handler: Handler<M, C>,
+}
+
+impl<M: Message, C> Receiver<M, C> {
+    /// Handles a message that was never written.
+    pub(super) fn handle_value(
+        &mut self,
+        message: &M,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), HandlerError> {
+        (self.handler)(message, context)
+    }
+}
+
+impl<M: Message, C: 'static> Receive<C> for Receiver<M, C> {
+    fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError> {
+        packing.decode_into(body, &mut self.message)
+    }
+
+    fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError> {
+        (self.handler)(&self.message, context)
+    }
+
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained {
+        Explained::new(refused.kind, refused.bit, packing.explain::<M>(body))
+    }
+}
+
+impl<C: 'static> Entry<C> {
+    /// Of a type that is sent and not handled.
+    pub(super) fn sent<M: Message>() -> Self {
+        Self {
+            name: M::NAME,
+            type_id: TypeId::of::<M>(),
+            shape: M::describe,
+            is_handled: false,
+            receiver: None,
+            stats: MessageStats::default(),
+        }
+    }
+
+    pub(super) fn handled<M: Message, R: Outcome>(
+        mut handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
+    ) -> Self {
+        let handler = move |message: &M, context: &mut Context<'_, C>| {
+            handler(message, context).error().map_or(Ok(()), |error| Err(HandlerError(error)))
+        };
+        let receiver = Receiver::<M, C> { message: M::default(), handler: Box::new(handler) };
+        Self { is_handled: true, receiver: Some(Box::new(receiver)), ..Self::sent::<M>() }
+    }
+}
+
+impl<C: 'static> Registry<C> {
+    /// Numbers the messages by their names, so that the order of registration does not matter.
+    pub(super) fn new(mut entries: Vec<Entry<C>>) -> Result<Self, RegistryError> {
+        entries.sort_by_key(|entry| entry.name);
+        if let Some(pair) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            return Err(RegistryError::SameName(pair[0].name));
+        }
+        if entries.len() > MAX_MESSAGES {
+            return Err(RegistryError::TooMany(entries.len()));
+        }
+        let mut numbers: Vec<_> = (FIRST..=u8::MAX)
+            .zip(&entries)
+            .map(|(number, entry)| (entry.type_id, number))
+            .collect();
+        numbers.sort_unstable();
+        Ok(Self { entries, numbers })
+    }
+
+    pub(super) fn number<M: Message>(&self) -> Option<u8> {
+        let id = TypeId::of::<M>();
+        let place = self.numbers.binary_search_by(|(other, _)| other.cmp(&id)).ok()?;
+        Some(self.numbers[place].1)
+    }
+
+    /// The type that has a number.
+    #[inline]
+    pub(super) fn entry(&mut self, number: u8) -> Option<&mut Entry<C>> {
+        self.entries.get_mut(usize::from(number.checked_sub(FIRST)?))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &Entry<C>)> {
+        (FIRST..=u8::MAX).zip(&self.entries)
+    }
+
+    /// What both sides must agree on: an enum of the messages, in the order of their numbers.
+    pub(super) fn schema(&self) -> Result<Schema, crate::schema::SchemaError> {
+        let variants = self.entries.iter().map(|entry| Variant {
+            name: entry.name.into(),
+            fields: alloc::vec![Field::new("0", (entry.shape)())],
+        });
+        Schema::new(Shape::Enum { name: "Message".into(), variants: variants.collect() })
+    }
+}

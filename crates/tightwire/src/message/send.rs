@@ -1,0 +1,373 @@
+//! From the application to batches, or to this side itself.
+
+use alloc::vec::Vec;
+use core::any::Any;
+
+use super::batch::max_body;
+use super::context::Origin;
+use super::header::{Header, Sizes};
+use super::registry::Receiver;
+use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use crate::bytes::Packing;
+
+/// To how many peers a message was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct SentTo {
+    /// It stands in the batches of so many.
+    pub sent: usize,
+    /// So many did not get it.
+    pub refused: usize,
+    /// Why the first of these did not.
+    pub first_error: Option<SendError>,
+}
+
+impl<C: 'static> Messenger<C> {
+    /// Sends a message to one peer: it is written straight into the peer's batch. To
+    /// [this side](PeerId::LOCAL), it is handled at once if its stage is the one that runs, and else
+    /// waits for its stage.
+    ///
+    /// The message is only `&mut` because the same function reads; it is not changed.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable)?;
+    /// assert_eq!(messenger.message_stats::<Jump>().unwrap().sent.bytes, 5);
+    ///
+    /// messenger.run_stage(Stage::Update, &mut jumps);
+    /// messenger.send(&mut jumps, PeerId::LOCAL, &mut Jump, Delivery::Reliable)?;
+    /// assert_eq!(jumps, 1);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was not sent. The batches are as they were.
+    pub fn send<M: Message>(
+        &mut self,
+        state: &mut C,
+        to: PeerId,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        let route = route.into();
+        let number = self.number_for::<M>(route)?;
+        let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
+        self.ask_before_send(&event)?;
+        let size = if to == PeerId::LOCAL {
+            self.send_to_self(state, number, message, route, None)?
+        } else {
+            Some(self.write(to, number, message, route)?)
+        };
+        self.after_send(event, size);
+        Ok(())
+    }
+
+    /// Sends a message to many: it is written once, and copied into the batch of each. Peers that
+    /// cannot take it are skipped and counted.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peers = [500, 1200, 1300].map(|mtu| messenger.add_peer(mtu));
+    /// messenger.remove_peer(peers[2]);
+    /// let sent = messenger.send_to(&mut jumps, peers, &mut Jump, Delivery::Reliable)?;
+    /// assert_eq!((sent.sent, sent.refused), (2, 1));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] if it can be sent to nobody, since it is not registered or cannot be written.
+    pub fn send_to<M: Message>(
+        &mut self,
+        state: &mut C,
+        recipients: impl IntoIterator<Item = PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        let mut recipients = recipients.into_iter();
+        self.send_each(state, message, route.into(), |_| recipients.next())
+    }
+
+    /// Sends a message to every peer but one, or to all of them; not to this side.
+    ///
+    /// ```
+    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(Config::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peers = [500, 1200, 1300].map(|mtu| messenger.add_peer(mtu));
+    /// let sent = messenger.broadcast(&mut jumps, Some(peers[0]), &mut Jump, Delivery::Reliable)?;
+    /// assert_eq!(sent.sent, 2);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`send_to`](Self::send_to).
+    pub fn broadcast<M: Message>(
+        &mut self,
+        state: &mut C,
+        except: Option<PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        let mut place = 0;
+        self.send_each(state, message, route.into(), |messenger| {
+            loop {
+                let peer = messenger.peers.at(place)?;
+                place += 1;
+                match peer {
+                    Some(peer) if Some(peer) != except => return Some(peer),
+                    _ => {}
+                }
+            }
+        })
+    }
+
+    fn send_each<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &mut M,
+        route: Route,
+        mut next: impl FnMut(&Self) -> Option<PeerId>,
+    ) -> Result<SentTo, SendError> {
+        let number = self.number_for::<M>(route)?;
+        let mut result = SentTo::default();
+        // Written when the first recipient needs it; kept for messages that its handler sends.
+        let mut written: Option<Vec<u8>> = None;
+        while let Some(to) = next(self) {
+            let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
+            let sent = self.ask_before_send(&event).and_then(|()| {
+                if to == PeerId::LOCAL && self.is_handled_now(number, route) {
+                    return self.send_to_self(state, number, message, route, None);
+                }
+                if written.is_none() {
+                    written = Some(self.write_once(number, message, route)?);
+                }
+                let bytes = written.as_deref().unwrap_or_default();
+                if to == PeerId::LOCAL {
+                    return self.send_to_self(state, number, message, route, Some(bytes));
+                }
+                self.copy(to, number, bytes, M::NAME, route).map(Some)
+            });
+            match sent {
+                Ok(size) => {
+                    result.sent += 1;
+                    self.after_send(event, size);
+                }
+                // It cannot be written, so nobody gets it.
+                Err(error @ SendError::NotWritten { .. }) => return Err(error),
+                Err(error) => {
+                    result.refused += 1;
+                    result.first_error.get_or_insert(error);
+                }
+            }
+        }
+        if let Some(scratch) = written {
+            self.scratch = scratch;
+        }
+        Ok(result)
+    }
+
+    fn number_for<M: Message>(&self, route: Route) -> Result<u8, SendError> {
+        let message = M::NAME;
+        if usize::from(route.channel) >= self.config.channels {
+            return Err(SendError::UnknownChannel { message, channel: route.channel });
+        }
+        self.registry.number::<M>().ok_or(SendError::NotRegistered { message })
+    }
+
+    fn ask_before_send(&mut self, event: &MessageEvent) -> Result<(), SendError> {
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_send(event)) {
+            return Err(SendError::Vetoed { message: event.message });
+        }
+        Ok(())
+    }
+
+    fn after_send(&mut self, event: MessageEvent, size: Option<usize>) {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.after_send(&MessageEvent { size, ..event });
+        }
+    }
+
+    fn bound<M: Message>(&self, message: &mut M) -> usize {
+        match self.config.packing {
+            Packing::Bits => message.size_upper_bound(),
+            // What a type knows of its size is about bits.
+            packing => packing.measure(message),
+        }
+    }
+
+    /// Writes a message into the batch of a peer, and returns the bytes of its body.
+    fn write<M: Message>(
+        &mut self,
+        to: PeerId,
+        number: u8,
+        message: &mut M,
+        route: Route,
+    ) -> Result<usize, SendError> {
+        let bound = self.bound(message);
+        let Self { peers, pool, config, registry, .. } = self;
+        let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
+        let limit = max_body(route, peer.limit(route.delivery, config));
+        if bound > limit {
+            return Err(SendError::TooLarge { message: M::NAME, size: bound, limit });
+        }
+        let header_len = Sizes::of(route.delivery).header();
+        let batch = peer.batch(to, route.delivery, header_len + bound, pool, config)?;
+        let header = |size| Header::new(number, route, size);
+        let size = batch
+            .write(message, bound, config.packing, pool, header)
+            .map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+        peer.stats.sent.add(header_len + size);
+        if let Some(entry) = registry.entry(number) {
+            entry.stats.sent.add(header_len + size);
+        }
+        Ok(size)
+    }
+
+    /// Writes a message with its header, for many.
+    fn write_once<M: Message>(
+        &mut self,
+        number: u8,
+        message: &mut M,
+        route: Route,
+    ) -> Result<Vec<u8>, SendError> {
+        let sizes = Sizes::of(route.delivery);
+        let bound = self.bound(message).min(max_body(route, usize::MAX));
+        let mut bytes = core::mem::take(&mut self.scratch);
+        bytes.clear();
+        bytes.resize(sizes.header() + bound, 0);
+        match self.config.packing.encode(message, &mut bytes[sizes.header()..]) {
+            Ok(body) => {
+                let size = body.len();
+                bytes.truncate(sizes.header() + size);
+                sizes.put_header(&mut bytes, Header::new(number, route, size));
+                Ok(bytes)
+            }
+            Err(error) => {
+                self.scratch = bytes;
+                Err(SendError::NotWritten { message: M::NAME, error })
+            }
+        }
+    }
+
+    /// Copies a message that is written into the batch of a peer.
+    fn copy(
+        &mut self,
+        to: PeerId,
+        number: u8,
+        bytes: &[u8],
+        message: &'static str,
+        route: Route,
+    ) -> Result<usize, SendError> {
+        let Self { peers, pool, config, registry, .. } = self;
+        let size = bytes.len() - Sizes::of(route.delivery).header();
+        let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
+        let limit = max_body(route, peer.limit(route.delivery, config));
+        if size > limit {
+            return Err(SendError::TooLarge { message, size, limit });
+        }
+        peer.batch(to, route.delivery, bytes.len(), pool, config)?.append(bytes, pool);
+        peer.stats.sent.add(bytes.len());
+        if let Some(entry) = registry.entry(number) {
+            entry.stats.sent.add(bytes.len());
+        }
+        Ok(size)
+    }
+
+    /// Whether a message to this side is handled at once: its stage runs, and its handler does not.
+    fn is_handled_now(&mut self, number: u8, route: Route) -> bool {
+        let entry = self.registry.entry(number);
+        self.stage == Some(route.stage) && entry.is_some_and(|entry| entry.receiver.is_some())
+    }
+
+    /// Handles a message to this side at once, or queues what is written of it. Returns the bytes of
+    /// its body, if it was written.
+    fn send_to_self<M: Message>(
+        &mut self,
+        state: &mut C,
+        number: u8,
+        message: &mut M,
+        route: Route,
+        written: Option<&[u8]>,
+    ) -> Result<Option<usize>, SendError> {
+        let origin = Origin { sender: PeerId::LOCAL, route, time: self.now, number };
+        let not_handled = SendError::NotHandled { message: M::NAME };
+        let entry = self.registry.entry(number).ok_or(not_handled)?;
+        if !entry.is_handled {
+            return Err(not_handled);
+        }
+        if self.is_handled_now(number, route) {
+            let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
+            self.handle_now(state, origin, message, &event)?;
+            return Ok(None);
+        }
+        if !self.inbox.has_room(route.stage) {
+            return Err(SendError::QueueFull(PeerId::LOCAL));
+        }
+        let written = written.map(|bytes| &bytes[Sizes::of(route.delivery).header()..]);
+        let bound = written.map_or_else(|| self.bound(message), <[u8]>::len);
+        let packing = self.config.packing;
+        let added = self.inbox.add_local(bound, &mut self.pool, |space| match written {
+            Some(body) => {
+                space.copy_from_slice(body);
+                Ok(body.len())
+            }
+            None => packing.encode(message, space).map(<[u8]>::len),
+        });
+        let (batch, body) =
+            added.map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+        let size = body.len();
+        self.inbox.push(origin, batch, body);
+        self.count_received(origin, size);
+        Ok(Some(size))
+    }
+
+    /// Gives a message to its handler without writing it.
+    fn handle_now<M: Message>(
+        &mut self,
+        state: &mut C,
+        origin: Origin,
+        message: &M,
+        event: &MessageEvent,
+    ) -> Result<(), SendError> {
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(event)) {
+            return Err(SendError::Vetoed { message: M::NAME });
+        }
+        let taken = self.registry.entry(origin.number).and_then(|entry| entry.receiver.take());
+        let Some(mut receiver) = taken else { return Ok(()) };
+        let any: &mut dyn Any = &mut *receiver;
+        if let Some(receiver) = any.downcast_mut::<Receiver<M, C>>() {
+            let result = receiver.handle_value(message, &mut Context::new(state, self, origin));
+            self.count_handled(event, origin.number, result);
+        }
+        if let Some(hooks) = &mut self.hooks {
+            hooks.after_handle(event);
+        }
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.receiver = Some(receiver);
+        }
+        Ok(())
+    }
+}

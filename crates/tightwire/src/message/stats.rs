@@ -1,0 +1,120 @@
+//! What went out, what came in, and what was refused.
+
+use super::MessageFault;
+
+/// Messages and the bytes of their bodies and headers.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Traffic {
+    /// How many.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// What became of the messages of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct MessageStats {
+    /// Written for a peer; once for each that it was sent to.
+    pub sent: Traffic,
+    /// Queued for a stage, from peers and from this side itself.
+    pub received: Traffic,
+    /// Given to the handler, which returned no error.
+    pub handled: u64,
+    /// Refused when they came in or when they were read, and failed in the handler.
+    pub refused: u64,
+}
+
+/// What went to one peer and came from it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct PeerStats {
+    /// Written into its batches.
+    pub sent: Traffic,
+    /// Queued for a stage.
+    pub received: Traffic,
+    /// Batches that the transport took.
+    pub batches_sent: u64,
+    /// Batches that the transport did not take, and those behind them.
+    pub batches_lost: u64,
+    /// Batches that came.
+    pub batches_received: u64,
+    /// Batches and messages that were refused.
+    pub refused: u64,
+}
+
+/// How many batches and messages were refused for each reason.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "named after the variants of `MessageFault`")]
+pub struct FaultCounters {
+    pub unknown_peer: u64,
+    pub batch_too_long: u64,
+    pub batch_size: u64,
+    pub beyond_batch: u64,
+    pub unknown_message: u64,
+    pub unknown_stage: u64,
+    pub unknown_channel: u64,
+    pub malformed: u64,
+    pub queue_full: u64,
+    pub peer_limit: u64,
+    pub handler: u64,
+    pub vetoed: u64,
+}
+
+impl Traffic {
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.messages += 1;
+        self.bytes += bytes as u64;
+    }
+}
+
+impl FaultCounters {
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let Self {
+            unknown_peer,
+            batch_too_long,
+            batch_size,
+            beyond_batch,
+            unknown_message,
+            unknown_stage,
+            unknown_channel,
+            malformed,
+            queue_full,
+            peer_limit,
+            handler,
+            vetoed,
+        } = self;
+        unknown_peer
+            + batch_too_long
+            + batch_size
+            + beyond_batch
+            + unknown_message
+            + unknown_stage
+            + unknown_channel
+            + malformed
+            + queue_full
+            + peer_limit
+            + handler
+            + vetoed
+    }
+
+    pub(super) fn count(&mut self, fault: MessageFault) {
+        *match fault {
+            MessageFault::UnknownPeer => &mut self.unknown_peer,
+            MessageFault::BatchTooLong { .. } => &mut self.batch_too_long,
+            MessageFault::BatchSize { .. } => &mut self.batch_size,
+            MessageFault::BeyondBatch { .. } => &mut self.beyond_batch,
+            MessageFault::UnknownMessage { .. } => &mut self.unknown_message,
+            MessageFault::UnknownStage { .. } => &mut self.unknown_stage,
+            MessageFault::UnknownChannel { .. } => &mut self.unknown_channel,
+            MessageFault::Malformed(_) => &mut self.malformed,
+            MessageFault::QueueFull(_) => &mut self.queue_full,
+            MessageFault::PeerLimit => &mut self.peer_limit,
+            MessageFault::Handler => &mut self.handler,
+            MessageFault::Vetoed => &mut self.vetoed,
+        } += 1;
+    }
+}

@@ -1,0 +1,136 @@
+//! A messenger on each side, and what they said to each other.
+#![allow(dead_code)] // Each test uses a part of it.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use tightwire::{
+    Config, Context, Delivery, Disconnected, Message, Messenger, MessengerBuilder, PeerId, Stage,
+    Stream, Wire,
+};
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Chat {
+    #[wire(max_len = 100)]
+    pub(crate) text: String,
+}
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Score {
+    #[wire(range = 0..=1000)]
+    pub(crate) points: u16,
+}
+
+/// As long as it is, up to more than a datagram.
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+#[message(size_upper_bound = 3 + self.data.len())]
+pub(crate) struct Level {
+    #[wire(max_len = 1_000_000)]
+    pub(crate) data: Vec<u8>,
+}
+
+/// Nothing but that it came.
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Jump;
+
+/// Tells how often it was serialized, and in which way does not matter.
+#[derive(Message, Default)]
+pub(crate) struct Counting {
+    pub(crate) serialized: Cell<usize>,
+}
+
+impl Wire for Counting {
+    const MAX_BITS: u64 = 32;
+
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        self.serialized.set(self.serialized.get() + 1);
+        stream.bits(&mut 7, 32)
+    }
+}
+
+/// What was handled, in order: who sent it, and what it was.
+#[derive(Default, Debug)]
+pub(crate) struct Log(pub(crate) Vec<(PeerId, String)>);
+
+impl Log {
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        self.0.iter().map(|(_, text)| text.as_str()).collect()
+    }
+}
+
+/// Handles everything by writing it down. A score above 900 is an error.
+pub(crate) fn builder(config: Config) -> MessengerBuilder<Log> {
+    fn note(context: &mut Context<'_, Log>, text: String) {
+        let sender = context.sender();
+        context.state.0.push((sender, text));
+    }
+    Messenger::builder(config)
+        .handle(|chat: &Chat, context: &mut Context<'_, Log>| note(context, chat.text.clone()))
+        .handle(|score: &Score, context: &mut Context<'_, Log>| {
+            if score.points > 900 {
+                return Err("nobody has so many points");
+            }
+            note(context, score.points.to_string());
+            Ok(())
+        })
+        .handle(|level: &Level, context: &mut Context<'_, Log>| {
+            note(context, format!("level of {}", level.data.len()));
+        })
+        .handle(|_: &Jump, context: &mut Context<'_, Log>| note(context, "jump".into()))
+        .handle(|_: &Counting, context: &mut Context<'_, Log>| note(context, "counted".into()))
+}
+
+/// A messenger with its log.
+pub(crate) struct Side {
+    pub(crate) messenger: Messenger<Log>,
+    pub(crate) log: Log,
+}
+
+/// What the transport was given.
+pub(crate) type Sent = Vec<(PeerId, Delivery, Vec<u8>)>;
+
+impl Side {
+    pub(crate) fn new(config: Config) -> Self {
+        Self { messenger: builder(config).build().unwrap(), log: Log::default() }
+    }
+
+    pub(crate) fn chat(&mut self, to: PeerId, text: &str, delivery: Delivery) {
+        let mut chat = Chat { text: text.into() };
+        self.messenger.send(&mut self.log, to, &mut chat, delivery).unwrap();
+    }
+
+    /// The end of the frame, over a transport that takes everything.
+    pub(crate) fn end_frame(&mut self) -> Sent {
+        let mut sent = Sent::new();
+        self.messenger.end_frame(|peer, delivery, batch| {
+            sent.push((peer, delivery, batch.to_vec()));
+            Ok::<(), Disconnected>(())
+        });
+        sent
+    }
+
+    /// A whole frame in which these batches come from a peer.
+    pub(crate) fn frame_with(&mut self, from: PeerId, batches: &[(Delivery, Vec<u8>)]) -> Sent {
+        self.messenger.begin_frame(Duration::ZERO);
+        for (delivery, batch) in batches {
+            // What is refused is counted.
+            let _ = self.messenger.receive(from, *delivery, batch, Duration::ZERO);
+        }
+        self.run_all();
+        self.end_frame()
+    }
+
+    pub(crate) fn run_all(&mut self) {
+        for stage in Stage::ALL {
+            self.messenger.run_stage(stage, &mut self.log);
+        }
+    }
+}
+
+/// The batches of one peer, as another side gets them.
+pub(crate) fn batches_to(peer: PeerId, sent: &Sent) -> Vec<(Delivery, Vec<u8>)> {
+    sent.iter()
+        .filter(|(to, ..)| *to == peer)
+        .map(|(_, delivery, batch)| (*delivery, batch.clone()))
+        .collect()
+}
