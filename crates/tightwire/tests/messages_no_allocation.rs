@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common {
+    pub(crate) mod figures;
     pub(crate) mod rng;
 }
 
 use std::time::Duration;
 
 use allocation_counter::measure;
+use common::figures::say;
 use common::rng::Rng;
 use tightwire::{
     Config, Context, Delivery, Message, Messenger, PeerId, Route, SendError, Stage, Wire,
@@ -147,5 +149,5 @@ fn ten_thousand_frames_of_64_peers_take_no_memory() {
     let at_clients: u64 = office.clients.iter().map(|(_, sum, ..)| sum.messages).sum();
     assert!(handled > frames * 64 && at_clients > frames * 64 * 2, "{handled} {at_clients}");
     assert_eq!(office.server.0.faults().total(), 0);
-    eprintln!("{frames} frames, {handled} messages handled by the server, 0 allocations");
+    say(&format!("{frames} frames, {handled} messages handled by the server, 0 allocations"));
 }

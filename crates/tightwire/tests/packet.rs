@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common {
+    pub(crate) mod figures;
     pub(crate) mod game;
     pub(crate) mod rng;
 }
 
-use std::io::Write;
-
 use allocation_counter::measure;
+use common::figures::say;
 use common::game::{PROTECTIONS, Packet, Pair, client_keys, protection_with};
 use common::rng::Rng;
 use tightwire::{
@@ -19,11 +19,6 @@ use tightwire::{
 /// Fewer of it where every step is slow.
 fn executions(release: usize) -> usize {
     if cfg!(debug_assertions) { release / 20 } else { release }
-}
-
-/// A figure for whoever runs the tests: not a print, which a test that passes swallows.
-fn say(figure: &str) {
-    writeln!(std::io::stderr(), "{figure}").unwrap();
 }
 
 #[test]
