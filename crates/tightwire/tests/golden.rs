@@ -428,7 +428,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for bit in bytes.iter().flat_map(|byte| (0..8).map(move |bit| u32::from(byte >> bit & 1))) {
         let out = (crc ^ bit) & 1;
-        crc = crc >> 1 ^ out * 0xedb8_8320;
+        crc = (crc >> 1) ^ (out * 0xedb8_8320);
     }
     !crc
 }
