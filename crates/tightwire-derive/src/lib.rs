@@ -42,5 +42,5 @@ pub fn derive_wire(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Message, attributes(message))]
 pub fn derive_message(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
-    message::item(&input).unwrap_or_else(syn::Error::into_compile_error).into()
+    message::item(&input).into()
 }

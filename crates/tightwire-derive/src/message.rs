@@ -11,9 +11,35 @@ struct Attributes {
     size_upper_bound: Option<Expr>,
 }
 
-/// The implementation.
-pub(crate) fn item(input: &DeriveInput) -> Result<TokenStream> {
-    let attributes = attributes(input)?;
+/// The implementation. After an error there is one too, so that it is the only one.
+pub(crate) fn item(input: &DeriveInput) -> TokenStream {
+    let ident = &input.ident;
+    let (errors, Attributes { name, size_upper_bound }) = match attributes(input) {
+        Ok(attributes) => (None, attributes),
+        Err(error) => (Some(error.into_compile_error()), Attributes::default()),
+    };
+    let name = name.map_or_else(|| ident.to_string(), |name| name.value());
+    let bound = match (size_upper_bound, &errors) {
+        (Some(bound), _) => quote!(#bound),
+        (None, None) => quote!(<Self as ::tightwire::Wire>::MAX_BYTES),
+        (None, Some(_)) => quote!(0),
+    };
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #errors
+
+        #[automatically_derived]
+        impl #impl_generics ::tightwire::Message for #ident #type_generics #where_clause {
+            const NAME: &'static str = #name;
+
+            fn size_upper_bound(&self) -> usize {
+                #bound
+            }
+        }
+    }
+}
+
+fn attributes(input: &DeriveInput) -> Result<Attributes> {
     if let Some(parameter) = input.generics.params.first() {
         return Err(Error::new_spanned(
             parameter,
@@ -21,32 +47,6 @@ pub(crate) fn item(input: &DeriveInput) -> Result<TokenStream> {
              that is sent",
         ));
     }
-    let name = match attributes.name {
-        Some(name) if name.value().is_empty() => {
-            return Err(Error::new_spanned(name, "name: a message needs one"));
-        }
-        Some(name) => name.value(),
-        None => input.ident.to_string(),
-    };
-    let bound = attributes.size_upper_bound.map_or_else(
-        || quote!(<Self as ::tightwire::Wire>::MAX_BYTES),
-        // In a function of its own, so that it sees nothing but `self`.
-        |bound| quote!(#bound),
-    );
-    let ident = &input.ident;
-    Ok(quote! {
-        #[automatically_derived]
-        impl ::tightwire::Message for #ident {
-            const NAME: &'static str = #name;
-
-            fn size_upper_bound(&self) -> usize {
-                #bound
-            }
-        }
-    })
-}
-
-fn attributes(input: &DeriveInput) -> Result<Attributes> {
     let mut attributes = Attributes::default();
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
@@ -58,6 +58,9 @@ fn attributes(input: &DeriveInput) -> Result<Attributes> {
                 Err(meta.error("there are `name = \"…\"` and `size_upper_bound = …`"))
             }
         })?;
+    }
+    if let Some(name) = attributes.name.as_ref().filter(|name| name.value().is_empty()) {
+        return Err(Error::new_spanned(name, "name: a message needs one"));
     }
     Ok(attributes)
 }

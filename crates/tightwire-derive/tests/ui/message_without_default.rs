@@ -1,0 +1,6 @@
+use tightwire::{Message, Wire};
+
+#[derive(Wire, Message)]
+struct Chat;
+
+fn main() {}
