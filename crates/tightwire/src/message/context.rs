@@ -47,6 +47,11 @@ impl<'a, C: 'static> Context<'a, C> {
         Self { state, messenger, origin }
     }
 
+    /// Whether there are hooks, which are told what a handler says.
+    pub(super) fn is_watched(&self) -> bool {
+        self.messenger.hooks.is_some()
+    }
+
     /// Who sent the message.
     #[must_use]
     pub fn sender(&self) -> PeerId {

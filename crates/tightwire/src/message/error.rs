@@ -131,9 +131,9 @@ pub enum RegistryError {
     Config(&'static str),
 }
 
-/// What a handler said when it failed.
+/// What a handler said when it failed, if somebody wants to hear it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct HandlerError(pub(super) String);
+pub(super) struct HandlerError(pub(super) Option<String>);
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -125,7 +125,7 @@ impl Inbox {
         self.local = None;
         for (place, there) in self.batches.iter_mut().enumerate() {
             if let Some(held) = there.take_if(|held| held.waiting == 0) {
-                released(held.owner, held.bytes.len());
+                released(held.owner, Pool::size(held.bytes.len()));
                 pool.put(held.bytes);
                 self.free.push(place);
             }

@@ -21,6 +21,12 @@ impl Pool {
         Self { max_bytes, ..Self::default() }
     }
 
+    /// The memory that a buffer with room for so many bytes takes: one of few sizes, so that buffers
+    /// fit each other's uses.
+    pub(super) fn size(room: usize) -> usize {
+        room.max(Self::SMALL).next_power_of_two()
+    }
+
     /// An empty buffer with room for so many bytes.
     pub(super) fn take(&mut self, room: usize) -> Vec<u8> {
         let found = if room <= Self::SMALL {
@@ -29,10 +35,7 @@ impl Pool {
             let place = self.large.iter().position(|buffer| buffer.capacity() >= room);
             place.map(|place| self.large.swap_remove(place))
         };
-        let Some(buffer) = found else {
-            // Few sizes, so that buffers fit each other's uses.
-            return Vec::with_capacity(room.max(Self::SMALL).next_power_of_two());
-        };
+        let Some(buffer) = found else { return Vec::with_capacity(Self::size(room)) };
         self.bytes -= buffer.capacity();
         buffer
     }

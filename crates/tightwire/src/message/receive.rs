@@ -6,6 +6,7 @@ use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
 use super::inbox::Inbox;
+use super::pool::Pool;
 use super::{
     Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
 };
@@ -74,10 +75,12 @@ impl<C: 'static> Messenger<C> {
         if says != has || has == 0 {
             return Err(MessageFault::BatchSize { says, has });
         }
-        if peer.waiting_bytes + length > self.config.peer_bytes {
+        // The memory that it takes here: a small batch is cheap to send.
+        let memory = Pool::size(length);
+        if peer.waiting_bytes + memory > self.config.peer_bytes {
             return Err(MessageFault::PeerLimit);
         }
-        peer.waiting_bytes += length;
+        peer.waiting_bytes += memory;
         peer.stats.batches_received += 1;
 
         let held = self.inbox.hold(from, batch, &mut self.pool);
@@ -204,7 +207,7 @@ impl<C: 'static> Messenger<C> {
             }
             Err(HandlerError(error)) => {
                 self.refuse(event.peer, Some(number), MessageFault::Handler);
-                if let Some(hooks) = &mut self.hooks {
+                if let (Some(hooks), Some(error)) = (&mut self.hooks, error) {
                     hooks.handler_failed(event, &error);
                 }
             }

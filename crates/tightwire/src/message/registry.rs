@@ -1,7 +1,7 @@
 //! Which messages there are, and who handles them.
 
 use alloc::boxed::Box;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 use core::fmt::Display;
@@ -20,20 +20,20 @@ pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
 
 /// What a handler can return: nothing, or a result whose error can be printed.
 pub trait Outcome {
-    /// What went wrong.
+    /// What went wrong; in words if somebody wants to hear it, since that allocates.
     #[doc(hidden)]
-    fn error(self) -> Option<alloc::string::String>;
+    fn result(self, in_words: bool) -> Result<(), Option<String>>;
 }
 
 impl Outcome for () {
-    fn error(self) -> Option<alloc::string::String> {
-        None
+    fn result(self, _: bool) -> Result<(), Option<String>> {
+        Ok(())
     }
 }
 
 impl<E: Display> Outcome for Result<(), E> {
-    fn error(self) -> Option<alloc::string::String> {
-        self.err().map(|error| error.to_string())
+    fn result(self, in_words: bool) -> Result<(), Option<String>> {
+        self.map_err(|error| in_words.then(|| error.to_string()))
     }
 }
 
@@ -117,7 +117,7 @@ impl<C: 'static> Entry<C> {
         mut handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
     ) -> Self {
         let handler = move |message: &M, context: &mut Context<'_, C>| {
-            handler(message, context).error().map_or(Ok(()), |error| Err(HandlerError(error)))
+            handler(message, context).result(context.is_watched()).map_err(HandlerError)
         };
         let receiver = Receiver::<M, C> { message: M::default(), handler: Box::new(handler) };
         Self { is_handled: true, receiver: Some(Box::new(receiver)), ..Self::sent::<M>() }
