@@ -48,3 +48,28 @@ pub fn world(data: &[u8]) {
 pub fn capture(data: &[u8]) {
     checks::capture(data);
 }
+
+/// Reads whatever comes as datagrams without protection.
+pub fn packet_none(data: &[u8]) {
+    checks::packet_none(data);
+}
+
+/// Reads whatever comes as datagrams with a protocol id, and behind one.
+pub fn packet_id(data: &[u8]) {
+    checks::packet_id(data);
+}
+
+/// Reads whatever comes as datagrams with a checksum, and behind one that is right.
+pub fn packet_crc32(data: &[u8]) {
+    checks::packet_crc32(data);
+}
+
+/// Reads whatever comes as sealed datagrams, and seals it.
+pub fn packet_sealed(data: &[u8]) {
+    checks::packet_sealed(data);
+}
+
+/// Reads whatever comes as an identity, and what follows as a packet of it.
+pub fn identity(data: &[u8]) {
+    checks::identity(data);
+}

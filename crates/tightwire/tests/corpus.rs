@@ -52,6 +52,19 @@ fn packets_with_schemas_of_the_corpus_and_their_neighbours() {
 }
 
 #[test]
+fn datagrams_of_the_corpus_and_their_neighbours() {
+    fuzz("packet_none", checks::packet_none, 20_000);
+    fuzz("packet_id", checks::packet_id, 20_000);
+    fuzz("packet_crc32", checks::packet_crc32, 20_000);
+    fuzz("packet_sealed", checks::packet_sealed, 20_000);
+}
+
+#[test]
+fn identities_of_the_corpus_and_their_neighbours() {
+    fuzz("identity", checks::identity, 50_000);
+}
+
+#[test]
 fn worlds_of_the_corpus_and_their_neighbours() {
     fuzz("world", checks::world, 30_000);
 }

@@ -1,0 +1,61 @@
+//! Whatever arrives as an identity: refused, or all that can be done with one is done.
+
+use allocation_counter::measure;
+use tightwire::{DynamicError, ErrorKind, Identity, decode, encode, explain};
+
+/// An identity and a packet: the first byte says how many bytes the identity has, in steps of two.
+pub(crate) fn identity(data: &[u8]) {
+    let Some((&length, rest)) = data.split_first() else { return };
+    let (sent, packet) = rest.split_at(rest.len().min(2 * usize::from(length)));
+    let Ok(mut identity) = decode::<Identity>(sent) else {
+        assert!(explain::<Identity>(sent).failure().is_some());
+        return;
+    };
+    let mut buffer = vec![0xff; sent.len()];
+    assert_eq!(encode(&mut identity, &mut buffer), Ok(sent), "it has another form");
+    let memory = measure(|| {
+        check_mismatch(&identity);
+        check_packet(&identity, packet);
+    });
+    let most = HEAP_FOR_FREE + HEAP_PER_BYTE * data.len() as u64;
+    assert!(memory.bytes_max <= most, "{} bytes for {}", memory.bytes_max, data.len());
+}
+
+/// Bytes that a reader may take for each of its input, and what it may take at once.
+const HEAP_PER_BYTE: u64 = 16 << 10;
+const HEAP_FOR_FREE: u64 = 8 << 20;
+
+/// Against one that has nothing in it, and against one that differs in one thing.
+fn check_mismatch(identity: &Identity) {
+    let checked = identity.clone().with_checks();
+    assert_eq!(checked.id() == identity.id(), identity.has_checks());
+    assert_eq!(identity.mismatch(identity), None);
+    for other in [Identity::default(), checked] {
+        for (here, there) in [(identity, &other), (&other, identity)] {
+            let Some(mismatch) = here.mismatch(there) else {
+                assert_eq!(here.id(), there.id());
+                continue;
+            };
+            // Two ids that differ for no reason would be of no help to anyone.
+            assert!(mismatch.iter().next().is_some());
+            assert!(mismatch.iter().all(|difference| difference.changes_bytes));
+            let lines = mismatch.to_string().lines().count();
+            assert_eq!(lines, 1 + mismatch.iter().count());
+        }
+    }
+}
+
+fn check_packet(identity: &Identity, packet: &[u8]) {
+    let failure = identity.explain(packet).failure();
+    match identity.decode(packet) {
+        Ok(tree) => {
+            assert_eq!(failure, None);
+            let _ = tree.to_string();
+        }
+        Err(DynamicError::Read(refused)) => assert_eq!(failure, Some((refused.kind, refused.bit))),
+        Err(DynamicError::Undescribed { .. }) => {
+            assert!(matches!(failure, Some((ErrorKind::Undescribed, _))));
+        }
+        Err(other) => panic!("a reader has no tree to refuse: {other}"),
+    }
+}

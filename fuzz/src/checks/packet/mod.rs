@@ -1,0 +1,97 @@
+//! Whatever datagram arrives, a protocol takes it or refuses it, says why, and goes on.
+//!
+//! Each input is taken twice: as a datagram, which a stranger sent, and as the packet in a datagram
+//! that is let in, from a peer that is hostile.
+
+mod open;
+mod sealed;
+mod sets;
+
+use std::fmt::Debug;
+
+use tightwire::{
+    ErrorKind, ExplainedRefusal, Protocol, ReadError, ReadStream, Refused, Stream, Wire, decode,
+};
+
+pub(crate) use open::{packet_crc32, packet_id, packet_none};
+pub(crate) use sealed::packet_sealed;
+
+/// What the checks need of a packet set.
+trait Packets: Wire + Default + PartialEq + Debug {}
+
+impl<P: Wire + Default + PartialEq + Debug> Packets for P {}
+
+/// A packet as a protocol with checks has it.
+#[derive(Default)]
+struct Checked<P>(P);
+
+impl<P: Wire> Wire for Checked<P> {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        self.0.serialize(stream)?;
+        stream.check("end")
+    }
+}
+
+/// What must come out of a packet, by the functions below the protocol.
+fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, Refused> {
+    let read = if checks {
+        decode::<Checked<P>>(packet).map(|Checked(value)| value)
+    } else {
+        let mut value = P::default();
+        let mut stream = ReadStream::new(packet).without_checks();
+        value.serialize(&mut stream).and_then(|()| stream.finish()).map(|()| value)
+    };
+    read.map_err(|refused| match refused {
+        ReadError { kind: ErrorKind::TrailingData, bit } => Refused::TrailingData { bit },
+        refused => Refused::Malformed(refused),
+    })
+}
+
+/// Reads, and holds the counters to it.
+fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, Refused> {
+    let before = protocol.counters();
+    let mut value = P::default();
+    let result = protocol.read(datagram, &mut value);
+    let after = protocol.counters();
+    let counted = (after.read - before.read, after.refused() - before.refused());
+    assert_eq!(counted, if result.is_ok() { (1, 0) } else { (0, 1) });
+    assert_eq!(after.written, before.written);
+    result.map(|()| value)
+}
+
+/// Reads with an explanation, which has the answer that is expected.
+fn check_explained<P: Packets>(
+    protocol: &mut Protocol<P>,
+    datagram: &[u8],
+    expected: &Result<P, Refused>,
+) {
+    let mut value = P::default();
+    let result = protocol.read_explained(datagram, &mut value);
+    assert_eq!(
+        result.as_ref().err().map(ExplainedRefusal::refused),
+        expected.as_ref().err().copied()
+    );
+    match &result {
+        Ok(()) => assert_eq!(Some(&value), expected.as_ref().ok()),
+        Err(refused) => {
+            let is_malformed = matches!(refused.refused(), Refused::Malformed(_));
+            assert_eq!(refused.field().is_some(), is_malformed);
+            assert!(!refused.to_string().is_empty());
+        }
+    }
+}
+
+/// Writes a packet that was read: it takes a buffer of its length, and none that is shorter.
+fn write_again<P: Packets>(protocol: &mut Protocol<P>, value: &mut P, length: usize) -> Vec<u8> {
+    let mut buffer = vec![0xff; length];
+    if let Some(short) = length.checked_sub(1) {
+        assert!(protocol.write(value, &mut buffer[..short]).is_err());
+    }
+    let before = protocol.counters().written;
+    let datagram = match protocol.write(value, &mut buffer) {
+        Ok(datagram) => datagram.to_vec(),
+        Err(refused) => panic!("{refused}: what was read is not written: {value:?}"),
+    };
+    assert_eq!(protocol.counters().written, before + 1);
+    datagram
+}

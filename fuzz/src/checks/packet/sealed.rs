@@ -1,0 +1,182 @@
+//! Sealed: only a peer with the keys can make a datagram, and that peer may be hostile.
+
+use std::cell::OnceCell;
+use std::marker::PhantomData;
+
+use tightwire::{Keys, Protection, Protocol, ReadStream, Refused, Shape, Stream, Wire};
+
+use super::sets::{Input, Message};
+use super::{Packets, check_explained, expected, read, write_again};
+
+thread_local! {
+    static PROTOCOLS: OnceCell<Protocols> = const { OnceCell::new() };
+}
+
+/// The whole input is a datagram, and then the packet in one. A sum over it chooses the bit that is
+/// flipped, and whether a packet of a protocol with checks ends where its own bits do.
+pub(crate) fn packet_sealed(data: &[u8]) {
+    PROTOCOLS.with(|protocols| protocols.get_or_init(Protocols::new).check(data));
+}
+
+/// Each set without and with checks.
+struct Protocols {
+    messages: [Sides<Message>; 2],
+    inputs: [Sides<Input>; 2],
+}
+
+/// One of them seals bytes, and has the same protocol id. What is sealed in a check is of a copy
+/// with new keys, so that each input is on its own.
+struct Sides<P> {
+    typed: Protocol<P>,
+    raw: Protocol<Raw<P>>,
+}
+
+/// Bits that claim to be a `P`.
+struct Raw<P> {
+    bytes: Vec<u8>,
+    bits: usize,
+    packets: PhantomData<P>,
+}
+
+impl<P: Wire> Wire for Raw<P> {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        let (whole, rest) = (self.bits / 8, self.bits % 8);
+        for byte in &self.bytes[..whole] {
+            stream.bits(&mut (*byte).into(), 8)?;
+        }
+        if rest > 0 {
+            let last = self.bytes[whole] & ((1 << rest) - 1);
+            stream.bits(&mut last.into(), rest as u32)?;
+        }
+        Ok(())
+    }
+
+    fn describe() -> Shape {
+        P::describe()
+    }
+}
+
+impl Protocols {
+    fn new() -> Self {
+        Self {
+            messages: [Sides::new(false), Sides::new(true)],
+            inputs: [Sides::new(false), Sides::new(true)],
+        }
+    }
+
+    fn check(&self, data: &[u8]) {
+        self.messages.iter().for_each(|sides| sides.check(data));
+        self.inputs.iter().for_each(|sides| sides.check(data));
+    }
+}
+
+fn client() -> Keys {
+    Keys::client([1; 32], [2; 32])
+}
+
+fn server() -> Keys {
+    Keys::server([1; 32], [2; 32])
+}
+
+impl<P: Packets> Sides<P> {
+    fn new(checks: bool) -> Self {
+        let typed = Protocol::new("fuzz", "1", Protection::Sealed(server()));
+        let raw = Protocol::new("fuzz", "1", Protection::Sealed(client()));
+        let sides = if checks {
+            Self { typed: typed.with_checks(), raw: raw.with_checks() }
+        } else {
+            Self { typed, raw }
+        };
+        assert_eq!(sides.typed.identity().id(), sides.raw.identity().id());
+        sides
+    }
+
+    fn check(&self, data: &[u8]) {
+        self.check_datagram(data);
+        self.check_packet(data);
+    }
+
+    /// Refused, unless it is one that these keys have sealed: some of the corpus are.
+    fn check_datagram(&self, data: &[u8]) {
+        let mut reader = self.typed.sealed(server());
+        let result = read(&mut reader, data);
+        check_explained(&mut self.typed.sealed(server()), data, &result);
+        let Ok(mut value) = result else { return };
+        let again = read(&mut reader, data).err();
+        assert_eq!(again, Some(Refused::Replayed { sequence: data[0].into() }));
+        // As many as there were before it.
+        let mut writer = self.typed.sealed(client());
+        let mut buffer = vec![0; data.len()];
+        for _ in 0..data[0] {
+            assert!(writer.write(&mut value, &mut buffer).is_ok());
+        }
+        assert_eq!(write_again(&mut writer, &mut value, data.len()), data, "sealed by nobody");
+    }
+
+    /// The input is sealed by a peer, twice.
+    fn check_packet(&self, data: &[u8]) {
+        let mut reader = self.typed.sealed(server());
+        let sum = data.iter().fold(data.len(), |sum, byte| sum * 31 % 0xffff + usize::from(*byte));
+        let mut sealer = self.raw.sealed(client());
+        let mut raw = self.raw_of(data, sum % 2 == 0);
+        let mut buffer = [vec![0; data.len() + 64], vec![0; data.len() + 64]];
+        let [first, second] =
+            buffer.each_mut().map(|buffer| match sealer.write(&mut raw, buffer) {
+                Ok(datagram) => datagram,
+                Err(refused) => panic!("{refused}: bytes are always written"),
+            });
+        let packet = sealer.unsealed(second);
+        let expected = self.expected(packet);
+
+        // The second comes first, after one that was changed on its way.
+        let mut changed = second.to_vec();
+        changed[sum / 8 % second.len()] ^= 1 << (sum % 8);
+        assert!(read(&mut reader, &changed).is_err());
+        for (number, datagram) in [(1, second), (0, first)] {
+            let result = read(&mut reader, datagram);
+            assert_eq!(result, expected);
+            if datagram.len() - OVERHEAD > max_packet::<P>() {
+                // Refused by its length, before anything is remembered.
+                continue;
+            }
+            assert_eq!(reader.unsealed(datagram), packet);
+            if let Ok(mut value) = result {
+                let mut writer = self.typed.sealed(client());
+                write_again(&mut writer, &mut value, datagram.len());
+                assert_eq!(writer.unsealed(datagram), packet);
+            }
+            let again = read(&mut reader, datagram).err();
+            assert_eq!(again, Some(Refused::Replayed { sequence: number }));
+        }
+        check_explained(&mut self.typed.sealed(server()), first, &expected);
+    }
+
+    /// All bits, or those of a packet that is valid: its check at the end follows.
+    fn raw_of(&self, data: &[u8], is_cut: bool) -> Raw<P> {
+        let mut bits = data.len() * 8;
+        if is_cut && self.typed.identity().has_checks() {
+            let mut stream = ReadStream::new(data);
+            let mut value = P::default();
+            if value.serialize(&mut stream).is_ok() {
+                bits = stream.position() as usize;
+            }
+        }
+        Raw { bytes: data.to_vec(), bits, packets: PhantomData }
+    }
+
+    fn expected(&self, packet: &[u8]) -> Result<P, Refused> {
+        let most = max_packet::<P>();
+        if packet.len() > most {
+            return Err(Refused::TrailingData { bit: most as u64 * 8 });
+        }
+        expected(packet, self.typed.identity().has_checks())
+    }
+}
+
+/// A number in one byte, and the tag.
+const OVERHEAD: usize = 1 + 16;
+
+/// With the check at the end, which there may be.
+fn max_packet<P: Wire>() -> usize {
+    P::MAX_BYTES + 4
+}
