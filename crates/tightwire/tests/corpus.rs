@@ -61,7 +61,8 @@ fn datagrams_of_the_corpus_and_their_neighbours() {
 
 #[test]
 fn identities_of_the_corpus_and_their_neighbours() {
-    fuzz("identity", checks::identity, 50_000);
+    // Few: a schema may have many values that no bit pays for, and the trace of them is slow.
+    fuzz("identity", checks::identity, 2_000);
 }
 
 #[test]

@@ -13,17 +13,17 @@ pub(crate) fn identity(data: &[u8]) {
     };
     let mut buffer = vec![0xff; sent.len()];
     assert_eq!(encode(&mut identity, &mut buffer), Ok(sent), "it has another form");
-    let memory = measure(|| {
-        check_mismatch(&identity);
-        check_packet(&identity, packet);
-    });
-    let most = HEAP_FOR_FREE + HEAP_PER_BYTE * data.len() as u64;
-    assert!(memory.bytes_max <= most, "{} bytes for {}", memory.bytes_max, data.len());
+    let memory = measure(|| check_mismatch(&identity)).bytes_max;
+    assert!(memory <= HEAP_PER_BYTE * (data.len() as u64 + 64), "{memory} bytes for a mismatch");
+    check_packet(&identity, packet);
 }
 
 /// Bytes that a reader may take for each of its input, and what it may take at once.
 const HEAP_PER_BYTE: u64 = 16 << 10;
 const HEAP_FOR_FREE: u64 = 8 << 20;
+
+/// A trace takes about a kilobyte for each value; a schema may have 16384 that no bit pays for.
+const TRACE_PER_VALUE: u64 = 2 << 10;
 
 /// Against one that has nothing in it, and against one that differs in one thing.
 fn check_mismatch(identity: &Identity) {
@@ -46,8 +46,15 @@ fn check_mismatch(identity: &Identity) {
 }
 
 fn check_packet(identity: &Identity, packet: &[u8]) {
-    let failure = identity.explain(packet).failure();
-    match identity.decode(packet) {
+    let length = packet.len() as u64;
+    let mut failure = None;
+    let memory = measure(|| failure = identity.explain(packet).failure()).bytes_max;
+    let values = (1 << 14) + 4 * 8 * length;
+    assert!(memory <= TRACE_PER_VALUE * values, "{memory} bytes for a trace of {length}");
+    let mut read = None;
+    let memory = measure(|| read = Some(identity.decode(packet))).bytes_max;
+    assert!(memory <= HEAP_FOR_FREE + HEAP_PER_BYTE * length, "{memory} bytes for {length}");
+    match read.unwrap() {
         Ok(tree) => {
             assert_eq!(failure, None);
             let _ = tree.to_string();
