@@ -45,8 +45,9 @@ impl Counters {
         self.gates().iter().map(|(_, count)| count).sum()
     }
 
+    /// Counts a refusal, and gives it back.
     #[cold]
-    pub(super) fn count(&mut self, refused: Refused) {
+    pub(super) fn count(&mut self, refused: Refused) -> Refused {
         *match refused {
             Refused::TooShort { .. } => &mut self.too_short,
             Refused::WrongProtocol => &mut self.wrong_protocol,
@@ -55,6 +56,7 @@ impl Counters {
             Refused::Malformed(_) => &mut self.malformed,
             Refused::TrailingData { .. } => &mut self.trailing_data,
         } += 1;
+        refused
     }
 
     fn gates(&self) -> [(&'static str, u64); 6] {

@@ -116,6 +116,7 @@ impl Gate {
     }
 
     /// The bytes before and behind the next packet that is written.
+    #[inline]
     pub(super) fn overhead(&self) -> (usize, usize) {
         match self {
             Self::None => (0, 0),
@@ -126,6 +127,7 @@ impl Gate {
     }
 
     /// Completes a datagram, in which the packet stands already; or in the seal, if there is one.
+    #[inline]
     pub(super) fn close(&mut self, datagram: &mut [u8]) -> Result<(), NotWritten> {
         match self {
             Self::None => {}

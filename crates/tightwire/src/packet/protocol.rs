@@ -10,7 +10,7 @@ use super::identity::{check_end, read_stream};
 use super::refused::ExplainedRefusal;
 use super::{Counters, Identity, Keys, NotWritten, Protection, Refused};
 use crate::schema::schema;
-use crate::stream::{Explained, ReadError, Wire, WriteError, WriteStream, explain_with};
+use crate::stream::{self, Explained, ReadError, Wire, WriteError, WriteStream, explain_with};
 
 /// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
 ///
@@ -155,6 +155,7 @@ impl<P: Wire> Protocol<P> {
     ///
     /// [`NotWritten`] if the buffer is too small, a value is out of its range, or the keys are used
     /// up; a sealed protocol has then counted nothing.
+    #[inline]
     pub fn write<'b>(
         &mut self,
         packet: &mut P,
@@ -191,17 +192,18 @@ impl<P: Wire> Protocol<P> {
     /// # Errors
     ///
     /// [`Refused`] for anything but a whole valid datagram of this protocol.
+    #[inline]
     pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), Refused> {
         let checks = self.has_checks();
-        let result = match self.gate.open(datagram) {
-            Ok(bytes) => decode(bytes, packet, checks).map_err(Refused::packet),
-            Err(refused) => Err(refused),
+        let bytes = match self.gate.open(datagram) {
+            Ok(bytes) => bytes,
+            Err(refused) => return Err(self.counters.count(refused)),
         };
-        match result {
-            Ok(()) => self.counters.read += 1,
-            Err(refused) => self.counters.count(refused),
+        if let Err(refused) = decode(bytes, packet, checks) {
+            return Err(self.counters.count(Refused::packet(refused)));
         }
-        result
+        self.counters.read += 1;
+        Ok(())
     }
 
     /// As [`read`](Self::read), with an error that names the field. A datagram that is let in and
@@ -260,6 +262,7 @@ impl<P: Wire> Protocol<P> {
         }
     }
 
+    #[inline]
     fn has_checks(&self) -> bool {
         self.identity.has_checks()
     }
@@ -277,22 +280,53 @@ impl<P> fmt::Debug for Protocol<P> {
     }
 }
 
+/// With and without checks are compiled each on its own, so that no field asks at run time.
 #[inline(always)]
 fn encode<'b, P: Wire>(
     packet: &mut P,
     buffer: &'b mut [u8],
     checks: bool,
 ) -> Result<&'b [u8], WriteError> {
-    let stream = WriteStream::new(buffer);
-    let mut stream = if checks { stream } else { stream.without_checks() };
+    if checks {
+        return encode_checked(packet, buffer);
+    }
+    // Always as long, so there are no checks in it to leave out.
+    if P::FIXED_BITS.is_some() {
+        return stream::encode(packet, buffer);
+    }
+    let mut stream = WriteStream::new(buffer).without_checks();
+    let Ok(()) = packet.serialize(&mut stream);
+    stream.finish()
+}
+
+#[cold]
+fn encode_checked<'b, P: Wire>(
+    packet: &mut P,
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], WriteError> {
+    let mut stream = WriteStream::new(buffer);
     let Ok(()) = packet.serialize(&mut stream);
     let Ok(()) = check_end(&mut stream);
     stream.finish()
 }
 
+/// Each way on its own, as in [`encode`].
 #[inline(always)]
 fn decode<P: Wire>(bytes: &[u8], packet: &mut P, checks: bool) -> Result<(), ReadError> {
-    let mut stream = read_stream(bytes, checks);
+    if checks {
+        return decode_checked(bytes, packet);
+    }
+    if P::FIXED_BITS.is_some() {
+        return stream::decode_into(bytes, packet);
+    }
+    let mut stream = read_stream(bytes, false);
+    packet.serialize(&mut stream)?;
+    stream.finish()
+}
+
+#[cold]
+fn decode_checked<P: Wire>(bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
+    let mut stream = read_stream(bytes, true);
     packet.serialize(&mut stream)?;
     check_end(&mut stream)?;
     stream.finish()
