@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Data sets per table: together too long for a branch predictor to learn by heart.
-const SETS: usize = 32;
+pub const SETS: usize = 32;
 
 /// Every packet starts at a multiple of this, which is enough for all libraries.
 const ALIGN: usize = 16;
@@ -116,7 +116,7 @@ pub enum Length {
 }
 
 impl Length {
-    fn is_reached(self, rounds: usize, start: Instant) -> bool {
+    pub fn is_reached(self, rounds: usize, start: Instant) -> bool {
         match self {
             Self::Rounds(wanted) => rounds >= wanted,
             Self::Time(wanted) => start.elapsed() >= wanted,
@@ -234,11 +234,11 @@ fn check<P: Packet>(lane: &mut dyn Lane<P>, sets: &mut [Vec<P>]) -> Record {
     record
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]
 }
 
-fn median_ratio(times: &[f64], first: &[f64]) -> f64 {
+pub fn median_ratio(times: &[f64], first: &[f64]) -> f64 {
     median(times.iter().zip(first).map(|(time, first)| time / first).collect())
 }

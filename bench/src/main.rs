@@ -5,6 +5,7 @@ mod counting;
 mod data;
 mod harness;
 mod packets;
+mod protection;
 mod quantise;
 mod schemas;
 
@@ -83,17 +84,14 @@ struct Options {
 
 fn main() {
     let options = parse(std::env::args().skip(1)).unwrap_or_else(|message| {
-        let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+        let names: Vec<_> = names().collect();
         eprintln!("{message}\nusage: tightwire-bench [--quick] [--json] [--packet NAME]");
         eprintln!("packets: {}", names.join(", "));
         std::process::exit(2);
     });
-    let wanted = |table: &&Table| {
-        let name = options.packet.as_ref();
-        name.is_none_or(|name| name == table.name)
-    };
+    let is_wanted = |name: &str| options.packet.as_ref().is_none_or(|packet| packet == name);
     let mut objects = Vec::new();
-    for table in TABLES.iter().filter(wanted) {
+    for table in TABLES.iter().filter(|table| is_wanted(table.name)) {
         (table.check)(table.name);
         let (rows, rounds) = (table.measure)(options.length);
         if options.json {
@@ -102,9 +100,22 @@ fn main() {
             print(table, &rows, rounds);
         }
     }
+    if is_wanted(protection::NAME) {
+        let (rows, rounds) = protection::measure(options.length);
+        if options.json {
+            objects.extend(rows.iter().map(protection::json));
+        } else {
+            protection::print(&rows, rounds);
+        }
+    }
     if options.json {
         println!("[\n{}\n]", objects.join(",\n"));
     }
+}
+
+/// What `--packet` takes.
+fn names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|table| table.name).chain([protection::NAME])
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
@@ -116,7 +127,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
             "--json" => options.json = true,
             "--packet" => {
                 let name = args.next().unwrap_or_default();
-                if !TABLES.iter().any(|table| table.name == name) {
+                if !names().any(|known| known == name) {
                     return Err(format!("no packet {name:?}"));
                 }
                 options.packet = Some(name);

@@ -276,7 +276,7 @@ impl Packet for BitFields {
     }
 }
 
-fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
+pub fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
     // A quaternion and its negation are the same rotation. The largest component
     // is computed from the three others, so it may be off by all their errors.
     let dot: f32 = a.orientation.iter().zip(&b.orientation).map(|(a, b)| a * b).sum();

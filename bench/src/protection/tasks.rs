@@ -1,0 +1,225 @@
+//! What is timed: one pass over a set of packets.
+
+use super::max_datagram;
+use crate::packets::Packet;
+use crc32fast::Hasher;
+use fastrand::Rng;
+use std::hint::black_box;
+use std::ops::Range;
+use tightwire::{Keys, Protection, Protocol, Wire, decode_into, encode};
+
+#[derive(Clone, Copy)]
+pub enum Gate {
+    None,
+    Id,
+    Crc32,
+    Sealed,
+}
+
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// The functions below the protocol.
+    Encode,
+    Decode,
+    Write(Gate),
+    Read(Gate),
+    /// Random bytes, as long as datagrams are.
+    Refuse(Gate),
+    /// Datagrams with the right number and another tag, which is the most work that a stranger can
+    /// ask for.
+    RefuseForged,
+    /// What the gate does for a checksum, for packets that are there already.
+    Checksum,
+}
+
+pub trait Timed {
+    /// Panics if the task does not do with a set what it should.
+    fn check(&mut self, set: usize);
+    /// Never timed: makes what the next run takes.
+    fn prepare(&mut self, set: usize);
+    fn run(&mut self);
+    /// In a set.
+    fn datagrams(&self) -> usize;
+    /// Of all datagrams that were checked.
+    fn bytes(&self) -> usize;
+}
+
+pub struct Task<P> {
+    kind: Kind,
+    sets: Vec<Vec<P>>,
+    set: usize,
+    writer: Protocol<P>,
+    reader: Protocol<P>,
+    arena: Vec<u8>,
+    spans: Vec<Range<usize>>,
+    slots: Vec<P>,
+    rng: Rng,
+    bytes: usize,
+    /// The checksum so far, as the gate has it.
+    protocol_id: Hasher,
+    /// So that no work can be left out.
+    sum: u32,
+}
+
+impl<P: Wire + Packet> Task<P> {
+    pub fn new(kind: Kind, sets: Vec<Vec<P>>) -> Self {
+        let gate = match kind {
+            Kind::Write(gate) | Kind::Read(gate) | Kind::Refuse(gate) => gate,
+            Kind::RefuseForged => Gate::Sealed,
+            Kind::Encode | Kind::Decode | Kind::Checksum => Gate::None,
+        };
+        let count = sets[0].len();
+        let slots = sets[sets.len() - 1].clone();
+        let [writer, reader] = [Keys::client, Keys::server]
+            .map(|keys| Protocol::new("bench", "1", protection(gate, keys([1; 32], [2; 32]))));
+        let arena = vec![0; count * stride::<P>()];
+        let spans = vec![0..0; count];
+        let mut protocol_id = Hasher::new();
+        protocol_id.update(&writer.identity().id().to_le_bytes());
+        Self {
+            kind,
+            sets,
+            set: 0,
+            writer,
+            reader,
+            arena,
+            spans,
+            slots,
+            rng: Rng::with_seed(9),
+            bytes: 0,
+            protocol_id,
+            sum: 0,
+        }
+    }
+
+    fn write(&mut self) {
+        let packets = black_box(&mut self.sets[self.set]);
+        let places = self.arena.chunks_exact_mut(stride::<P>());
+        for (index, (packet, place)) in packets.iter_mut().zip(places).enumerate() {
+            let start = index * stride::<P>();
+            let length = self.writer.write(packet, place).expect("it is written").len();
+            self.spans[index] = start..start + length;
+        }
+        black_box(&mut self.arena[..]);
+    }
+
+    fn encode(&mut self) {
+        let packets = black_box(&mut self.sets[self.set]);
+        let places = self.arena.chunks_exact_mut(stride::<P>());
+        for (index, (packet, place)) in packets.iter_mut().zip(places).enumerate() {
+            let start = index * stride::<P>();
+            let length = encode(packet, place).expect("it is written").len();
+            self.spans[index] = start..start + length;
+        }
+        black_box(&mut self.arena[..]);
+    }
+
+    fn read(&mut self) {
+        let arena = black_box(&self.arena[..]);
+        for (slot, span) in self.slots.iter_mut().zip(&self.spans) {
+            self.reader.read(&arena[span.clone()], slot).expect("it is read");
+        }
+        black_box(&mut self.slots[..]);
+    }
+
+    fn decode(&mut self) {
+        let arena = black_box(&self.arena[..]);
+        for (slot, span) in self.slots.iter_mut().zip(&self.spans) {
+            decode_into(&arena[span.clone()], slot).expect("it is read");
+        }
+        black_box(&mut self.slots[..]);
+    }
+
+    fn refuse(&mut self) {
+        let arena = black_box(&self.arena[..]);
+        for (slot, span) in self.slots.iter_mut().zip(&self.spans) {
+            assert!(self.reader.read(&arena[span.clone()], slot).is_err());
+        }
+        black_box(&mut self.slots[..]);
+    }
+
+    fn checksum(&mut self) {
+        let arena = black_box(&self.arena[..]);
+        for span in &self.spans {
+            let mut hasher = self.protocol_id.clone();
+            hasher.update(&arena[span.clone()]);
+            self.sum ^= hasher.finalize();
+        }
+        black_box(&mut self.sum);
+    }
+}
+
+impl<P: Wire + Packet> Timed for Task<P> {
+    fn check(&mut self, set: usize) {
+        self.prepare(set);
+        let before = self.reader.counters();
+        self.run();
+        let after = self.reader.counters();
+        self.bytes += self.spans.iter().map(Range::len).sum::<usize>();
+        let count = self.datagrams() as u64;
+        let (read, refused) = (after.read - before.read, after.refused() - before.refused());
+        match self.kind {
+            Kind::Read(_) => assert_eq!((read, refused), (count, 0)),
+            Kind::Refuse(_) | Kind::RefuseForged => assert_eq!((read, refused), (0, count)),
+            _ => assert_eq!((read, refused), (0, 0)),
+        }
+        match self.kind {
+            Kind::Write(_) => self.read(),
+            Kind::Encode => self.decode(),
+            Kind::Read(_) | Kind::Decode => {}
+            Kind::Refuse(_) | Kind::RefuseForged | Kind::Checksum => return,
+        }
+        let mut pairs = self.sets[set].iter().zip(&self.slots);
+        assert!(pairs.all(|(packet, read)| packet.is_close(read)), "it is not what was written");
+    }
+
+    fn prepare(&mut self, set: usize) {
+        self.set = set;
+        match self.kind {
+            Kind::Encode | Kind::Write(_) => return,
+            _ => self.write(),
+        }
+        for span in &self.spans {
+            let datagram = &mut self.arena[span.clone()];
+            match self.kind {
+                Kind::Refuse(_) => self.rng.fill(datagram),
+                Kind::RefuseForged => datagram[span.len() - 1] ^= 1,
+                _ => {}
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn run(&mut self) {
+        match self.kind {
+            Kind::Encode => self.encode(),
+            Kind::Decode => self.decode(),
+            Kind::Write(_) => self.write(),
+            Kind::Read(_) => self.read(),
+            Kind::Refuse(_) | Kind::RefuseForged => self.refuse(),
+            Kind::Checksum => self.checksum(),
+        }
+    }
+
+    fn datagrams(&self) -> usize {
+        self.spans.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+fn protection(gate: Gate, keys: Keys) -> Protection {
+    match gate {
+        Gate::None => Protection::None,
+        Gate::Id => Protection::Id,
+        Gate::Crc32 => Protection::Crc32,
+        Gate::Sealed => Protection::Sealed(keys),
+    }
+}
+
+/// Between the starts of two datagrams: with room for a writer of whole words.
+const fn stride<P: Wire>() -> usize {
+    (max_datagram::<P>() + 8).next_multiple_of(16)
+}
