@@ -292,24 +292,31 @@
 //!
 //! With the feature `capture`, a [`Recorder`] writes every datagram with its time and direction into
 //! a pcapng file, which Wireshark and the like open, and a [`Capture`] reads it again, one record at
-//! a time. What the packets mean travels in the file. It records what it is given: it owns no socket,
-//! and knows nothing of what is in a datagram.
+//! a time. What the packets mean travels in the file, as the protocol's [`Identity`], so that a tool
+//! reads them without the program. It records what it is given: it owns no socket and no clock.
 //!
 //! ```
 //! # #[cfg(feature = "capture")]
 //! # fn main() -> Result<(), Box<dyn core::error::Error>> {
 //! use std::time::Duration;
-//! use tightwire::{Capture, Direction, Recorder};
+//! use tightwire::{Capture, Direction, Protection, Protocol, Recorder};
+//!
+//! let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
+//! let mut buffer = [0; Protocol::<[u8; 3]>::MAX_BYTES];
+//! let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?;
 //!
 //! let (server, client) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-//! let mut recorder = Recorder::new(Vec::new(), b"tanks 1.3")?;
+//! let mut recorder = Recorder::new(Vec::new(), protocol.identity())?;
 //! let now = Duration::from_secs(1_700_000_000);
-//! recorder.record(now, Direction::Received, server, client, &[0b1_1001101])?;
+//! recorder.record(now, Direction::Sent, server, client, datagram)?;
 //!
 //! let file = recorder.finish()?;
 //! let mut capture = Capture::new(&file[..])?;
+//! let identity = capture.identity().unwrap().clone();
 //! let record = capture.next_record().unwrap()?;
-//! assert_eq!((record.time, record.source, record.datagram), (now, client, &[0b1_1001101][..]));
+//! assert_eq!((record.time, record.source), (now, server));
+//! let packet = identity.packet_in(record.datagram)?;
+//! assert_eq!(identity.decode(packet)?.to_string(), "[7, 8, 9]");
 //! # Ok(())
 //! # }
 //! # #[cfg(not(feature = "capture"))]

@@ -11,10 +11,8 @@ use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use common::datagrams::{Datagram, datagrams, read, record, small};
+use common::datagrams::{Datagram, datagrams, read, record, small, tanks};
 use tightwire::{Capture, CaptureError, Direction, Recorder};
-
-const DESCRIPTION: &[u8] = b"tanks 1.3";
 
 fn address(text: &str) -> SocketAddr {
     text.parse().unwrap()
@@ -23,10 +21,10 @@ fn address(text: &str) -> SocketAddr {
 #[test]
 fn datagrams_come_back_as_they_were_recorded() {
     let datagrams = datagrams(1, 4000);
-    let file = record(DESCRIPTION, &datagrams);
-    let (description, read, end) = read(&file);
+    let file = record(&tanks("1.3"), &datagrams);
+    let (identity, read, end) = read(&file);
     assert!(end.is_ok(), "{end:?}");
-    assert_eq!(description.as_deref(), Some(DESCRIPTION));
+    assert_eq!(identity, Some(tanks("1.3")));
     assert_eq!(read.len(), datagrams.len());
     for (read, datagram) in read.iter().zip(&datagrams) {
         assert_eq!(read, datagram);
@@ -36,22 +34,9 @@ fn datagrams_come_back_as_they_were_recorded() {
 }
 
 #[test]
-fn any_description_comes_back() {
-    for length in [0, 1, 2, 3, 4, 5, 1000, 262_112] {
-        let description = vec![7; length];
-        let file = Recorder::new(Vec::new(), &description).unwrap().finish().unwrap();
-        assert_eq!(Capture::new(&file[..]).unwrap().description(), Some(&description[..]));
-    }
-    let mut file = Vec::new();
-    let refused = Recorder::new(&mut file, &[7; 262_113]).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-    assert!(file.is_empty());
-}
-
-#[test]
 fn what_udp_cannot_carry_is_refused_and_nothing_is_written() {
     let (v4, v6) = (address("10.0.0.1:1"), address("[fe80::1]:1"));
-    let mut recorder = Recorder::new(Vec::new(), DESCRIPTION).unwrap();
+    let mut recorder = Recorder::new(Vec::new(), &tanks("1.3")).unwrap();
     let too_long = vec![0; 65_528];
     let late = Duration::from_nanos(u64::MAX) + Duration::from_nanos(1);
     for (time, peer, datagram) in [
@@ -64,13 +49,13 @@ fn what_udp_cannot_carry_is_refused_and_nothing_is_written() {
             assert_eq!(refused.kind(), ErrorKind::InvalidInput);
         }
     }
-    assert_eq!(recorder.finish().unwrap(), record(DESCRIPTION, &[]));
+    assert_eq!(recorder.finish().unwrap(), record(&tanks("1.3"), &[]));
 }
 
 #[test]
 fn an_ipv4_and_an_ipv6_address_are_both_ipv6_in_the_file() {
     let (local, peer) = (address("10.0.0.1:7777"), address("[2001:db8::1]:4242"));
-    let mut recorder = Recorder::new(Vec::new(), DESCRIPTION).unwrap();
+    let mut recorder = Recorder::new(Vec::new(), &tanks("1.3")).unwrap();
     recorder.record(Duration::ZERO, Direction::Sent, local, peer, b"one").unwrap();
     recorder.record(Duration::ZERO, Direction::Received, local, peer, b"two").unwrap();
     let (_, read, _) = read(&recorder.finish().unwrap());
@@ -97,7 +82,7 @@ fn recording_takes_no_memory_in_the_steady_state() {
     }
 
     let datagrams = datagrams(2, 2000);
-    let mut recorder = Recorder::new(Null(0), DESCRIPTION).unwrap();
+    let mut recorder = Recorder::new(Null(0), &tanks("1.3")).unwrap();
     let longest = datagrams.iter().max_by_key(|datagram| datagram.bytes.len()).unwrap();
     longest.record(&mut recorder);
     let info = allocation_counter::measure(|| {
@@ -112,7 +97,7 @@ fn recording_takes_no_memory_in_the_steady_state() {
 #[test]
 fn reading_takes_little_memory_however_long_the_capture_is() {
     let datagrams = datagrams(3, 2000);
-    let file = record(DESCRIPTION, &datagrams);
+    let file = record(&tanks("1.3"), &datagrams);
     assert!(file.len() > 10_000_000);
     let info = allocation_counter::measure(|| {
         let mut capture = Capture::new(&file[..]).unwrap();
@@ -141,11 +126,11 @@ fn each_record_is_one_write() {
         }
     }
 
-    let mut recorder = Recorder::new(Writes::default(), DESCRIPTION).unwrap();
+    let mut recorder = Recorder::new(Writes::default(), &tanks("1.3")).unwrap();
     for datagram in small() {
         datagram.record(&mut recorder);
     }
-    assert_eq!(recorder.finish().unwrap().0, [104, 76, 96, 92]);
+    assert_eq!(recorder.finish().unwrap().0, [100, 76, 96, 92]);
 }
 
 #[test]
@@ -167,7 +152,7 @@ fn nothing_follows_a_block_that_was_not_written_whole() {
     }
 
     // The header, and nothing of the first record.
-    let mut recorder = Recorder::new(Full(104, Vec::new()), DESCRIPTION).unwrap();
+    let mut recorder = Recorder::new(Full(100, Vec::new()), &tanks("1.3")).unwrap();
     let [first, second, _] = small();
     let mut try_record = |datagram: &Datagram| {
         let Datagram { time, direction, local, peer, bytes } = datagram;
@@ -176,22 +161,22 @@ fn nothing_follows_a_block_that_was_not_written_whole() {
     try_record(&first);
     let reason = "an earlier record was not written whole: begin another capture";
     assert_eq!(try_record(&second), reason);
-    assert_eq!(recorder.finish().unwrap().1, record(DESCRIPTION, &[]));
+    assert_eq!(recorder.finish().unwrap().1, record(&tanks("1.3"), &[]));
 }
 
 #[test]
 fn every_prefix_gives_its_whole_records_and_says_where_it_ends() {
     let datagrams = small();
-    let file = record(DESCRIPTION, &datagrams);
-    // Where a block ends: after the section, the interface, the description, each packet.
-    let ends = [28, 60, 104, 180, 276, 368];
-    assert_eq!(file.len(), 368);
+    let file = record(&tanks("1.3"), &datagrams);
+    // Where a block ends: the section header, the interface, each packet.
+    let ends = [68, 100, 176, 272, 364];
+    assert_eq!(file.len(), 364);
     for length in 0..=file.len() {
         let whole = ends.iter().filter(|&&end| end <= length);
         let start = whole.clone().next_back().copied().unwrap_or(0);
-        let (description, read, end) = read(&file[..length]);
-        assert_eq!(description.is_some(), length >= 104, "{length}");
-        assert_eq!(read, datagrams[..whole.count().saturating_sub(3)], "{length}");
+        let (identity, read, end) = read(&file[..length]);
+        assert_eq!(identity.is_some(), length >= 68, "{length}");
+        assert_eq!(read, datagrams[..whole.count().saturating_sub(2)], "{length}");
         match end {
             Ok(()) => assert!(ends.contains(&length), "{length}"),
             Err(CaptureError::Truncated { at }) => {
@@ -206,7 +191,7 @@ fn every_prefix_gives_its_whole_records_and_says_where_it_ends() {
 #[test]
 fn any_byte_may_be_any_other() {
     let datagrams = small();
-    let file = record(DESCRIPTION, &datagrams);
+    let file = record(&tanks("1.3"), &datagrams);
     let mut refused = 0;
     for place in 0..file.len() {
         for change in 1..=255 {
@@ -228,19 +213,6 @@ fn any_byte_may_be_any_other() {
 }
 
 #[test]
-fn captures_may_follow_one_another_in_a_file() {
-    let [first, second, third] = small();
-    let one = record(b"one", &[first.clone(), second.clone()]);
-    let file = [one, record(b"two", std::slice::from_ref(&third))].concat();
-    let mut capture = Capture::new(&file[..]).unwrap();
-    for (datagram, description) in [(first, b"one"), (second, b"one"), (third, b"two")] {
-        assert_eq!(capture.next_record().unwrap().unwrap().datagram, datagram.bytes);
-        assert_eq!(capture.description(), Some(&description[..]));
-    }
-    assert!(capture.next_record().is_none());
-}
-
-#[test]
 fn readers_that_fail_are_named_as_such() {
     /// Gives the bytes, and then an error.
     struct Broken<'a>(&'a [u8]);
@@ -254,23 +226,23 @@ fn readers_that_fail_are_named_as_such() {
         }
     }
 
-    let file = record(DESCRIPTION, &small());
+    let file = record(&tanks("1.3"), &small());
     let mut capture = Capture::new(Broken(&file[..200])).unwrap();
     assert!(capture.next_record().unwrap().is_ok());
     let refused = capture.next_record().unwrap().unwrap_err();
-    assert!(matches!(refused, CaptureError::Io { at: 180, .. }), "{refused}");
+    assert!(matches!(refused, CaptureError::Io { at: 176, .. }), "{refused}");
     assert!(capture.next_record().is_none());
 }
 
 #[test]
 fn the_document_has_the_bytes_of_a_small_capture() {
-    let file = record(DESCRIPTION, &small()[..1]);
+    let file = record(&tanks("1.3"), &small()[..1]);
     let hex = "
-        0a 0d 0d 0a 1c 00 00 00 4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff 1c 00 00 00
+        0a 0d 0d 0a 44 00 00 00 4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff
+        ad 0b 20 00 d9 7e 00 00 74 69 67 68 74 77 69 72 65 00 00 00
+        05 74 61 6e 6b 73 03 31 2e 33 20 01 04 80 ff 00 00 00 00 00 44 00 00 00
         01 00 00 00 20 00 00 00 65 00 00 00 00 00 00 00
         09 00 01 00 09 00 00 00 00 00 00 00 20 00 00 00
-        ad 0b 00 00 2c 00 00 00 d9 7e 00 00 74 69 67 68 74 77 69 72 65 00 00 00 09 00 00 00
-        74 61 6e 6b 73 20 31 2e 33 00 00 00 2c 00 00 00
         06 00 00 00 4c 00 00 00 00 00 00 00 fe 9c 97 17 15 cd 85 3d 20 00 00 00 20 00 00 00
         45 00 00 20 00 00 40 00 40 11 26 cb 0a 00 00 02 0a 00 00 01
         10 92 1e 61 00 0c e4 11 66 69 72 65
@@ -284,107 +256,4 @@ fn the_document_has_the_bytes_of_a_small_capture() {
 
 fn bytes(hex: &str) -> Vec<u8> {
     hex.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
-}
-
-#[test]
-fn tshark_sees_what_was_recorded() {
-    let mut datagrams = datagrams(4, 400);
-    // tshark takes some ports for those of traceroute, and says so.
-    for datagram in &mut datagrams {
-        datagram.local.set_port(7777);
-        datagram.peer.set_port(40_000 + datagram.peer.port() % 20_000);
-    }
-    datagrams.extend(small());
-    let path = temporary("tshark");
-    let file = std::fs::File::create(&path).unwrap();
-    let mut recorder = Recorder::new(file, DESCRIPTION).unwrap();
-    for datagram in &datagrams {
-        datagram.record(&mut recorder);
-    }
-    recorder.finish().unwrap();
-
-    let fields = [
-        "frame.number",
-        "frame.time_epoch",
-        "frame.packet_flags_direction",
-        "ip.src",
-        "ipv6.src",
-        "ip.dst",
-        "ipv6.dst",
-        "udp.srcport",
-        "udp.dstport",
-        "ip.checksum.status",
-        "udp.checksum.status",
-        "_ws.expert.message",
-        "udp.payload",
-    ];
-    let mut command = std::process::Command::new("tshark");
-    command.args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
-    // Random bytes to random ports would else be taken for all kinds of protocols.
-    command.args(["-d", "udp.port==0-65535,data"]);
-    // The description is a frame too, the first.
-    command.args(["-Y", "udp"]);
-    command.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
-    let output = command.arg("-r").arg(&path).output();
-    let output = output.expect("tshark is not there: `./ci.sh test` installs it");
-    std::fs::remove_file(&path).unwrap();
-
-    let complaints = String::from_utf8(output.stderr).unwrap();
-    let mut complaints = complaints.lines().filter(|line| !line.starts_with("Running as user"));
-    assert_eq!(complaints.next(), None);
-    assert!(output.status.success());
-    let output = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(output.lines().count(), datagrams.len());
-    for (number, (line, datagram)) in output.lines().zip(&datagrams).enumerate() {
-        // The direction is printed with or without leading zeros, depending on the version.
-        let line = line.replacen("0x0000000", "", 1);
-        assert_eq!(line, tshark_line(number + 2, datagram));
-    }
-}
-
-#[test]
-fn editcap_keeps_the_description() {
-    let (path, copy) = (temporary("editcap-from"), temporary("editcap-to"));
-    std::fs::write(&path, record(DESCRIPTION, &small())).unwrap();
-    let output = std::process::Command::new("editcap").args([&path, &copy]).output();
-    let output = output.expect("editcap is not there: `./ci.sh test` installs it with tshark");
-    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    let (description, read, end) = read(&std::fs::read(&copy).unwrap());
-    std::fs::remove_file(&path).unwrap();
-    std::fs::remove_file(&copy).unwrap();
-    assert!(end.is_ok());
-    assert_eq!((description.as_deref(), &read[..]), (Some(DESCRIPTION), &small()[..]));
-}
-
-/// A file of this process.
-fn temporary(name: &str) -> std::path::PathBuf {
-    std::env::temp_dir().join(format!("tightwire-{name}-{}.pcapng", std::process::id()))
-}
-
-/// What tshark should print for a datagram.
-fn tshark_line(number: usize, datagram: &Datagram) -> String {
-    let Datagram { time, direction, local, peer, bytes } = datagram;
-    let (flags, source, destination) = match direction {
-        Direction::Received => (1, peer, local),
-        Direction::Sent => (2, local, peer),
-    };
-    // Of two columns, one is empty; and IPv6 has no checksum of its own.
-    let (before, after, ip_status) =
-        if source.is_ipv4() { ("", "\t", "1") } else { ("\t", "", "") };
-    let column = |address: &SocketAddr| format!("{before}{}{after}", address.ip());
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [
-        number.to_string(),
-        format!("{}.{:09}", time.as_secs(), time.subsec_nanos()),
-        format!("{flags}"),
-        column(source),
-        column(destination),
-        source.port().to_string(),
-        destination.port().to_string(),
-        ip_status.to_owned(),
-        "1".to_owned(),
-        String::new(),
-        hex,
-    ]
-    .join("\t")
 }

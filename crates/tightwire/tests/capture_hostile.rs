@@ -12,7 +12,7 @@ mod common {
 #[allow(dead_code, reason = "the fuzz target's name")]
 mod checks;
 
-use common::datagrams::{record, small};
+use common::datagrams::{record, small, tanks};
 use common::rng::Rng;
 use tightwire::Capture;
 
@@ -26,7 +26,7 @@ const MEMORY: u64 = 64 << 10;
 
 /// Captures of a recorder, and whole ones that the fuzzer starts from, as of other programs.
 fn samples() -> Vec<Vec<u8>> {
-    let mut samples = vec![record(b"tanks 1.3", &small()), record(b"", &small()[1..])];
+    let mut samples = vec![record(&tanks("1.3"), &small()), record(&tanks(""), &small()[1..])];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/capture");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();

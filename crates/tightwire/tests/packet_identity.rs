@@ -182,6 +182,60 @@ fn an_identity_reads_packets_without_their_types() {
     }
 }
 
+#[test]
+fn an_identity_finds_the_packet_in_what_is_recorded() {
+    let packet = |health| {
+        let player = version_1::Player { health, name: "Ada".into() };
+        version_1::Packet::Spawn { player }
+    };
+    let both = |protection: fn() -> Protection| {
+        [protection(), protection()].map(|protection| Protocol::new("arena", "7", protection))
+    };
+    let none = both(|| Protection::None);
+    let mut buffer = [0; 256];
+    for [mut sender, mut receiver] in protocols("7").into_iter().chain([none]) {
+        let identity = sender.identity().clone();
+        for health in [77, 3] {
+            let datagram = sender.write(&mut packet(health), &mut buffer).unwrap();
+            let mut read = version_1::Packet::default();
+            receiver.read(datagram, &mut read).unwrap();
+            // Both sides record the same.
+            for side in [&sender, &receiver] {
+                let found = identity.packet_in(side.unsealed(datagram)).unwrap();
+                assert_eq!(decode(found), Ok(packet(health)));
+                assert_eq!(found.len(), 5);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_identity_finds_a_packet_exactly_where_its_protocol_does() {
+    let packet = || version_1::Packet::Spawn { player: version_1::Player::default() };
+    let mut buffer = [0; 256];
+    for protection in [|| Protection::Id, || Protection::Crc32] {
+        let mut protocol = Protocol::new("arena", "7", protection());
+        let datagram = protocol.write(&mut packet(), &mut buffer).unwrap();
+        let mut altered: Vec<_> = (0..datagram.len()).map(|end| datagram[..end].to_vec()).collect();
+        for bit in 0..datagram.len() * 8 {
+            altered.push(datagram.to_vec());
+            altered.last_mut().unwrap()[bit / 8] ^= 1 << (bit % 8);
+        }
+        let mut refused = 0;
+        for altered in altered {
+            let read = protocol.read(&altered, &mut version_1::Packet::default());
+            let gate = match read {
+                // The packet's fault, behind the protection.
+                Ok(()) | Err(Refused::Malformed(_) | Refused::TrailingData { .. }) => Ok(()),
+                Err(refused) => Err(refused),
+            };
+            assert_eq!(protocol.identity().packet_in(&altered).map(|_| ()), gate);
+            refused += usize::from(gate.is_err());
+        }
+        assert!(refused >= 50, "{refused}");
+    }
+}
+
 #[cfg(feature = "serde")]
 #[test]
 fn an_identity_is_json() {

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Recorder};
+use tightwire::{Capture, CaptureError, Direction, Identity, Recorder};
 
 /// The whole input is the file.
 pub(crate) fn capture(data: &[u8]) {
@@ -24,7 +24,8 @@ struct Owned {
 /// What was read until the end, and why it ended there.
 #[derive(PartialEq, Debug)]
 struct Whole {
-    description: Option<Vec<u8>>,
+    /// At the beginning of the file.
+    identity: Option<Identity>,
     records: Vec<Owned>,
     passed_over: u64,
     end: Option<String>,
@@ -35,10 +36,14 @@ pub(crate) fn check_capture(file: &[u8]) -> usize {
     let whole = read(file, file.len());
     assert_eq!(read(Sips(file), file.len()), whole, "read in small parts");
 
-    let description = whole.description.clone().unwrap_or_default();
-    let mut recorder = Recorder::new(Vec::new(), &description).unwrap();
+    let identity = whole.identity.clone().unwrap_or_default();
+    let mut recorder = Recorder::new(Vec::new(), &identity).unwrap();
     let mut expected = Vec::new();
     for record in &whole.records {
+        if let Ok(packet) = identity.packet_in(&record.datagram) {
+            let is_explained = identity.explain(packet).failure().is_none();
+            assert_eq!(identity.decode(packet).is_ok(), is_explained);
+        }
         let direction = record.direction.unwrap_or(Direction::Sent);
         let (local, peer) = match direction {
             Direction::Sent => (record.source, record.destination),
@@ -53,14 +58,13 @@ pub(crate) fn check_capture(file: &[u8]) -> usize {
         }
     }
     let again = recorder.finish().unwrap();
-    let expected =
-        Whole { description: Some(description), records: expected, passed_over: 0, end: None };
+    let expected = Whole { identity: Some(identity), records: expected, passed_over: 0, end: None };
     assert_eq!(read(&again[..], again.len()), expected);
     whole.records.len()
 }
 
 fn read<R: Read>(reader: R, length: usize) -> Whole {
-    let mut whole = Whole { description: None, records: Vec::new(), passed_over: 0, end: None };
+    let mut whole = Whole { identity: None, records: Vec::new(), passed_over: 0, end: None };
     let mut capture = match Capture::new(reader) {
         Ok(capture) => capture,
         Err(error) => {
@@ -68,7 +72,8 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
             return whole;
         }
     };
-    whole.description = capture.description().map(<[u8]>::to_vec);
+    whole.identity = capture.identity().cloned();
+    assert!(whole.identity.is_none() || capture.identity_error().is_none());
     while let Some(record) = capture.next_record() {
         assert_eq!(whole.end, None, "nothing follows an error");
         match record {

@@ -10,13 +10,14 @@ use crate::stream::Wire;
 pub(super) const SECTION: u32 = 0x0a0d_0d0a;
 pub(super) const INTERFACE: u32 = 1;
 pub(super) const PACKET: u32 = 6;
-/// The custom block that tools may copy when they change a file.
-pub(super) const CUSTOM: u32 = 0x0bad;
 
 pub(super) const ORDER: u32 = 0x1a2b_3c4d;
 
 /// Of the option that holds a packet's direction.
 pub(super) const FLAGS: u16 = 2;
+
+/// Of an option with bytes of anyone's own, which tools may copy when they change a file.
+pub(super) const CUSTOM: u16 = 2989;
 
 /// A longer block is not written, and not read: a length from a file must not cost memory.
 pub(super) const MAX_BLOCK: usize = 256 << 10;
@@ -24,8 +25,12 @@ pub(super) const MAX_BLOCK: usize = 256 << 10;
 /// The longest datagram that UDP has a length for.
 pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
 
+/// A longer identity is not written. The rest of the block is for tools, which add their names and
+/// comments when they copy a file.
+pub(super) const MAX_IDENTITY: usize = 240 << 10;
+
 #[derive(Wire)]
-pub(super) struct SectionBlock {
+pub(super) struct SectionHead {
     kind: u32,
     length: u32,
     order: u32,
@@ -33,23 +38,20 @@ pub(super) struct SectionBlock {
     minor: u16,
     /// All ones: nobody knows how long a section will be that is still recorded.
     section_length: u64,
-    length_again: u32,
+}
+
+/// What stands before a part of the identity.
+#[derive(Wire)]
+pub(super) struct IdentityHead {
+    option: OptionHead,
+    enterprise: u32,
+    tag: [u8; 12],
 }
 
 #[derive(Wire)]
-pub(super) struct DescriptionBlock {
-    kind: u32,
-    length: u32,
-    enterprise: u32,
-    head: DescriptionHead,
-}
-
-/// What the data of the custom block begins with.
-#[derive(Wire, Default, PartialEq)]
-pub(super) struct DescriptionHead {
-    tag: [u8; 12],
-    /// Without the padding, of which the block does not say how much it is.
-    pub(super) length: u32,
+pub(super) struct SectionEnd {
+    end: OptionHead,
+    length_again: u32,
 }
 
 #[derive(Wire)]
@@ -92,47 +94,56 @@ struct OptionHead {
     length: u16,
 }
 
-impl SectionBlock {
-    pub(super) fn new() -> Self {
-        let length = Self::MAX_BYTES as u32;
+impl SectionHead {
+    /// Of a section with so many bytes of options.
+    pub(super) fn new(options: u32) -> Self {
         Self {
             kind: SECTION,
-            length,
+            length: (Self::MAX_BYTES + SectionEnd::MAX_BYTES) as u32 + options,
             order: ORDER,
             major: 1,
             minor: 0,
             section_length: u64::MAX,
-            length_again: length,
         }
     }
 }
 
-impl DescriptionBlock {
+impl IdentityHead {
     /// Of IANA's numbers of enterprises, the one for examples: there is none for this format, so
     /// the tag tells.
-    pub(super) const ENTERPRISE: u32 = 32473;
+    const ENTERPRISE: u32 = 32473;
 
-    /// The block without the description: the parts before it, and the length again.
-    const AROUND: usize = Self::MAX_BYTES + 4;
+    const TAG: [u8; 12] = *b"tightwire\0\0\0";
 
-    pub(super) const MAX_LENGTH: usize = MAX_BLOCK - Self::AROUND;
+    /// What an option's length counts besides the part.
+    const WITHIN: u16 = 16;
 
-    pub(super) fn new(description_length: u32) -> Self {
-        let length = Self::AROUND as u32 + description_length.next_multiple_of(4);
-        let head = DescriptionHead { tag: DescriptionHead::TAG, length: description_length };
-        Self { kind: CUSTOM, length, enterprise: Self::ENTERPRISE, head }
+    /// The bytes of an option without its part.
+    pub(super) const AROUND: usize = Self::MAX_BYTES;
+
+    /// The longest part: with it, an option is as long as it can be without padding.
+    pub(super) const MAX_PART: usize = (u16::MAX - 3 - Self::WITHIN) as usize;
+
+    /// Of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
+    pub(super) fn new(part: usize) -> Self {
+        let option = OptionHead { code: CUSTOM, length: Self::WITHIN + part as u16 };
+        Self { option, enterprise: Self::ENTERPRISE, tag: Self::TAG }
     }
 
-    pub(super) fn length(&self) -> u32 {
-        self.length
+    /// The part of the identity in the value of a custom option, if that is what it has.
+    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<&[u8]> {
+        let (&enterprise, data) = value.split_first_chunk()?;
+        let enterprise = match is_big_endian {
+            true => u32::from_be_bytes(enterprise),
+            false => u32::from_le_bytes(enterprise),
+        };
+        data.strip_prefix(&Self::TAG).filter(|_| enterprise == Self::ENTERPRISE)
     }
 }
 
-impl DescriptionHead {
-    const TAG: [u8; 12] = *b"tightwire\0\0\0";
-
-    pub(super) fn is_ours(&self) -> bool {
-        self.tag == Self::TAG
+impl SectionEnd {
+    pub(super) fn new(head: &SectionHead) -> Self {
+        Self { end: OptionHead::default(), length_again: head.length }
     }
 }
 

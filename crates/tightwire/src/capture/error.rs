@@ -8,9 +8,9 @@ use std::io;
 /// All records before it were good.
 ///
 /// ```
-/// use tightwire::{Capture, CaptureError, Direction, Recorder};
+/// use tightwire::{Capture, CaptureError, Direction, Identity, Recorder};
 ///
-/// let mut recorder = Recorder::new(Vec::new(), b"")?;
+/// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
 /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
 /// recorder.record(Default::default(), Direction::Sent, local, peer, b"one")?;
 /// recorder.record(Default::default(), Direction::Sent, local, peer, b"two")?;

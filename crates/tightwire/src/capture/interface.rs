@@ -83,16 +83,25 @@ impl Interface {
     }
 }
 
+/// The values of the options with this code.
+pub(super) fn options<'a>(
+    options: &'a [PcapNGOption<'_>],
+    code: OptionCode,
+) -> impl Iterator<Item = &'a [u8]> {
+    // What follows the end of the options is no option.
+    let options = options.iter().take_while(|option| option.code != OptionCode::EndOfOpt);
+    let options = options.filter(move |option| option.code == code);
+    options.filter_map(|option| option.as_bytes().ok())
+}
+
 /// The value of an option of `N` bytes, the lowest first, if it is there.
 pub(super) fn option<const N: usize>(
     options: &[PcapNGOption<'_>],
     code: OptionCode,
     is_big_endian: bool,
 ) -> Option<[u8; N]> {
-    // What follows the end of the options is no option.
-    let mut options = options.iter().take_while(|option| option.code != OptionCode::EndOfOpt);
-    let option = options.find(|option| option.code == code)?;
-    let mut value: [u8; N] = option.as_bytes().ok()?.try_into().ok()?;
+    let value = self::options(options, code).next()?;
+    let mut value: [u8; N] = value.try_into().ok()?;
     if is_big_endian {
         value.reverse();
     }

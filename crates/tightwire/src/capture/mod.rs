@@ -16,11 +16,11 @@ use core::time::Duration;
 /// Which way a datagram went, as seen by the one who recorded it.
 ///
 /// ```
-/// use tightwire::{Capture, Direction, Recorder};
+/// use tightwire::{Capture, Direction, Identity, Recorder};
 /// # use std::time::Duration;
 ///
 /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-/// let mut recorder = Recorder::new(Vec::new(), b"")?;
+/// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
 /// recorder.record(Duration::ZERO, Direction::Received, local, peer, b"hello")?;
 ///
 /// let file = recorder.finish()?;
@@ -41,11 +41,11 @@ pub enum Direction {
 /// A datagram of a [`Capture`], as long as the capture does not move on.
 ///
 /// ```
-/// use tightwire::{Capture, Direction, Recorder};
+/// use tightwire::{Capture, Direction, Identity, Recorder};
 /// use std::time::Duration;
 ///
 /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-/// let mut recorder = Recorder::new(Vec::new(), b"")?;
+/// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
 /// recorder.record(Duration::new(1_700_000_000, 1), Direction::Sent, local, peer, b"hello")?;
 ///
 /// let file = recorder.finish()?;
@@ -75,9 +75,9 @@ impl Record<'_> {
     /// The address of the one who recorded, where the direction tells it.
     ///
     /// ```
-    /// # use tightwire::{Capture, Direction, Recorder};
+    /// # use tightwire::{Capture, Direction, Identity, Recorder};
     /// # let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-    /// # let mut recorder = Recorder::new(Vec::new(), b"")?;
+    /// # let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
     /// # recorder.record(Default::default(), Direction::Received, local, peer, b"hello")?;
     /// # let file = recorder.finish()?;
     /// # let mut capture = Capture::new(&file[..])?;
@@ -97,9 +97,9 @@ impl Record<'_> {
     /// The address of the other one, where the direction tells it.
     ///
     /// ```
-    /// # use tightwire::{Capture, Direction, Recorder};
+    /// # use tightwire::{Capture, Direction, Identity, Recorder};
     /// # let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-    /// # let mut recorder = Recorder::new(Vec::new(), b"")?;
+    /// # let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
     /// # recorder.record(Default::default(), Direction::Received, local, peer, b"hello")?;
     /// # let file = recorder.finish()?;
     /// # let mut capture = Capture::new(&file[..])?;

@@ -1,25 +1,24 @@
 //! Reads a capture.
 
 use alloc::vec::Vec;
-use core::mem::take;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, BufReader, Read};
 
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
-    OptionCode, parse_customblock_be, parse_customblock_le, parse_enhancedpacketblock_be,
-    parse_enhancedpacketblock_le, parse_interfacedescriptionblock_be,
-    parse_interfacedescriptionblock_le, parse_sectionheaderblock,
+    OptionCode, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
+    parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
+    parse_sectionheaderblock,
 };
 
 use super::blocks::{
-    CUSTOM, DescriptionBlock, DescriptionHead, FLAGS, INTERFACE, MAX_BLOCK, ORDER, PACKET, SECTION,
-    direction_of,
+    CUSTOM, FLAGS, INTERFACE, IdentityHead, MAX_BLOCK, ORDER, PACKET, SECTION, direction_of,
 };
-use super::interface::{Interface, option};
+use super::interface::{Interface, option, options};
 use super::{CaptureError, Direction, Record};
-use crate::stream::{Wire, decode};
+use crate::packet::Identity;
+use crate::stream::{ReadError, decode};
 
 /// Reads the datagrams of a pcapng file: what a [`Recorder`](crate::Recorder) wrote, or what
 /// another program captured.
@@ -35,10 +34,10 @@ use crate::stream::{Wire, decode};
 /// without a time. Checksums are not looked at.
 ///
 /// ```
-/// use tightwire::{Capture, Direction, Recorder};
+/// use tightwire::{Capture, Direction, Identity, Recorder};
 ///
 /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-/// let mut recorder = Recorder::new(Vec::new(), b"tanks 1.3")?;
+/// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
 /// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
 /// let file = recorder.finish()?;
 ///
@@ -58,12 +57,11 @@ pub struct Capture<R> {
     next_at: u64,
     /// The block at hand; kept for its memory.
     block: Vec<u8>,
-    /// Whether the block at hand was read ahead.
-    is_pending: bool,
     has_ended: bool,
     is_big_endian: bool,
     interfaces: Vec<Interface>,
-    description: Option<Vec<u8>>,
+    /// Of the section at hand, if it has one.
+    identity: Option<Result<Identity, ReadError>>,
     datagram: Vec<u8>,
     passed_over: u64,
 }
@@ -77,12 +75,12 @@ struct Origin {
 }
 
 impl<R: Read> Capture<R> {
-    /// Begins to read a capture, up to its description or first packet.
+    /// Begins to read a capture: the header, which has the identity.
     ///
     /// ```
-    /// use tightwire::{Capture, Recorder};
+    /// use tightwire::{Capture, Identity, Recorder};
     ///
-    /// let file = Recorder::new(Vec::new(), b"tanks 1.3")?.finish()?;
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
     /// assert!(Capture::new(&file[..])?.next_record().is_none());
     ///
     /// let refused = Capture::new(&b"hello"[..]).unwrap_err();
@@ -94,18 +92,17 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError`] for a file that is no capture or ends before its first record could stand.
+    /// [`CaptureError`] for a file that is no capture or ends within its header.
     pub fn new(reader: R) -> Result<Self, CaptureError> {
         let mut capture = Self {
             reader: BufReader::new(reader),
             at: 0,
             next_at: 0,
             block: Vec::new(),
-            is_pending: false,
             has_ended: false,
             is_big_endian: false,
             interfaces: Vec::new(),
-            description: None,
+            identity: None,
             datagram: Vec::new(),
             passed_over: 0,
         };
@@ -113,37 +110,52 @@ impl<R: Read> Capture<R> {
             return Err(CaptureError::Truncated { at: 0 });
         }
         capture.take_block()?;
-        while capture.description.is_none() && capture.read_block()? {
-            capture.is_pending = matches!(capture.word(0), PACKET | SECTION);
-            if capture.is_pending {
-                break;
-            }
-            capture.take_block()?;
-        }
         Ok(capture)
     }
 
-    /// What the recorder was given with [`new`](crate::Recorder::new): nothing in a file of another
-    /// program. Where captures were put one behind the other, it is that of the last record.
+    /// What the packets mean, as the [recorder was told](crate::Recorder::new): nothing in a file of
+    /// another program, nor where it was [damaged](Self::identity_error). Where captures were put one
+    /// behind the other, it is that of the last record.
     ///
     /// ```
-    /// use tightwire::{Capture, Recorder};
+    /// use tightwire::{Capture, Identity, Protection, Recorder, schema};
     ///
-    /// let file = Recorder::new(Vec::new(), b"tanks 1.3")?.finish()?;
-    /// assert_eq!(Capture::new(&file[..])?.description(), Some(&b"tanks 1.3"[..]));
+    /// let identity = Identity::new("tanks", "1.3", Protection::None, schema::<u16>());
+    /// let file = Recorder::new(Vec::new(), &identity)?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.identity(), Some(&identity));
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn description(&self) -> Option<&[u8]> {
-        self.description.as_deref()
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()?.as_ref().ok()
+    }
+
+    /// Why there is no [`identity`](Self::identity) although the file has one: it was damaged, or is
+    /// hostile. The datagrams can be read all the same.
+    ///
+    /// ```
+    /// use tightwire::{Capture, ErrorKind, Identity, Recorder};
+    ///
+    /// let mut file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
+    /// let place = file.windows(9).position(|bytes| bytes == b"tightwire").unwrap();
+    /// assert_eq!(Capture::new(&file[..])?.identity_error(), None);
+    /// file[place + 12] = 200; // The length of the game's name.
+    /// let capture = Capture::new(&file[..])?;
+    /// assert_eq!(capture.identity_error().unwrap().kind, ErrorKind::UnexpectedEnd);
+    /// assert_eq!(capture.identity(), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn identity_error(&self) -> Option<ReadError> {
+        self.identity.as_ref()?.as_ref().err().copied()
     }
 
     /// How many packets there were so far without a datagram that could be given.
     ///
     /// ```
-    /// use tightwire::{Capture, Recorder};
+    /// use tightwire::{Capture, Identity, Recorder};
     ///
-    /// let file = Recorder::new(Vec::new(), b"")?.finish()?;
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
     /// assert_eq!(Capture::new(&file[..])?.passed_over(), 0);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -155,10 +167,10 @@ impl<R: Read> Capture<R> {
     /// The next datagram. After an error there is none.
     ///
     /// ```
-    /// use tightwire::{Capture, Direction, Recorder};
+    /// use tightwire::{Capture, Direction, Identity, Recorder};
     ///
     /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-    /// let mut recorder = Recorder::new(Vec::new(), b"")?;
+    /// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
     /// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
     /// let file = recorder.finish()?;
     ///
@@ -190,7 +202,7 @@ impl<R: Read> Capture<R> {
     }
 
     fn find_datagram(&mut self) -> Result<Option<Origin>, CaptureError> {
-        while !self.has_ended && (take(&mut self.is_pending) || self.read_block()?) {
+        while !self.has_ended && self.read_block()? {
             if let Some(origin) = self.take_block()? {
                 return Ok(Some(origin));
             }
@@ -227,7 +239,7 @@ impl<R: Read> Capture<R> {
         if length < FRAME || !length.is_multiple_of(4) {
             return Err(self.malformed("its length is below twelve, or no multiple of four"));
         }
-        if matches!(self.word(0), SECTION | INTERFACE | PACKET | CUSTOM) {
+        if matches!(self.word(0), SECTION | INTERFACE | PACKET) {
             if length > MAX_BLOCK {
                 return Err(self.malformed("it is longer than 256 KiB, more than is read"));
             }
@@ -252,20 +264,28 @@ impl<R: Read> Capture<R> {
         match self.word(0) {
             SECTION => self.take_section().map(|()| None),
             INTERFACE => self.take_interface().map(|()| None),
-            CUSTOM => self.take_description().map(|()| None),
             PACKET => self.take_packet(),
             _ => Ok(None),
         }
     }
 
     fn take_section(&mut self) -> Result<(), CaptureError> {
-        match parse_sectionheaderblock(&self.block) {
-            Ok((_, section)) if section.major_version == 1 => {}
+        let section = match parse_sectionheaderblock(&self.block) {
+            Ok((_, section)) if section.major_version == 1 => section,
             Ok(_) => return Err(self.malformed("a version of pcapng other than 1")),
             Err(_) => return Err(self.malformed("a section header that makes no sense")),
-        }
+        };
+        let custom = options(&section.options, OptionCode(CUSTOM));
+        let parts = custom.filter_map(|value| IdentityHead::part_in(value, self.is_big_endian));
+        let bytes = parts.fold(None, |bytes: Option<Vec<u8>>, part| {
+            let mut bytes = bytes.unwrap_or_default();
+            bytes.extend_from_slice(part);
+            Some(bytes)
+        });
+        // The list of options may be long, and so may the identity: one at a time.
+        drop(section);
+        self.identity = bytes.map(|bytes| decode(&bytes));
         self.interfaces.clear();
-        self.description = None;
         Ok(())
     }
 
@@ -281,28 +301,6 @@ impl<R: Read> Capture<R> {
             return Err(self.malformed("an interface description that makes no sense"));
         };
         self.interfaces.push(Interface::new(&block, self.is_big_endian));
-        Ok(())
-    }
-
-    fn take_description(&mut self) -> Result<(), CaptureError> {
-        let parse = match self.is_big_endian {
-            true => parse_customblock_be,
-            false => parse_customblock_le,
-        };
-        let Ok((_, block)) = parse(&self.block) else {
-            return Err(self.malformed("a custom block that makes no sense"));
-        };
-        let parts = block.data.split_at_checked(DescriptionHead::MAX_BYTES);
-        let Some((head, rest)) = parts.filter(|_| block.pen == DescriptionBlock::ENTERPRISE) else {
-            return Ok(());
-        };
-        let head = decode::<DescriptionHead>(head).unwrap_or_default();
-        if head.is_ours() {
-            let Some(description) = rest.get(..head.length as usize) else {
-                return Err(self.malformed("a description that is longer than its block"));
-            };
-            self.description = Some(description.to_vec());
-        }
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Writes a capture.
 
+use alloc::string::String;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
 use std::io::{self, Write};
@@ -9,39 +11,57 @@ use etherparse::PacketBuilder;
 
 use super::Direction;
 use super::blocks::{
-    DescriptionBlock, InterfaceBlock, MAX_DATAGRAM, PacketEnd, PacketHead, SectionBlock,
+    IdentityHead, InterfaceBlock, MAX_DATAGRAM, MAX_IDENTITY, PacketEnd, PacketHead, SectionEnd,
+    SectionHead,
 };
-use crate::stream::{Wire, encode};
+use crate::packet::Identity;
+use crate::stream::{Wire, encode, encode_explained, measure};
 
 /// Writes datagrams with their time and direction into a pcapng file.
 ///
 /// Wireshark, tshark and whatever else reads pcapng open it: each datagram is a UDP packet between
 /// the two addresses, with the headers and checksums that the network would give it. What the
-/// packets mean is in the file too: see [`new`](Self::new).
+/// packets mean is in the file too, as an [`Identity`]: whoever has the file can read them.
+///
+/// Record datagrams as they travel, with their protection. Those of a sealed protocol nobody could
+/// read, so record what [`Protocol::unsealed`](crate::Protocol::unsealed) gives, the packet alone, of
+/// each that was written or read; one that was refused has none. In a capture whose identity says
+/// [`Sealed`](crate::Protection::Sealed), every datagram is a packet without protection: keep it as
+/// safe as the packets were. [`Identity::packet_in`] takes all of them apart.
 ///
 /// Each record is one [`write_all`](Write::write_all): in a `File`, what was recorded before the
 /// program crashes is there afterwards. Give it a [`BufWriter`](std::io::BufWriter) if speed matters
-/// more. Wireshark lists the description as the first packet, one without a time.
-/// Recording takes no memory once the longest datagram was seen.
+/// more. Recording takes no memory once the longest datagram was seen.
 ///
 /// ```
 /// use std::time::Duration;
-/// use tightwire::{Capture, Direction, Recorder};
+/// use tightwire::{Capture, Direction, Protection, Protocol, Recorder, Wire};
+///
+/// #[derive(Wire)]
+/// enum Packet {
+///     KeepAlive,
+///     Move { #[wire(range = -100..=100)] x: i8, #[wire(range = -100..=100)] y: i8 },
+/// }
 ///
 /// let (server, client) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-/// let mut recorder = Recorder::new(Vec::new(), b"tanks 1.3")?;
-/// let noon = Duration::from_secs(1_700_000_000);
-/// recorder.record(noon, Direction::Received, server, client, b"fire")?;
-/// recorder.record(noon + Duration::from_nanos(1), Direction::Sent, server, client, b"boom")?;
+/// let mut protocol = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
+/// let mut recorder = Recorder::new(Vec::new(), protocol.identity())?;
 ///
+/// let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
+/// let datagram = protocol.write(&mut Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+/// let now = Duration::from_secs(1_700_000_000);
+/// recorder.record(now, Direction::Sent, server, client, protocol.unsealed(datagram))?;
 /// let file = recorder.finish()?;
+///
+/// // A tool reads it, without the type.
 /// let mut capture = Capture::new(&file[..])?;
-/// assert_eq!(capture.description(), Some(&b"tanks 1.3"[..]));
-/// let mut datagrams = Vec::new();
+/// let identity = capture.identity().ok_or("not of ours")?.clone();
 /// while let Some(record) = capture.next_record() {
-///     datagrams.push(record?.datagram.to_vec());
+///     let packet = identity.packet_in(record?.datagram)?;
+///     assert_eq!(identity.decode(packet)?.to_string(), "Move { x: 3, y: -7 }");
+///     println!("{}", identity.explain(packet));
+///     assert_eq!(identity.explain(packet).failure(), None);
 /// }
-/// assert_eq!(datagrams, [b"fire", b"boom"]);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -54,42 +74,38 @@ pub struct Recorder<W> {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Begins a capture, with a description of what is recorded: any bytes, up to 262112 of them.
-    /// A reader has them before the first record.
+    /// Begins a capture of the packets of a protocol: [`Protocol::identity`](crate::Protocol::identity)
+    /// is what the file says of them. A reader has it before the first record.
     ///
     /// ```
-    /// use tightwire::{Recorder, Wire};
+    /// use tightwire::{Protection, Protocol, Recorder};
     ///
-    /// #[derive(Wire)]
-    /// struct Player {
-    ///     #[wire(range = 0..=100)]
-    ///     health: u8,
-    /// }
-    ///
-    /// let mut buffer = [0; 256];
-    /// let schema = tightwire::encode(&mut tightwire::schema::<Player>(), &mut buffer)?;
-    /// let file = Recorder::new(Vec::new(), schema)?.finish()?;
+    /// let protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
+    /// let file = Recorder::new(Vec::new(), protocol.identity())?.finish()?;
     /// assert_eq!(file[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
-    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the description is too long; what the
-    /// writer returns.
-    pub fn new(writer: W, description: &[u8]) -> io::Result<Self> {
-        if description.len() > DescriptionBlock::MAX_LENGTH {
-            return Err(invalid("the description is longer than 262112 bytes"));
-        }
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput), and nothing is written, if the identity takes
+    /// more than 245760 bytes, or cannot be sent at all, as one with too long a name. What the writer
+    /// returns.
+    pub fn new(writer: W, identity: &Identity) -> io::Result<Self> {
+        let identity = bytes_of(identity)?;
+        let parts = identity.chunks(IdentityHead::MAX_PART);
+        let options = parts.len() * IdentityHead::AROUND + identity.len().next_multiple_of(4);
+
         let mut recorder = Self { writer, block: Vec::new(), has_failed: false };
-        let mut head = DescriptionBlock::new(description.len() as u32);
-        recorder.append(&mut SectionBlock::new())?;
-        // Before the description: `editcap` copies no file that begins with a block it does not know.
-        recorder.append(&mut InterfaceBlock::new())?;
+        let mut head = SectionHead::new(options as u32);
         recorder.append(&mut head)?;
-        recorder.block.extend_from_slice(description);
-        recorder.pad(description.len());
-        recorder.append(&mut head.length())?;
+        for part in parts {
+            recorder.append(&mut IdentityHead::new(part.len()))?;
+            recorder.block.extend_from_slice(part);
+            recorder.pad(part.len());
+        }
+        recorder.append(&mut SectionEnd::new(&head))?;
+        recorder.append(&mut InterfaceBlock::new())?;
         recorder.write()?;
         Ok(recorder)
     }
@@ -101,9 +117,9 @@ impl<W: Write> Recorder<W> {
     ///
     /// ```
     /// use std::time::SystemTime;
-    /// use tightwire::{Direction, Recorder};
+    /// use tightwire::{Direction, Identity, Recorder};
     ///
-    /// let mut recorder = Recorder::new(Vec::new(), b"")?;
+    /// let mut recorder = Recorder::new(Vec::new(), &Identity::default())?;
     /// let (local, peer) = ("[::1]:7777".parse()?, "[::1]:4242".parse()?);
     /// let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     /// recorder.record(now, Direction::Sent, local, peer, b"hello")?;
@@ -128,7 +144,9 @@ impl<W: Write> Recorder<W> {
         datagram: &[u8],
     ) -> io::Result<()> {
         let Ok(nanoseconds) = u64::try_from(time.as_nanos()) else {
-            return Err(invalid("the time is after the year 2554, more than a capture can hold"));
+            return Err(invalid(
+                "the time is after the year 2554, more than a capture can hold".into(),
+            ));
         };
         let (source, destination) = match direction {
             Direction::Sent => (local, peer),
@@ -146,9 +164,8 @@ impl<W: Write> Recorder<W> {
         };
         if datagram.len() > most {
             let length = datagram.len();
-            let reason =
-                alloc::format!("a datagram of {length} bytes: UDP carries at most {most} here");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+            let reason = format!("a datagram of {length} bytes: UDP carries at most {most} here");
+            return Err(invalid(reason));
         }
 
         let packet = packet.udp(source.port(), destination.port());
@@ -165,7 +182,10 @@ impl<W: Write> Recorder<W> {
     /// Flushes the writer.
     ///
     /// ```
-    /// let mut recorder = tightwire::Recorder::new(std::io::BufWriter::new(Vec::new()), b"")?;
+    /// use std::io::BufWriter;
+    /// use tightwire::{Identity, Recorder};
+    ///
+    /// let mut recorder = Recorder::new(BufWriter::new(Vec::new()), &Identity::default())?;
     /// recorder.flush()?;
     /// assert_eq!(recorder.into_inner().buffer(), b"");
     /// # Ok::<(), std::io::Error>(())
@@ -181,7 +201,9 @@ impl<W: Write> Recorder<W> {
     /// Flushes the writer and returns it. The file has no end mark: it is whole after every record.
     ///
     /// ```
-    /// let file = tightwire::Recorder::new(Vec::new(), b"")?.finish()?;
+    /// use tightwire::{Identity, Recorder};
+    ///
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
     /// assert_eq!(file.len(), 92);
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -197,7 +219,9 @@ impl<W: Write> Recorder<W> {
     /// The writer, as it is.
     ///
     /// ```
-    /// let file = tightwire::Recorder::new(Vec::new(), b"")?.into_inner();
+    /// use tightwire::{Identity, Recorder};
+    ///
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.into_inner();
     /// assert_eq!(file.len(), 92);
     /// # Ok::<(), std::io::Error>(())
     /// ```
@@ -241,6 +265,25 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-fn invalid(reason: &'static str) -> io::Error {
+/// The identity as it is in the file.
+fn bytes_of(identity: &Identity) -> io::Result<Vec<u8>> {
+    let mut identity = identity.clone();
+    let mut bytes = vec![0; measure(&mut identity).div_ceil(8) as usize];
+    let length = match encode_explained(&mut identity, &mut bytes) {
+        Ok(packet) => packet.len(),
+        Err(refused) => return Err(invalid(format!("the identity cannot be sent: {refused}"))),
+    };
+    bytes.truncate(length);
+    if length > MAX_IDENTITY {
+        let reason = format!(
+            "the identity takes {length} bytes: a capture holds at most {MAX_IDENTITY}, so record \
+             with shorter names or fewer packets"
+        );
+        return Err(invalid(reason));
+    }
+    Ok(bytes)
+}
+
+fn invalid(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, reason)
 }

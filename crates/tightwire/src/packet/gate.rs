@@ -67,6 +67,19 @@ impl Protection<()> {
             Self::Sealed(()) => 3,
         }
     }
+
+    /// The packet in a datagram as it is recorded: of a sealed one, that is the packet.
+    pub(super) fn recorded_packet(
+        self,
+        id: impl FnOnce() -> u64,
+        datagram: &[u8],
+    ) -> Result<&[u8], Refused> {
+        match self {
+            Self::None | Self::Sealed(()) => Ok(datagram),
+            Self::Id => behind(datagram, |_| id().to_le_bytes()),
+            Self::Crc32 => behind(datagram, |packet| checksum(&hasher_of(id()), packet)),
+        }
+    }
 }
 
 impl fmt::Display for Protection<()> {
@@ -144,19 +157,10 @@ impl Gate {
     /// The packet in a datagram, if it is let in.
     #[inline]
     pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], Refused> {
-        let too_short = |minimum| Refused::TooShort { length: datagram.len(), minimum };
         match self {
             Self::None => Ok(datagram),
-            Self::Id(id) => match datagram.split_first_chunk() {
-                Some((came, packet)) if came == id => Ok(packet),
-                Some(_) => Err(Refused::WrongProtocol),
-                None => Err(too_short(id.len())),
-            },
-            Self::Crc32(hasher) => match datagram.split_first_chunk() {
-                Some((crc, packet)) if *crc == checksum(hasher, packet) => Ok(packet),
-                Some(_) => Err(Refused::WrongProtocol),
-                None => Err(too_short(CRC_LEN)),
-            },
+            Self::Id(id) => behind(datagram, |_| *id),
+            Self::Crc32(hasher) => behind(datagram, |packet| checksum(hasher, packet)),
             Self::Sealed(seal) => seal.open(datagram),
         }
     }
@@ -171,6 +175,19 @@ impl Gate {
 }
 
 const CRC_LEN: usize = 4;
+
+/// The packet behind the bytes that must stand before it.
+#[inline]
+fn behind<const N: usize>(
+    datagram: &[u8],
+    expected: impl FnOnce(&[u8]) -> [u8; N],
+) -> Result<&[u8], Refused> {
+    match datagram.split_first_chunk() {
+        Some((came, packet)) if *came == expected(packet) => Ok(packet),
+        Some(_) => Err(Refused::WrongProtocol),
+        None => Err(Refused::TooShort { length: datagram.len(), minimum: N }),
+    }
+}
 
 fn hasher_of(protocol_id: u64) -> Hasher {
     let mut hasher = Hasher::new();

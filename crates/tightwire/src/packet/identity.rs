@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Protection;
+use super::{Protection, Refused};
 use crate::schema::{Dynamic, DynamicError, Schema};
 use crate::stream::{ReadStream, Stream, Trace, explain_with};
 use tightwire_derive::Wire;
@@ -120,6 +120,33 @@ impl Identity {
             hash.update(text.as_bytes());
         }
         hash.digest()
+    }
+
+    /// The packet within a recorded datagram, if the datagram is one of this protocol: what stands
+    /// behind the [id](Protection::Id) or the [checksum](Protection::Crc32), which are compared. Of a
+    /// [sealed](Protection::Sealed) protocol, the packet alone is recorded, as
+    /// [`Protocol::unsealed`](crate::Protocol::unsealed) gives it, and nothing is left to check.
+    ///
+    /// ```
+    /// use tightwire::{Protection, Protocol, Refused};
+    ///
+    /// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
+    /// let mut buffer = [0; 64];
+    /// let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?.to_vec();
+    ///
+    /// let identity = protocol.identity();
+    /// let packet = identity.packet_in(&datagram)?;
+    /// assert_eq!(identity.decode(packet)?.to_string(), "[7, 8, 9]");
+    /// assert_eq!(identity.packet_in(b"hello there"), Err(Refused::WrongProtocol));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::TooShort`] and [`Refused::WrongProtocol`], as [`Protocol::read`](crate::Protocol::read)
+    /// refuses it.
+    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
+        self.protection.recorded_packet(|| self.id(), datagram)
     }
 
     /// Reads a packet, which is a datagram without its protection, into a tree of values.

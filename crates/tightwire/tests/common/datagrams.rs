@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Recorder};
+use tightwire::{Capture, CaptureError, Direction, Identity, Protection, Recorder, schema};
 
 use super::rng::Rng;
 
@@ -86,22 +86,27 @@ pub(crate) fn small() -> [Datagram; 3] {
     ]
 }
 
-pub(crate) fn record(description: &[u8], datagrams: &[Datagram]) -> Vec<u8> {
-    let mut recorder = Recorder::new(Vec::new(), description).unwrap();
+/// Of packets of four bytes, as most of the small ones are.
+pub(crate) fn tanks(version: &str) -> Identity {
+    Identity::new("tanks", version, Protection::None, schema::<[u8; 4]>())
+}
+
+pub(crate) fn record(identity: &Identity, datagrams: &[Datagram]) -> Vec<u8> {
+    let mut recorder = Recorder::new(Vec::new(), identity).unwrap();
     for datagram in datagrams {
         datagram.record(&mut recorder);
     }
     recorder.finish().unwrap()
 }
 
-/// The description, the records with a direction, and how the capture ended.
-pub(crate) fn read(file: &[u8]) -> (Option<Vec<u8>>, Vec<Datagram>, Result<(), CaptureError>) {
+/// The identity at first, the records with a direction, and how the capture ended.
+pub(crate) fn read(file: &[u8]) -> (Option<Identity>, Vec<Datagram>, Result<(), CaptureError>) {
     let mut datagrams = Vec::new();
     let mut capture = match Capture::new(file) {
         Ok(capture) => capture,
         Err(error) => return (None, datagrams, Err(error)),
     };
-    let description = capture.description().map(<[u8]>::to_vec);
+    let identity = capture.identity().cloned();
     let mut end = Ok(());
     while let Some(record) = capture.next_record() {
         let record = match record {
@@ -120,5 +125,5 @@ pub(crate) fn read(file: &[u8]) -> (Option<Vec<u8>>, Vec<Datagram>, Result<(), C
             bytes: record.datagram.to_vec(),
         });
     }
-    (description, datagrams, end)
+    (identity, datagrams, end)
 }
