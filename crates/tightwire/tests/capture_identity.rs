@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use common::datagrams::{read, record, small, tanks};
 use common::identities::identity_of;
-use tightwire::{Capture, Direction, Identity, Keys, Protection, Protocol, Recorder, Wire};
+use tightwire::{
+    BitWriter, Capture, Direction, Identity, Keys, Protection, Protocol, Recorder, Wire,
+};
 
 #[test]
 fn any_identity_comes_back() {
@@ -139,4 +141,51 @@ fn a_capture_of_any_protocol_is_read_without_its_type() {
         }
         assert!(capture.next_record().is_none());
     }
+}
+
+#[test]
+fn hostile_identities_take_a_stated_amount_of_memory() {
+    /// What is written as a text of no bytes, which no name may be.
+    const EMPTY: (u64, u32) = (0, 0);
+    const MANY: (u64, u32) = (0x7f_ffff, 24);
+    let boolean = [(0, 3), (1, 5)];
+    // No protection, no checks, and a struct of many fields: each with values within values, with
+    // conditions within conditions, with the longest path, with an endless path, with nothing.
+    let head = [EMPTY, EMPTY, (0, 3), (1, 3), EMPTY, MANY];
+    let field = |parts: &[(u64, u32)]| [&[EMPTY][..], parts, &boolean].concat();
+    let hostile = [
+        field(&[&[(0, 1)][..], &[(3, 3); 30]].concat()),
+        field(&[&[(1, 1)][..], &[(6, 4); 23], &[(1, 4), (0, 1)]].concat()),
+        field(&[&[(1, 1), (0, 4), (32, 8)][..], &[EMPTY; 32]].concat()),
+        field(&[&[(1, 1), (0, 4), MANY][..], &[EMPTY; 1 << 18]].concat()),
+        field(&[(0, 1)]),
+    ];
+    let whole = record(&identity_of(245_760), &small());
+    let mut worst = 0;
+    for parts in hostile {
+        let mut bytes = vec![0; 245_760];
+        let mut writer = BitWriter::new(&mut bytes);
+        let mut parts = head.iter().chain(parts.iter().cycle());
+        while !writer.has_overflowed() {
+            match *parts.next().unwrap() {
+                EMPTY => {
+                    writer.write_bits(0, 8);
+                    writer.align();
+                }
+                (value, width) => writer.write_bits(value, width),
+            }
+        }
+        let mut file = whole.clone();
+        for (index, part) in bytes.chunks(65_516).enumerate() {
+            file[24 + 65_536 * index + 20..][..part.len()].copy_from_slice(part);
+        }
+        let info = allocation_counter::measure(|| {
+            let mut capture = Capture::new(&file[..]).unwrap();
+            assert!(capture.identity_error().is_some());
+            assert!(capture.next_record().unwrap().is_ok());
+        });
+        worst = worst.max(info.bytes_max);
+        assert!(info.bytes_max < 16 << 20, "{} bytes", info.bytes_max);
+    }
+    assert!(worst > 8 << 20, "{worst} bytes: say less in the documentation");
 }

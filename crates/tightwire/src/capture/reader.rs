@@ -25,7 +25,7 @@ use crate::stream::{ReadError, decode};
 ///
 /// Records come one at a time, and none is kept: memory does not grow with the file. The file may
 /// come from anywhere. Blocks of up to 256 KiB are read, and up to 256 interfaces; the worst block
-/// takes less than 4 MiB of memory while it is read, an honest one a few times its length. Nothing
+/// takes less than 16 MiB of memory while it is read, an honest one a few times its length. Nothing
 /// panics or loops. No [`BufReader`] is needed around the reader.
 ///
 /// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other

@@ -127,6 +127,8 @@ impl Identity {
     /// [sealed](Protection::Sealed) protocol, the packet alone is recorded, as
     /// [`Protocol::unsealed`](crate::Protocol::unsealed) gives it, and nothing is left to check.
     ///
+    /// It is for tools: each time it computes the protocol id, for which it walks the schema.
+    ///
     /// ```
     /// use tightwire::{Protection, Protocol, Refused};
     ///

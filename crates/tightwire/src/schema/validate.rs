@@ -18,7 +18,7 @@ pub(super) const MAX_DEPTH: usize = 32;
 pub(super) const MAX_CONDITION_DEPTH: usize = 24;
 
 /// Shapes, fields, variants and parts of conditions in all.
-const MAX_NODES: usize = 1 << 15;
+pub(super) const MAX_NODES: usize = 1 << 15;
 
 /// The bytes of a name.
 pub(super) const MAX_NAME: usize = 255;

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Schema;
-use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_SOURCE, validate};
+use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_NODES, MAX_SOURCE, validate};
 use super::wire_op::{number, op};
 use crate::stream::{Binary, Condition, Field, Name, Op, Scope, Shape, Stream, Variant, Wire};
 
@@ -26,7 +26,7 @@ impl Wire for Schema {
         if S::WRITING && validate(&self.root).is_err() {
             return stream.refuse();
         }
-        shape(&mut self.root, MAX_DEPTH, stream)?;
+        shape(&mut self.root, Room { depth: MAX_DEPTH, nodes: &mut { MAX_NODES } }, stream)?;
         if S::READING && validate(&self.root).is_err() {
             return stream.refuse();
         }
@@ -36,10 +36,37 @@ impl Wire for Schema {
 
 const SHAPES: [&str; 7] = ["op", "struct", "enum", "option", "array", "list", "opaque"];
 
-/// A shape that may have `depth` levels.
-fn shape<S: Stream>(shape: &mut Shape, depth: usize, stream: &mut S) -> Result<(), S::Error> {
-    // Before the next call, not after: the stack is what a hostile packet is after.
-    let Some(depth) = depth.checked_sub(1) else { return stream.refuse() };
+/// What a schema may still have.
+struct Room<'a> {
+    /// Levels, from here on.
+    depth: usize,
+    /// Parts, anywhere.
+    nodes: &'a mut usize,
+}
+
+impl Room<'_> {
+    /// Takes room for one more part.
+    fn part(&mut self) -> Option<()> {
+        *self.nodes = self.nodes.checked_sub(1)?;
+        Some(())
+    }
+
+    /// What is left inside of one more part.
+    fn inside(mut self) -> Option<Self> {
+        self.depth = self.depth.checked_sub(1)?;
+        self.part()?;
+        Some(self)
+    }
+
+    /// The same, for one of several.
+    fn lend(&mut self) -> Room<'_> {
+        Room { depth: self.depth, nodes: self.nodes }
+    }
+}
+
+fn shape<S: Stream>(shape: &mut Shape, room: Room<'_>, stream: &mut S) -> Result<(), S::Error> {
+    // Before the next call, not after: the stack and the memory are what a hostile packet is after.
+    let Some(mut room) = room.inside() else { return stream.refuse() };
     let mut kind = match shape {
         Shape::Op(_) => 0,
         Shape::Struct { .. } => 1,
@@ -66,20 +93,22 @@ fn shape<S: Stream>(shape: &mut Shape, depth: usize, stream: &mut S) -> Result<(
         Shape::Op(operation) => op(operation, stream),
         Shape::Struct { name: of, fields: members } => {
             name(of, stream)?;
-            fields(members, depth, stream)
+            fields(members, room, stream)
         }
         Shape::Enum { name: of, variants } => {
             name(of, stream)?;
             let empty = || Variant { name: Name::from(""), fields: Vec::new() };
+            room.depth = room.depth.saturating_sub(1);
             list(variants, empty, stream, |variant, stream| {
+                let Some(()) = room.part() else { return stream.refuse() };
                 name(&mut variant.name, stream)?;
-                fields(&mut variant.fields, depth.saturating_sub(1), stream)
+                fields(&mut variant.fields, room.lend(), stream)
             })
         }
-        Shape::Option(inner) => self::shape(inner, depth, stream),
+        Shape::Option(inner) => self::shape(inner, room, stream),
         Shape::Array { len, element } | Shape::List { max_len: len, element } => {
             stream.named("len").varint(len)?;
-            self::shape(element, depth, stream)
+            self::shape(element, room, stream)
         }
         Shape::Opaque { name: of, max_bits } => {
             name(of, stream)?;
@@ -95,7 +124,7 @@ fn blank() -> Shape {
 
 fn fields<S: Stream>(
     fields: &mut Vec<Field>,
-    depth: usize,
+    mut room: Room<'_>,
     stream: &mut S,
 ) -> Result<(), S::Error> {
     list(
@@ -103,6 +132,7 @@ fn fields<S: Stream>(
         || Field::new("", blank()),
         stream,
         |field, stream| {
+            let Some(()) = room.part() else { return stream.refuse() };
             name(&mut field.name, stream)?;
             let mut is_conditional = field.when.is_some();
             stream.named("is_conditional").bool(&mut is_conditional)?;
@@ -110,9 +140,10 @@ fn fields<S: Stream>(
                 field.when = is_conditional.then_some(Condition::Bool(false));
             }
             if let Some(when) = &mut field.when {
-                condition(when, MAX_CONDITION_DEPTH, stream)?;
+                let room = Room { depth: MAX_CONDITION_DEPTH, nodes: room.nodes };
+                condition(when, room, stream)?;
             }
-            shape(&mut field.shape, depth, stream)
+            shape(&mut field.shape, room.lend(), stream)
         },
     )
 }
@@ -122,10 +153,10 @@ const CONDITIONS: [&str; 9] =
 
 fn condition<S: Stream>(
     condition: &mut Condition,
-    depth: usize,
+    room: Room<'_>,
     stream: &mut S,
 ) -> Result<(), S::Error> {
-    let Some(depth) = depth.checked_sub(1) else { return stream.refuse() };
+    let Some(mut room) = room.inside() else { return stream.refuse() };
     let mut kind = match condition {
         Condition::Field(_) => 0,
         Condition::Bool(_) => 1,
@@ -153,16 +184,30 @@ fn condition<S: Stream>(
         };
     }
     match condition {
-        Condition::Field(path) => list(path, || Name::from(""), stream, name),
+        Condition::Field(path) => {
+            // A value is no deeper than the structs that it is in.
+            room.depth = MAX_DEPTH;
+            list(
+                path,
+                || Name::from(""),
+                stream,
+                |step, stream| {
+                    let Some(depth) = room.depth.checked_sub(1) else { return stream.refuse() };
+                    room.depth = depth;
+                    name(step, stream)
+                },
+            )
+        }
         Condition::Bool(value) => stream.named("value").bool(value),
         Condition::Number(constant) => number(constant, stream),
         Condition::Variant(variant) => name(variant, stream),
         Condition::Len(of) | Condition::IsSome(of) | Condition::Not(of) => {
-            self::condition(of, depth, stream)
+            self::condition(of, room, stream)
         }
         Condition::Binary(operator, operands) => {
             stream.named("operator").enumerate(operator, &Binary::ALL)?;
-            operands.iter_mut().try_for_each(|operand| self::condition(operand, depth, stream))
+            let mut operands = operands.iter_mut();
+            operands.try_for_each(|operand| self::condition(operand, room.lend(), stream))
         }
         Condition::Source(source) => text(source, MAX_SOURCE, stream),
     }
