@@ -333,6 +333,7 @@ mod bits;
 mod bytes;
 #[cfg(feature = "capture")]
 mod capture;
+mod link;
 mod message;
 mod packet;
 mod schema;
@@ -348,6 +349,7 @@ pub use bytes::{
 };
 #[cfg(feature = "capture")]
 pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
+pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
     Config, Context, Delivery, Disconnected, FaultCounters, Hooks, MAX_MESSAGES, Message,
     MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, Outcome, PeerId,
