@@ -42,7 +42,7 @@ fn a_perfect_link_delivers_everything_in_order_and_at_once() {
     let (came, link) = run(LinkConfig::default(), 1);
     let expected: Vec<_> = (0..COUNT).map(|number| (ms(number.into()), number)).collect();
     assert_eq!(came, expected);
-    assert_eq!(link.stats().delivered, COUNT.into());
+    assert_eq!(link.stats().delivered, u64::from(COUNT));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn the_same_seed_gives_the_same_network_and_another_another() {
     assert_eq!(first, run(config, 7).0);
     assert_ne!(first, run(config, 8).0);
     let stats = link.stats();
-    assert_eq!(stats.sent, COUNT.into());
+    assert_eq!(stats.sent, u64::from(COUNT));
     assert_eq!(stats.delivered, stats.sent - stats.lost - stats.overflowed + stats.duplicated);
     assert!(stats.overflowed > 0 && stats.corrupted > 0 && stats.held_back > 0);
 }

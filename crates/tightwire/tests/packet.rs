@@ -12,8 +12,8 @@ use common::figures::say;
 use common::game::{PROTECTIONS, Packet, Pair, client_keys, protection_with};
 use common::rng::Rng;
 use tightwire::{
-    Counters, ErrorKind, NotWritten, Protection, Protocol, ReadError, Refused, Shape, Stream, Wire,
-    WriteError,
+    Counters, ErrorKind, NotWritten, Packing, Protection, Protocol, ReadError, Refused, Shape,
+    Stream, Wire, WriteError,
 };
 
 /// Fewer of it where every step is slow.
@@ -25,16 +25,21 @@ fn executions(release: usize) -> usize {
 fn every_packet_arrives_as_it_was() {
     let mut rng = Rng::new(1);
     for protection in PROTECTIONS {
-        for mut pair in [Pair::new(protection), Pair::new(protection).with_checks()] {
+        for mut pair in [
+            Pair::new(protection),
+            Pair::new(protection).with_checks(),
+            Pair::new(protection).with_packing(Packing::Bytes),
+            Pair::new(protection).with_packing(Packing::Bytes).with_checks(),
+        ] {
             let mut read = Packet::default();
-            for _ in 0..executions(20_000) {
+            for _ in 0..executions(10_000) {
                 let mut packet = Packet::random(&mut rng);
                 let datagram = pair.sent(&mut packet);
                 assert_eq!(pair.server.read(&datagram, &mut read), Ok(()));
                 assert_eq!(read, packet);
             }
             let counters = pair.server.counters();
-            assert_eq!((counters.read, counters.refused()), (executions(20_000) as u64, 0));
+            assert_eq!((counters.read, counters.refused()), (executions(10_000) as u64, 0));
             assert_eq!(pair.client.counters().written, counters.read);
         }
     }
@@ -301,6 +306,26 @@ fn a_protocol_with_checks_does_not_understand_one_without() {
         let datagram = without.sent(&mut Packet::KeepAlive);
         assert!(with.server.read(&datagram, &mut read).is_err());
         assert_eq!(with.server.counters().malformed, 0, "the gate refuses it");
+    }
+}
+
+#[test]
+fn whole_bytes_can_be_read_by_eye_and_are_another_protocol() {
+    let mut read = Packet::default();
+    for protection in [Protection::Id, Protection::Crc32, Protection::Sealed(())] {
+        let mut plain = Pair::new(protection);
+        let mut bytes = Pair::new(protection).with_packing(Packing::Bytes);
+        let mut input = Packet::Input { sequence: 0x0102, x: -1, y: 2, fire: true };
+        let datagram = bytes.sent(&mut input);
+        if protection == Protection::Id {
+            assert_eq!(datagram[8..], [1, 2, 1, 0xff, 2, 1]);
+        }
+        assert!(plain.server.read(&datagram, &mut read).is_err());
+        assert_eq!(bytes.server.read(&datagram, &mut read), Ok(()));
+        assert_eq!(read, input);
+        let mismatch = plain.server.identity().mismatch(bytes.server.identity()).unwrap();
+        let lines: Vec<_> = mismatch.iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["packing: bits here, whole bytes there"]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Identities: which builds understand each other, and why others do not.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use tightwire::{Identity, Keys, Protection, Protocol, Refused, Wire, decode, encode};
+use tightwire::{Identity, Keys, Packing, Protection, Protocol, Refused, Wire, decode, encode};
 
 /// The packets of one build.
 mod version_1 {
@@ -142,6 +142,7 @@ fn every_part_of_an_identity_changes_the_id() {
     let ids = [
         Identity::new("arena", "1.0", Protection::Crc32, schema()),
         Identity::new("arena", "1.0", Protection::Crc32, schema()).with_checks(),
+        Identity::new("arena", "1.0", Protection::Crc32, schema()).with_packing(Packing::Bytes),
         Identity::new("arena", "1.0", Protection::Id, schema()),
         Identity::new("arena", "1.0", Protection::None, schema()),
         Identity::new("arena", "1.0", Protection::Sealed(()), schema()),
@@ -161,8 +162,10 @@ fn an_identity_reads_packets_without_their_types() {
     let player = version_1::Player { health: 77, name: "Ada".into() };
     let mut packet = version_1::Packet::Spawn { player };
     let mut buffer = [0; 64];
-    for checks in [false, true] {
+    let forms = [Packing::Bits, Packing::Bytes].map(|packing| [(packing, false), (packing, true)]);
+    for (packing, checks) in forms.into_iter().flatten() {
         let protocol = Protocol::<version_1::Packet>::new("arena", "7", Protection::None);
+        let protocol = protocol.with_packing(packing);
         let mut protocol = if checks { protocol.with_checks() } else { protocol };
         let datagram = protocol.write(&mut packet, &mut buffer).unwrap();
         let identity = protocol.identity();
@@ -242,7 +245,8 @@ fn an_identity_is_json() {
     let schema = tightwire::schema::<u8>();
     let identity = Identity::new("arena", "1.0", Protection::Sealed(()), schema).with_checks();
     let json = serde_json::to_string(&identity).unwrap();
-    let expected = r#"{"game":"arena","version":"1.0","protection":"Sealed","checks":true,"#;
+    let expected =
+        r#"{"game":"arena","version":"1.0","protection":"Sealed","checks":true,"packing":"Bits","#;
     assert!(json.starts_with(expected), "{json}");
     assert_eq!(serde_json::from_str::<Identity>(&json).unwrap(), identity);
     let refused = serde_json::from_str::<Identity>(&json.replace("Sealed", "Locked")).unwrap_err();

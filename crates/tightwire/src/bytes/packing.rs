@@ -1,5 +1,7 @@
 //! The choice between the fewest bits and bytes that a person can read.
 
+use tightwire_derive::Wire;
+
 use crate::stream::{
     ByteStream, MeasureStream, ReadError, ReadStream, Trace, Wire, WriteError, WriteStream,
     decode_into, encode, explain, explain_bytes, measure,
@@ -34,7 +36,8 @@ use crate::stream::{
 /// assert!(trace.to_string().ends_with("Player.score at bit 16: 65535 is not in 1..=1000\n"));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Packing {
     /// The fewest bits, as [`encode`] writes them: for everybody who plays.

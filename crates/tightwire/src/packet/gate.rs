@@ -118,13 +118,13 @@ impl Gate {
         }
     }
 
-    /// From now on with another protocol id.
-    pub(super) fn set_id(&mut self, id: u64) {
+    /// From now on with another protocol id, and packets of at most so many bytes.
+    pub(super) fn change(&mut self, id: u64, max_packet: usize) {
         match self {
             Self::None => {}
             Self::Id(bytes) => *bytes = id.to_le_bytes(),
             Self::Crc32(hasher) => *hasher = hasher_of(id),
-            Self::Sealed(seal) => seal.set_id(id),
+            Self::Sealed(seal) => seal.change(id, max_packet),
         }
     }
 

@@ -4,9 +4,11 @@ use alloc::string::String;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::form::{Form, check_end};
 use super::{Protection, Refused};
+use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
-use crate::stream::{ReadStream, Stream, Trace, explain_with};
+use crate::stream::{ByteStream, Stream, Trace, Wire};
 use tightwire_derive::Wire;
 
 /// What both sides must agree on: the game, its version, how datagrams are protected, whether they
@@ -44,22 +46,32 @@ pub struct Identity {
     version: String,
     protection: Protection<()>,
     checks: bool,
+    packing: Packing,
     schema: Schema,
 }
 
 impl Identity {
-    /// Without checks. A [`Protocol`](crate::Protocol) has its own; this is for tools.
+    /// In bits and without checks. A [`Protocol`](crate::Protocol) has its own; this is for tools.
     ///
     /// Game and version have up to 255 bytes, else they cannot be sent.
     #[must_use]
     pub fn new(game: &str, version: &str, protection: Protection<()>, schema: Schema) -> Self {
-        Self { game: game.into(), version: version.into(), protection, checks: false, schema }
+        let (game, version) = (game.into(), version.into());
+        Self { game, version, protection, checks: false, packing: Packing::Bits, schema }
     }
 
     /// The same, with checks: see [`Protocol::with_checks`](crate::Protocol::with_checks).
     #[must_use]
     pub fn with_checks(mut self) -> Self {
         self.checks = true;
+        self
+    }
+
+    /// The same, in bits or in whole bytes: see
+    /// [`Protocol::with_packing`](crate::Protocol::with_packing).
+    #[must_use]
+    pub fn with_packing(mut self, packing: Packing) -> Self {
+        self.packing = packing;
         self
     }
 
@@ -94,10 +106,21 @@ impl Identity {
         self.checks
     }
 
+    /// Whether packets are in bits or in whole bytes.
+    #[must_use]
+    pub fn packing(&self) -> Packing {
+        self.packing
+    }
+
     /// The layout of the packets.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
+    }
+
+    /// What a packet looks like, besides its layout.
+    pub(super) fn form(&self) -> Form {
+        Form { checks: self.checks, packing: self.packing }
     }
 
     /// The protocol id: 64 bits that are different when anything here is, but for names of types,
@@ -113,7 +136,11 @@ impl Identity {
     #[must_use]
     pub fn id(&self) -> u64 {
         let mut hash = Xxh3::new();
-        hash.update(&[FORM, self.protection.ordinal(), self.checks.into()]);
+        let packing = match self.packing {
+            Packing::Bits => 0,
+            Packing::Bytes => 1,
+        };
+        hash.update(&[FORM, self.protection.ordinal(), self.checks.into(), packing]);
         hash.update(&self.schema.fingerprint().to_le_bytes());
         for text in [&self.game, &self.version] {
             hash.update(&(text.len() as u64).to_le_bytes());
@@ -165,7 +192,11 @@ impl Identity {
     ///
     /// As [`Schema::decode`].
     pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
-        self.schema.decode_from(read_stream(packet, self.checks), check_end)
+        let stream = self.form().read_stream(packet);
+        match self.packing {
+            Packing::Bits => self.schema.decode_from(stream, check_end),
+            Packing::Bytes => self.schema.decode_from(ByteStream::new(stream), check_end),
+        }
     }
 
     /// Reads a packet, which is a datagram without its protection, and says what every bit of it
@@ -179,26 +210,18 @@ impl Identity {
     /// ```
     #[must_use]
     pub fn explain(&self, packet: &[u8]) -> Trace {
-        explain_with(packet, read_stream(packet, self.checks), self.schema.name(), |stream| {
-            self.schema.serialize(&mut Dynamic::default(), stream)?;
-            check_end(stream)
-        })
+        self.form().explain(packet, self.schema.name(), &mut BySchema(&self.schema))
+    }
+}
+
+/// A packet that is read without its type.
+struct BySchema<'s>(&'s Schema);
+
+impl Wire for BySchema<'_> {
+    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        self.0.serialize(&mut Dynamic::default(), stream)
     }
 }
 
 /// Another number for each change of the form that is hashed.
 const FORM: u8 = 1;
-
-/// Reads packets of a protocol with or without checks.
-#[inline(always)]
-pub(super) fn read_stream(packet: &[u8], checks: bool) -> ReadStream<'_> {
-    let stream = ReadStream::new(packet);
-    if checks { stream } else { stream.without_checks() }
-}
-
-/// The check at the end of every packet, of a protocol that has them.
-#[inline(always)]
-pub(super) fn check_end<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
-    // What is not sent should not show in a trace.
-    if stream.has_checks() { stream.named("end").check("end") } else { Ok(()) }
-}

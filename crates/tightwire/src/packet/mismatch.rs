@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::Identity;
+use crate::bytes::Packing;
 use crate::schema::Difference;
 
 /// Why two sides refuse each other's packets: everything that their [identities](Identity) do not
@@ -38,10 +39,15 @@ impl Identity {
         // In quotes and escaped, since it may come from anywhere.
         let quoted = |text: &str| format!("{text:?}");
         let on = |checks| if checks { "on" } else { "off" };
+        let in_words = |packing| match packing {
+            Packing::Bits => "bits",
+            Packing::Bytes => "whole bytes",
+        };
         mismatch.add("game", quoted(self.game()), quoted(there.game()));
         mismatch.add("version", quoted(self.version()), quoted(there.version()));
         mismatch.add("protection", self.protection(), there.protection());
         mismatch.add("checks", on(self.has_checks()), on(there.has_checks()));
+        mismatch.add("packing", in_words(self.packing()), in_words(there.packing()));
         let layout = self.schema().diff(there.schema());
         let changes = layout.iter().filter(|difference| difference.changes_bytes);
         mismatch.differences.extend(changes.cloned());

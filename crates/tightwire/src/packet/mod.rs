@@ -1,6 +1,7 @@
 //! Packets: what travels in one datagram, and which datagrams are let in.
 
 mod counters;
+mod form;
 mod gate;
 mod identity;
 mod mismatch;

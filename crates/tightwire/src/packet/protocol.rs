@@ -5,12 +5,13 @@ use core::any::type_name;
 use core::fmt;
 use core::marker::PhantomData;
 
+use super::form::END_CHECK_LEN;
 use super::gate::Gate;
-use super::identity::{check_end, read_stream};
 use super::refused::ExplainedRefusal;
 use super::{Counters, Identity, Keys, NotWritten, Protection, Refused};
+use crate::bytes::Packing;
 use crate::schema::schema;
-use crate::stream::{self, Explained, ReadError, Wire, WriteError, WriteStream, explain_with};
+use crate::stream::{Explained, ReadError, Wire, WriteError};
 
 /// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
 ///
@@ -77,7 +78,7 @@ impl<P: Wire> Protocol<P> {
     }
 
     fn of(identity: Arc<Identity>, id: u64, protection: Protection) -> Self {
-        let gate = Gate::new(protection, id, max_packet::<P>());
+        let gate = Gate::new(protection, id, identity.form().max_packet::<P>());
         Self { identity, id, gate, counters: Counters::default(), packets: PhantomData }
     }
 
@@ -97,11 +98,37 @@ impl<P: Wire> Protocol<P> {
     /// ```
     #[must_use]
     pub fn with_checks(mut self) -> Self {
-        self.identity = Identity::clone(&self.identity).with_checks().into();
-        self.id = self.identity.id();
-        // Not made anew: what a seal has counted stays counted.
-        self.gate.set_id(self.id);
+        let identity = Identity::clone(&self.identity).with_checks();
+        self.set_identity(identity);
         self
+    }
+
+    /// In the fewest bits, as it is by itself, or for whoever looks for a bug in whole bytes, so that
+    /// a hex dump can be read. Datagrams can then be longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    ///
+    /// Both sides must decide alike: it is part of the protocol id.
+    ///
+    /// ```
+    /// use tightwire::{Packing, Protection, Protocol};
+    ///
+    /// let protocol = Protocol::<(bool, Option<u8>)>::new("arena", "1.0", Protection::None);
+    /// let mut protocol = protocol.with_packing(Packing::Bytes);
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(protocol.write(&mut (true, Some(7)), &mut buffer)?, [1, 1, 7]);
+    /// # Ok::<(), tightwire::NotWritten>(())
+    /// ```
+    #[must_use]
+    pub fn with_packing(mut self, packing: Packing) -> Self {
+        let identity = Identity::clone(&self.identity).with_packing(packing);
+        self.set_identity(identity);
+        self
+    }
+
+    fn set_identity(&mut self, identity: Identity) {
+        self.id = identity.id();
+        // Not made anew: what a seal has counted stays counted.
+        self.gate.change(self.id, identity.form().max_packet::<P>());
+        self.identity = identity.into();
     }
 
     /// The same protocol, sealed for one peer, with counters of its own. The identity is shared.
@@ -161,7 +188,7 @@ impl<P: Wire> Protocol<P> {
         packet: &mut P,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], NotWritten> {
-        let checks = self.has_checks();
+        let form = self.identity.form();
         let (before, behind) = self.gate.overhead();
         let (overhead, capacity) = (before + behind, buffer.len());
         // A seal takes the packet from a place of its own, where it stays readable.
@@ -170,7 +197,7 @@ impl<P: Wire> Protocol<P> {
             _ => buffer.get_mut(before..).unwrap_or_default(),
         };
         let room = capacity.saturating_sub(overhead).min(target.len());
-        let length = match encode(packet, &mut target[..room], checks) {
+        let length = match form.encode(packet, &mut target[..room]) {
             Ok(packet) => overhead + packet.len(),
             Err(refused) => {
                 let most = capacity.min(overhead + target.len());
@@ -194,12 +221,12 @@ impl<P: Wire> Protocol<P> {
     /// [`Refused`] for anything but a whole valid datagram of this protocol.
     #[inline]
     pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), Refused> {
-        let checks = self.has_checks();
+        let form = self.identity.form();
         let bytes = match self.gate.open(datagram) {
             Ok(bytes) => bytes,
             Err(refused) => return Err(self.counters.count(refused)),
         };
-        if let Err(refused) = decode(bytes, packet, checks) {
+        if let Err(refused) = form.decode(bytes, packet) {
             return Err(self.counters.count(Refused::packet(refused)));
         }
         self.counters.read += 1;
@@ -233,11 +260,7 @@ impl<P: Wire> Protocol<P> {
             _ => return ExplainedRefusal::new(refused, None),
         };
         let bytes = self.gate.packet_in(datagram);
-        let stream = read_stream(bytes, self.has_checks());
-        let trace = explain_with(bytes, stream, type_name::<P>(), |stream| {
-            P::default().serialize(stream)?;
-            check_end(stream)
-        });
+        let trace = self.identity.form().explain(bytes, type_name::<P>(), &mut P::default());
         ExplainedRefusal::new(refused, Some(Explained::new(kind, bit, trace)))
     }
 
@@ -261,11 +284,6 @@ impl<P: Wire> Protocol<P> {
             _ => datagram,
         }
     }
-
-    #[inline]
-    fn has_checks(&self) -> bool {
-        self.identity.has_checks()
-    }
 }
 
 impl<P> fmt::Debug for Protocol<P> {
@@ -280,58 +298,6 @@ impl<P> fmt::Debug for Protocol<P> {
     }
 }
 
-/// With and without checks are compiled each on its own, so that no field asks at run time.
-#[inline(always)]
-fn encode<'b, P: Wire>(
-    packet: &mut P,
-    buffer: &'b mut [u8],
-    checks: bool,
-) -> Result<&'b [u8], WriteError> {
-    if checks {
-        return encode_checked(packet, buffer);
-    }
-    // Always as long, so there are no checks in it to leave out.
-    if P::FIXED_BITS.is_some() {
-        return stream::encode(packet, buffer);
-    }
-    let mut stream = WriteStream::new(buffer).without_checks();
-    let Ok(()) = packet.serialize(&mut stream);
-    stream.finish()
-}
-
-#[cold]
-fn encode_checked<'b, P: Wire>(
-    packet: &mut P,
-    buffer: &'b mut [u8],
-) -> Result<&'b [u8], WriteError> {
-    let mut stream = WriteStream::new(buffer);
-    let Ok(()) = packet.serialize(&mut stream);
-    let Ok(()) = check_end(&mut stream);
-    stream.finish()
-}
-
-/// Each way on its own, as in [`encode`].
-#[inline(always)]
-fn decode<P: Wire>(bytes: &[u8], packet: &mut P, checks: bool) -> Result<(), ReadError> {
-    if checks {
-        return decode_checked(bytes, packet);
-    }
-    if P::FIXED_BITS.is_some() {
-        return stream::decode_into(bytes, packet);
-    }
-    let mut stream = read_stream(bytes, false);
-    packet.serialize(&mut stream)?;
-    stream.finish()
-}
-
-#[cold]
-fn decode_checked<P: Wire>(bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
-    let mut stream = read_stream(bytes, true);
-    packet.serialize(&mut stream)?;
-    check_end(&mut stream)?;
-    stream.finish()
-}
-
 /// The bits of a whole datagram, in a buffer of so many bytes.
 #[cold]
 fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> NotWritten {
@@ -343,12 +309,3 @@ fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> NotWr
         refused => refused,
     })
 }
-
-/// The most bytes of a packet; no datagram can carry more than 16 bits can count.
-fn max_packet<P: Wire>() -> usize {
-    let most = P::MAX_BITS.div_ceil(8).saturating_add(END_CHECK_LEN as u64);
-    most.min(u16::MAX.into()) as usize
-}
-
-/// The check at the end of a packet.
-const END_CHECK_LEN: usize = 4;

@@ -117,9 +117,11 @@ impl Seal {
         Self { keys, id: id.to_le_bytes(), next: 0, window, packet, length: 0 }
     }
 
-    /// From now on for another protocol.
-    pub(super) fn set_id(&mut self, id: u64) {
+    /// From now on for another protocol, with packets of at most so many bytes.
+    pub(super) fn change(&mut self, id: u64, max_packet: usize) {
         self.id = id.to_le_bytes();
+        self.length = 0;
+        self.packet = alloc::vec![0; max_packet].into();
     }
 
     /// The packet that was sealed or opened last.

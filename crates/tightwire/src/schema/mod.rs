@@ -27,7 +27,8 @@ pub use world::{Class, Object, ObjectId, Representation, World, WorldError, Worl
 use alloc::vec::Vec;
 
 use crate::stream::{
-    MeasureStream, ReadError, ReadStream, Shape, Stream, Trace, Wire, WriteStream, explain_with,
+    MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire, WriteStream,
+    explain_with,
 };
 use run::{Walk, root_name};
 
@@ -128,10 +129,10 @@ impl Schema {
     }
 
     /// The same from a stream, in which something else follows.
-    pub(crate) fn decode_from<'p>(
+    pub(crate) fn decode_from<S: Reading>(
         &self,
-        mut stream: ReadStream<'p>,
-        read_rest: impl FnOnce(&mut ReadStream<'p>) -> Result<(), ReadError>,
+        mut stream: S,
+        read_rest: impl FnOnce(&mut S) -> Result<(), ReadError>,
     ) -> Result<Dynamic, DynamicError> {
         let mut value = Dynamic::default();
         let (result, error) = Walk::root(&self.root, &mut value, &mut stream);
@@ -140,7 +141,7 @@ impl Schema {
         }
         result?;
         read_rest(&mut stream)?;
-        stream.finish()?;
+        stream.end()?;
         Ok(value)
     }
 

@@ -8,7 +8,7 @@ use core::fmt;
 
 use super::picture::Refusal;
 use super::{
-    ByteStream, ErrorKind, Node, RawStream, ReadError, ReadStream, Trace, TraceStream, Wire,
+    ByteStream, ErrorKind, Node, ReadError, ReadStream, Reading, Trace, TraceStream, Wire,
     WriteError, WriteStream, decode_into, encode, measure,
 };
 
@@ -117,31 +117,20 @@ pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
 /// The same of a packet in whole bytes.
 pub(crate) fn explain_bytes<T: Wire + Default>(packet: &[u8]) -> Trace {
     let stream = ByteStream::new(ReadStream::new(packet));
-    let serialize = |stream: &mut TraceStream<_>| T::default().serialize(stream);
-    explain_reader(packet, type_name::<T>(), stream, serialize, |s| s.into_inner().finish())
+    explain_with(packet, stream, type_name::<T>(), |stream| T::default().serialize(stream))
 }
 
 /// Reads `packet` from its stream as `serialize` says, as an object of a type, and tells.
-pub(crate) fn explain_with<'p>(
-    packet: &'p [u8],
-    stream: ReadStream<'p>,
-    type_name: &str,
-    serialize: impl FnOnce(&mut TraceStream<ReadStream<'p>>) -> Result<(), ReadError>,
-) -> Trace {
-    explain_reader(packet, type_name, stream, serialize, ReadStream::finish)
-}
-
-fn explain_reader<S: RawStream>(
+pub(crate) fn explain_with<S: Reading>(
     packet: &[u8],
+    stream: S,
     type_name: &str,
-    reader: S,
     serialize: impl FnOnce(&mut TraceStream<S>) -> Result<(), ReadError>,
-    finish: impl FnOnce(S) -> Result<(), ReadError>,
 ) -> Trace {
-    let mut stream = TraceStream::of_object(reader, type_name);
+    let mut stream = TraceStream::of_object(stream, type_name);
     let result = serialize(&mut stream);
     let (reader, mut trace) = stream.into_parts();
-    if let Err(ReadError { kind, bit }) = result.and_then(|()| finish(reader)) {
+    if let Err(ReadError { kind, bit }) = result.and_then(|()| reader.end()) {
         trace.set_failure(kind, bit);
     }
     trace.set_bytes(packet);

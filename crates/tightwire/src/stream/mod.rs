@@ -54,6 +54,7 @@ pub use measure::MeasureStream;
 pub use op::{Number, Op, Scope, Value};
 pub use raw::RawStream;
 pub use read::ReadStream;
+pub(crate) use read::Reading;
 pub use run::Run;
 pub use selection::{Selection, SubsetCoding};
 pub use shape::{Binary, Condition, Field, Name, Shape, Variant};

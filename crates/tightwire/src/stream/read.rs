@@ -1,6 +1,6 @@
 //! The stream that reads.
 
-use super::{ErrorKind, RawStream, ReadError};
+use super::{ByteStream, ErrorKind, RawStream, ReadError};
 use crate::bits::BitReader;
 
 /// Reads a packet from exactly the bytes that arrived.
@@ -74,6 +74,24 @@ impl<'a> ReadStream<'a> {
     fn refuse_end(&mut self) -> ReadError {
         let end = ReadError { kind: ErrorKind::UnexpectedEnd, bit: self.reader.position() };
         *self.failure.get_or_insert(end)
+    }
+}
+
+/// A stream that reads one whole packet.
+pub(crate) trait Reading: RawStream<Error = ReadError> {
+    /// As [`ReadStream::finish`].
+    fn end(self) -> Result<(), ReadError>;
+}
+
+impl Reading for ReadStream<'_> {
+    fn end(self) -> Result<(), ReadError> {
+        self.finish()
+    }
+}
+
+impl Reading for ByteStream<ReadStream<'_>> {
+    fn end(self) -> Result<(), ReadError> {
+        self.into_inner().finish()
     }
 }
 

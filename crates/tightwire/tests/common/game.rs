@@ -1,7 +1,7 @@
 //! The packets of a small game.
 #![allow(dead_code)] // Each test uses a part of it.
 
-use tightwire::{Keys, Protection, Protocol, Wire};
+use tightwire::{Keys, Packing, Protection, Protocol, Wire};
 
 use super::rng::Rng;
 
@@ -101,9 +101,14 @@ impl Pair {
         Self { client: self.client.with_checks(), server: self.server.with_checks() }
     }
 
+    pub(crate) fn with_packing(self, packing: Packing) -> Self {
+        let Self { client, server } = self;
+        Self { client: client.with_packing(packing), server: server.with_packing(packing) }
+    }
+
     /// What the client sends.
     pub(crate) fn sent(&mut self, packet: &mut Packet) -> Vec<u8> {
-        let mut buffer = [0xff; Protocol::<Packet>::MAX_BYTES];
+        let mut buffer = [0xff; 2 * Protocol::<Packet>::MAX_BYTES];
         self.client.write(packet, &mut buffer).unwrap().to_vec()
     }
 }

@@ -165,9 +165,8 @@ impl<P: Packets> Sides<P> {
     }
 
     fn expected(&self, packet: &[u8]) -> Result<P, Refused> {
-        let most = max_packet::<P>();
-        if packet.len() > most {
-            return Err(Refused::TrailingData { bit: most as u64 * 8 });
+        if packet.len() > max_packet::<P>() {
+            return Err(Refused::NotAuthentic);
         }
         expected(packet, self.typed.identity().has_checks())
     }

@@ -1,0 +1,134 @@
+//! A packet in its datagram: with or without checks, in bits or in whole bytes.
+
+use crate::bytes::Packing;
+use crate::stream::{
+    self, ByteStream, ReadError, ReadStream, Reading, Stream, Trace, Wire, WriteError, WriteStream,
+    explain_with,
+};
+
+/// What a packet looks like, besides its layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Form {
+    pub(super) checks: bool,
+    pub(super) packing: Packing,
+}
+
+impl Form {
+    /// What games ship with: the fewest bits.
+    const PLAIN: Self = Self { checks: false, packing: Packing::Bits };
+
+    /// Plain packets are compiled on their own, so that no field asks at run time.
+    #[inline(always)]
+    pub(super) fn encode<'b, P: Wire>(
+        self,
+        packet: &mut P,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], WriteError> {
+        if self != Self::PLAIN {
+            return self.encode_otherwise(packet, buffer);
+        }
+        // Always as long, so there are no checks in it to leave out.
+        if P::FIXED_BITS.is_some() {
+            return stream::encode(packet, buffer);
+        }
+        let mut stream = WriteStream::new(buffer).without_checks();
+        let Ok(()) = packet.serialize(&mut stream);
+        stream.finish()
+    }
+
+    #[cold]
+    fn encode_otherwise<'b, P: Wire>(
+        self,
+        packet: &mut P,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], WriteError> {
+        let stream = WriteStream::new(buffer);
+        let mut stream = if self.checks { stream } else { stream.without_checks() };
+        match self.packing {
+            Packing::Bits => {
+                let Ok(()) = packet.serialize(&mut stream);
+                let Ok(()) = check_end(&mut stream);
+            }
+            Packing::Bytes => {
+                let mut bytes = ByteStream::new(stream);
+                let Ok(()) = packet.serialize(&mut bytes);
+                let Ok(()) = check_end(&mut bytes);
+                stream = bytes.into_inner();
+            }
+        }
+        stream.finish()
+    }
+
+    /// Each way on its own, as in [`encode`](Self::encode).
+    #[inline(always)]
+    pub(super) fn decode<P: Wire>(self, bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
+        if self != Self::PLAIN {
+            return self.decode_otherwise(bytes, packet);
+        }
+        if P::FIXED_BITS.is_some() {
+            return stream::decode_into(bytes, packet);
+        }
+        read(ReadStream::new(bytes).without_checks(), packet)
+    }
+
+    #[cold]
+    fn decode_otherwise<P: Wire>(self, bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
+        let stream = self.read_stream(bytes);
+        match self.packing {
+            Packing::Bits => read(stream, packet),
+            Packing::Bytes => read(ByteStream::new(stream), packet),
+        }
+    }
+
+    /// Reads a packet once more, as an object of this name, and tells.
+    pub(super) fn explain<P: Wire>(self, bytes: &[u8], name: &str, packet: &mut P) -> Trace {
+        fn explain<S: Reading, P: Wire>(
+            bytes: &[u8],
+            stream: S,
+            name: &str,
+            packet: &mut P,
+        ) -> Trace {
+            explain_with(bytes, stream, name, |stream| {
+                packet.serialize(stream)?;
+                check_end(stream)
+            })
+        }
+        let stream = self.read_stream(bytes);
+        match self.packing {
+            Packing::Bits => explain(bytes, stream, name, packet),
+            Packing::Bytes => explain(bytes, ByteStream::new(stream), name, packet),
+        }
+    }
+
+    pub(super) fn read_stream(self, bytes: &[u8]) -> ReadStream<'_> {
+        let stream = ReadStream::new(bytes);
+        if self.checks { stream } else { stream.without_checks() }
+    }
+
+    /// The most bytes of a packet; no datagram can carry more than 16 bits can count.
+    pub(super) fn max_packet<P: Wire>(self) -> usize {
+        let most = match self.packing {
+            Packing::Bits => P::MAX_BITS.div_ceil(8),
+            // No bit takes more than a byte.
+            Packing::Bytes => P::MAX_BITS,
+        };
+        most.saturating_add(END_CHECK_LEN as u64).min(u16::MAX.into()) as usize
+    }
+}
+
+/// The bytes of the check at the end of a packet.
+pub(super) const END_CHECK_LEN: usize = 4;
+
+#[inline(always)]
+fn read<S: Reading, P: Wire>(mut stream: S, packet: &mut P) -> Result<(), ReadError> {
+    packet.serialize(&mut stream)?;
+    check_end(&mut stream)?;
+    stream.end()
+}
+
+/// The check at the end of every packet, of a protocol that has them.
+#[inline(always)]
+pub(super) fn check_end<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
+    // What is not sent should not show in a trace.
+    if stream.has_checks() { stream.named("end").check("end") } else { Ok(()) }
+}
