@@ -5,8 +5,10 @@ mod common {
     pub(crate) mod office;
 }
 
+use std::time::Duration;
+
 use allocation_counter::measure;
-use common::office::Jump;
+use common::office::{Jump, Level, Side, batches_to};
 use tightwire::{Config, Context, Delivery, Messenger, PeerId, Stage};
 
 #[test]
@@ -19,4 +21,53 @@ fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
     let info = measure(|| (0..100).for_each(|_| fail()));
     assert_eq!(info.count_total, 0);
     assert_eq!(messenger.faults().handler, 100);
+}
+
+#[test]
+fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
+    for mtu in [100_000, usize::MAX] {
+        let config = Config { peer_messages: 100_000, receive_queue: 100_000, ..Config::default() };
+        let (mut a, mut b) = (Side::new(config), Side::new(config));
+        let (to, from) = (a.messenger.add_peer(mtu), b.messenger.add_peer(mtu));
+        let count = 20_000;
+        for _ in 0..count {
+            a.messenger.send(&mut a.log, to, &mut Jump, Delivery::Reliable).unwrap();
+        }
+        let mut level = Level { data: vec![7; 65_600] };
+        assert!(a.messenger.send(&mut a.log, to, &mut level, Delivery::Reliable).is_err());
+        level.data.truncate(65_000);
+        a.messenger.send(&mut a.log, to, &mut level, Delivery::Reliable).unwrap();
+        let sent = a.end_frame();
+        assert!(sent.iter().all(|(_, _, batch)| batch.len() <= 2 + 0xffff));
+        b.frame_with(from, &batches_to(to, &sent));
+        assert_eq!((b.log.0.len(), b.messenger.faults().total()), (count + 1, 0));
+    }
+}
+
+#[test]
+fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
+    let delivery = Delivery::ReliableFragmentedSequenced;
+    let handler = |_: &Level, _: &mut Context<'_, ()>| {};
+    let mut messenger = Messenger::builder(Config::default()).handle(handler).build().unwrap();
+    let peer = messenger.add_peer(1200);
+    let batches = [600_000, 3000, 70_000].map(|length| {
+        let mut batch = Vec::new();
+        messenger.send(&mut (), peer, &mut Level { data: vec![7; length] }, delivery).unwrap();
+        messenger.end_frame(|_, _, bytes| {
+            batch = bytes.to_vec();
+            Ok(())
+        });
+        batch
+    });
+    let mut frame = |order: [usize; 3]| {
+        for place in order {
+            messenger.receive(peer, delivery, &batches[place], Duration::ZERO).unwrap();
+        }
+        messenger.run_stage(Stage::Update, &mut ());
+        messenger.end_frame(|_, _, _| Ok(()));
+    };
+    frame([0, 1, 2]);
+    for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0], [2, 0, 1]] {
+        assert_eq!(measure(|| frame(order)).count_total, 0, "{order:?}");
+    }
 }

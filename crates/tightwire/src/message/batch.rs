@@ -98,7 +98,5 @@ impl Batch {
 /// The largest body that a peer can get in one message.
 pub(super) fn max_body(route: Route, limit: usize) -> usize {
     let sizes = Sizes::of(route.delivery);
-    // A size of 16 bits can say no more, whatever the datagram.
-    let sayable = if route.delivery.fragments() { u32::MAX as usize } else { u16::MAX.into() };
-    limit.saturating_sub(sizes.header() + sizes.batch()).min(sayable)
+    limit.min(sizes.max_batch()).saturating_sub(sizes.header() + sizes.batch())
 }

@@ -48,6 +48,12 @@ impl Sizes {
         if self.is_large { 4 } else { 2 }
     }
 
+    /// The bytes of the largest batch of which the size can be said.
+    pub(super) const fn max_batch(self) -> usize {
+        let content = if self.is_large { u32::MAX as usize } else { u16::MAX as usize };
+        content.saturating_add(self.batch())
+    }
+
     /// Writes a header into the first bytes of `space`.
     pub(super) fn put_header(self, space: &mut [u8], header: Header) {
         let Header { number, stage, size, channel } = header;

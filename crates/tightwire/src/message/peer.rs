@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use super::batch::Batch;
+use super::header::Sizes;
 use super::pool::Pool;
 use super::{Config, Delivery, Disconnected, PeerStats, SendError};
 
@@ -47,7 +48,8 @@ impl PeerId {
 impl Peer {
     /// The largest batch of a delivery.
     pub(super) fn limit(&self, delivery: Delivery, config: &Config) -> usize {
-        if delivery.fragments() { config.max_fragmented } else { self.mtu }
+        let configured = if delivery.fragments() { config.max_fragmented } else { self.mtu };
+        configured.min(Sizes::of(delivery).max_batch())
     }
 
     /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
@@ -70,7 +72,7 @@ impl Peer {
                 return Err(SendError::QueueFull(id));
             }
             None if self.first.capacity() > 0 => Some(mem::take(&mut self.first)),
-            _ => Some(pool.take(self.mtu)),
+            _ => Some(pool.take(limit.min(self.mtu))),
         };
         if let Some(mut bytes) = bytes {
             bytes.clear();

@@ -32,8 +32,10 @@ impl Pool {
         let found = if room <= Self::SMALL {
             self.small.pop()
         } else {
-            let place = self.large.iter().position(|buffer| buffer.capacity() >= room);
-            place.map(|place| self.large.swap_remove(place))
+            // The smallest that fits, or the next large batch would find none.
+            let rooms = self.large.iter().map(Vec::capacity).enumerate();
+            let smallest = rooms.filter(|(_, has)| *has >= room).min_by_key(|(_, has)| *has);
+            smallest.map(|(place, _)| self.large.swap_remove(place))
         };
         let Some(buffer) = found else { return Vec::with_capacity(Self::size(room)) };
         self.bytes -= buffer.capacity();
