@@ -73,3 +73,8 @@ pub fn packet_sealed(data: &[u8]) {
 pub fn identity(data: &[u8]) {
     checks::identity(data);
 }
+
+/// Gives a messenger whatever comes as batches of a hostile peer.
+pub fn messages(data: &[u8]) {
+    checks::messages(data);
+}

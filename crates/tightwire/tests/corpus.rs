@@ -37,6 +37,11 @@ fn hostile_reads_of_the_corpus_and_its_neighbours() {
 }
 
 #[test]
+fn messages_of_the_corpus_and_their_neighbours() {
+    fuzz("messages", checks::messages, 50_000);
+}
+
+#[test]
 fn round_trips_of_the_corpus_and_its_neighbours() {
     fuzz("round_trip", checks::round_trip, 15_000);
 }

@@ -2,8 +2,8 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use core::time::Duration;
+use core::{fmt, mem};
 
 use super::inbox::Inbox;
 use super::peer::Peers;
@@ -242,6 +242,7 @@ impl<C: 'static> Messenger<C> {
         let Self { peers, pool, inbox, .. } = self;
         for (id, peer) in peers.iter_mut() {
             peer.flush(pool, |delivery, batch| deliver(id, delivery, batch));
+            peer.waiting_bytes -= mem::take(&mut peer.refused_bytes);
         }
         inbox.release(pool, |owner, bytes| {
             if let Some(peer) = peers.get_mut(owner) {

@@ -30,6 +30,9 @@ pub(super) struct Peer {
     /// Its messages and batches that wait to be handled.
     pub(super) waiting_messages: usize,
     pub(super) waiting_bytes: usize,
+    /// Those of them that nothing waits in; they count until the frame ends, or a peer could send
+    /// any number of them.
+    pub(super) refused_bytes: usize,
     pub(super) stats: PeerStats,
 }
 
@@ -115,6 +118,7 @@ impl Peers {
             batches: Vec::with_capacity(config.send_queue),
             waiting_messages: 0,
             waiting_bytes: 0,
+            refused_bytes: 0,
             stats: PeerStats::default(),
         };
         let place = self.free.pop().unwrap_or_else(|| {

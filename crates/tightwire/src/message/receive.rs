@@ -83,15 +83,35 @@ impl<C: 'static> Messenger<C> {
         peer.waiting_bytes += memory;
         peer.stats.batches_received += 1;
 
-        let held = self.inbox.hold(from, batch, &mut self.pool);
+        // Kept with the first message that waits: one that is only refused takes no memory, however
+        // many of its kind come.
+        let mut held = None;
+        let walked = self.receive_messages(from, delivery, batch, now, &mut held);
+        if let (None, Some(peer)) = (held, self.peers.get_mut(from)) {
+            peer.refused_bytes += length;
+        }
+        walked
+    }
+
+    fn receive_messages(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        batch: &[u8],
+        now: Duration,
+        held: &mut Option<usize>,
+    ) -> Result<(), MessageFault> {
+        let sizes = Sizes::of(delivery);
         let mut at = sizes.batch();
-        while at < length {
-            let header = self.header_at(held, at, sizes)?;
+        while at < batch.len() {
+            let header = header_of(&batch[at..], sizes)?;
             let body = at + sizes.header()..at + sizes.header() + header.size as usize;
             at = body.end;
             match self.admit(from, delivery, &header, now) {
                 Ok((origin, event)) => {
-                    self.inbox.push(origin, held, body);
+                    let Self { inbox, pool, .. } = self;
+                    let held = *held.get_or_insert_with(|| inbox.hold(from, batch, pool));
+                    inbox.push(origin, held, body);
                     self.count_received(origin, sizes.header() + header.size as usize);
                     if let Some(hooks) = &mut self.hooks {
                         hooks.after_receive(&event);
@@ -101,17 +121,6 @@ impl<C: 'static> Messenger<C> {
             }
         }
         Ok(())
-    }
-
-    /// The header at a place of a batch, if its message ends within.
-    fn header_at(&self, held: usize, at: usize, sizes: Sizes) -> Result<Header, MessageFault> {
-        let rest = &self.inbox.batch(held)[at..];
-        let (size, left) = (sizes.header(), rest.len());
-        let (header, body) =
-            rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
-        let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
-        let (size, left) = (header.size as usize, body.len());
-        if size > left { Err(MessageFault::BeyondBatch { size, left }) } else { Ok(header) }
     }
 
     /// Whether a message may wait for its stage.
@@ -239,4 +248,14 @@ impl<C: 'static> Messenger<C> {
             hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
         }
     }
+}
+
+/// The header of the message at the start of `rest`, if the message ends within.
+fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, MessageFault> {
+    let (size, left) = (sizes.header(), rest.len());
+    let (header, body) =
+        rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
+    let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
+    let (size, left) = (header.size as usize, body.len());
+    if size > left { Err(MessageFault::BeyondBatch { size, left }) } else { Ok(header) }
 }

@@ -1,0 +1,347 @@
+use std::time::Duration;
+
+use tightwire::{
+    Config, Context, Delivery, FaultCounters, Message, MessageFault, Messenger, Packing, PeerId,
+    PeerStats, Route, Stage, Wire,
+};
+
+/// The first byte says how bodies are written. Then batches of a hostile peer: a byte for the
+/// delivery, of which the highest bit has the size before the batch put right and the next one runs
+/// the stages afterwards; a byte for the length; and the batch.
+pub(crate) fn messages(data: &[u8]) {
+    let Some((&packing, mut rest)) = data.split_first() else { return };
+    let packing = if packing % 2 == 0 { Packing::Bits } else { Packing::Bytes };
+    // So few that they become full.
+    let limits = Config {
+        receive_queue: 24,
+        peer_messages: 20,
+        peer_bytes: 600,
+        send_queue: 3,
+        ..Config::default()
+    };
+    let mut room = Room::new(Config { packing, ..limits });
+    let mut batch = Vec::new();
+    while let [control, length, others @ ..] = rest {
+        let (bytes, others) = others.split_at(others.len().min(usize::from(*length)));
+        rest = others;
+        let delivery = DELIVERIES[usize::from(control % 64) % DELIVERIES.len()];
+        batch.clear();
+        batch.extend_from_slice(bytes);
+        if control & 0x80 != 0 {
+            fix_size(delivery, &mut batch);
+        }
+        room.throw(delivery, &batch);
+        if control & 0x40 != 0 {
+            room.frame();
+        }
+    }
+    room.frame();
+    room.frame();
+}
+
+pub(crate) const DELIVERIES: [Delivery; 5] = [
+    Delivery::Unreliable,
+    Delivery::UnreliableSequenced,
+    Delivery::Reliable,
+    Delivery::ReliableSequenced,
+    Delivery::ReliableFragmentedSequenced,
+];
+
+/// Writes the right size before a batch, if there is space for one.
+pub(crate) fn fix_size(delivery: Delivery, batch: &mut [u8]) {
+    let space = if delivery.fragments() { 4 } else { 2 };
+    if let Some(content) = batch.len().checked_sub(space) {
+        batch[..space].copy_from_slice(&(content as u32).to_le_bytes()[..space]);
+    }
+}
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Chat {
+    #[wire(max_len = 60)]
+    text: String,
+}
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Goods {
+    #[wire(range = 0..=40)]
+    owner: Option<u8>,
+    #[wire(max_len = 20)]
+    items: Vec<u16>,
+}
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Walk {
+    tick: u16,
+    #[wire(range = -100..=100)]
+    stick: [i8; 2],
+    runs: bool,
+}
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Jump;
+
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+#[message(size_upper_bound = 3 + self.data.len())]
+pub(crate) struct Level {
+    #[wire(max_len = 3000)]
+    data: Vec<u8>,
+}
+
+/// Has a number, and nobody handles it.
+#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Secret {
+    code: u32,
+}
+
+/// A message of any type.
+#[derive(Clone, PartialEq, Debug)]
+enum Said {
+    Chat(Chat),
+    Goods(Goods),
+    Walk(Walk),
+    Jump(Jump),
+    Level(Level),
+}
+
+/// What was handled.
+struct Heard {
+    good: PeerId,
+    /// What the good peer says in each frame, and how much of it was handled in this one.
+    expected: Vec<(Route, Said)>,
+    place: usize,
+    /// Given to handlers, in all.
+    handled: u64,
+}
+
+type Batches = Vec<(Delivery, Vec<u8>)>;
+
+/// A messenger with a hostile peer and a good one, which says the same in each frame.
+pub(crate) struct Room {
+    messenger: Messenger<Heard>,
+    heard: Heard,
+    config: Config,
+    hostile: PeerId,
+    good: PeerId,
+    greeting: Batches,
+    /// Messages and faults of batches that there must have been.
+    outcomes: u64,
+    /// What of the hostile peer was queued before this frame.
+    received: u64,
+}
+
+impl Room {
+    pub(crate) fn new(config: Config) -> Self {
+        let mut messenger = messenger(config);
+        let (hostile, good) = (messenger.add_peer(MTU), messenger.add_peer(MTU));
+        let (said, greeting) = greeting(config.packing);
+        // Stable: within a stage they come in the order of sending.
+        let mut expected = said;
+        expected.sort_by_key(|(route, _)| route.stage);
+        let heard = Heard { good, expected, place: 0, handled: 0 };
+        Self { messenger, heard, config, hostile, good, greeting, outcomes: 0, received: 0 }
+    }
+
+    /// A batch of the hostile peer.
+    pub(crate) fn throw(&mut self, delivery: Delivery, batch: &[u8]) {
+        let (messages, is_whole) = walk(delivery, batch, &self.config);
+        let result = self.messenger.receive(self.hostile, delivery, batch, Duration::ZERO);
+        self.outcomes += match result.map_err(|refused| refused.fault) {
+            // All of it, and no message of it is counted.
+            Err(MessageFault::PeerLimit) => 1,
+            result => {
+                assert_eq!(result.is_ok(), is_whole, "{result:?}");
+                messages + u64::from(!is_whole)
+            }
+        };
+    }
+
+    /// Ends a frame in which the good peer spoke last.
+    pub(crate) fn frame(&mut self) {
+        for (delivery, batch) in &self.greeting {
+            let result = self.messenger.receive(self.good, *delivery, batch, Duration::ZERO);
+            assert_eq!(result, Ok(()));
+        }
+        let waiting = self.stats(self.hostile).received.messages - self.received;
+        assert!(waiting <= self.config.peer_messages as u64, "{waiting} messages wait");
+        for stage in Stage::ALL {
+            self.messenger.run_stage(stage, &mut self.heard);
+        }
+        let mut batches = 0;
+        self.messenger.end_frame(|_, _, batch| {
+            batches += usize::from(!batch.is_empty());
+            Ok(())
+        });
+        assert!(batches <= self.config.send_queue);
+        assert_eq!(self.heard.place, self.heard.expected.len(), "the good peer was not heard");
+        self.heard.place = 0;
+        self.check_counters();
+    }
+
+    fn stats(&self, peer: PeerId) -> PeerStats {
+        self.messenger.peer_stats(peer).unwrap()
+    }
+
+    /// Every message is queued or refused, and one that was queued is handled or refused.
+    fn check_counters(&mut self) {
+        let faults = self.messenger.faults();
+        let (hostile, good) = (self.stats(self.hostile), self.stats(self.good));
+        let late = faults.malformed + faults.handler;
+        assert_eq!(self.outcomes, hostile.received.messages + faults.total() - late);
+        assert_eq!((hostile.refused, good.refused), (faults.total(), 0));
+        let received = hostile.received.messages + good.received.messages;
+        let by_type = self.messenger.messages().map(|(_, _, stats)| stats);
+        let (queued, handled) = by_type.fold((0, 0), |(queued, handled), stats| {
+            (queued + stats.received.messages, handled + stats.handled)
+        });
+        assert_eq!((queued, handled), (received, received - late));
+        assert_eq!(self.heard.handled, received - faults.malformed);
+        self.received = hostile.received.messages;
+    }
+}
+
+#[allow(dead_code)] // For crates/tightwire/tests/messages_hostile.rs alone.
+impl Room {
+    /// What the good peer sends in a frame: real batches, to be made wrong.
+    pub(crate) fn greeting(&self) -> &Batches {
+        &self.greeting
+    }
+
+    /// Batches of messages in which every string and list is as long as it can be.
+    pub(crate) fn longest(&self) -> Batches {
+        let mut sender = messenger(Config { packing: self.config.packing, ..Config::default() });
+        let to = sender.add_peer(MTU);
+        let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+        let route = Delivery::ReliableFragmentedSequenced;
+        let mut chat = Chat { text: "x".repeat(60) };
+        let mut goods = Goods { owner: None, items: vec![7; 20] };
+        let mut level = Level { data: vec![7; 3000] };
+        sender.send(&mut heard, to, &mut chat, route).unwrap();
+        sender.send(&mut heard, to, &mut goods, route).unwrap();
+        sender.send(&mut heard, to, &mut level, route).unwrap();
+        batches(&mut sender)
+    }
+
+    pub(crate) fn faults(&self) -> FaultCounters {
+        self.messenger.faults()
+    }
+
+    /// How many messages were given to handlers.
+    pub(crate) fn handled(&self) -> u64 {
+        self.heard.handled
+    }
+}
+
+/// The messages that stand whole in a batch, and whether that is all there is.
+fn walk(delivery: Delivery, batch: &[u8], config: &Config) -> (u64, bool) {
+    let (wide, limit) = if delivery.fragments() { (4, config.max_fragmented) } else { (2, MTU) };
+    let size = |bytes: &[u8]| {
+        bytes[..wide].iter().rev().fold(0, |size, byte| size << 8 | usize::from(*byte))
+    };
+    if batch.len() > limit || batch.len() <= wide || size(batch) != batch.len() - wide {
+        return (0, false);
+    }
+    let (mut rest, mut messages) = (&batch[wide..], 0);
+    while !rest.is_empty() {
+        let header = wide + 3;
+        if rest.len() < header || rest.len() - header < size(&rest[2..]) {
+            return (messages, false);
+        }
+        rest = &rest[header + size(&rest[2..])..];
+        messages += 1;
+    }
+    (messages, true)
+}
+
+fn messenger(config: Config) -> Messenger<Heard> {
+    /// Compares without a copy: handlers take no memory.
+    fn hear(context: &mut Context<'_, Heard>, is_expected: impl FnOnce(&Said) -> bool) {
+        let (sender, route) = (context.sender(), context.route());
+        context.state.handled += 1;
+        if sender == context.state.good {
+            let (expected_route, said) = &context.state.expected[context.state.place];
+            assert_eq!(*expected_route, route);
+            assert!(is_expected(said), "not {said:?}");
+            context.state.place += 1;
+        }
+    }
+    Messenger::builder(config)
+        .handle(|chat: &Chat, context: &mut Context<'_, Heard>| {
+            assert!(chat.text.len() <= 60);
+            hear(context, |said| matches!(said, Said::Chat(other) if other == chat));
+        })
+        .handle(|goods: &Goods, context: &mut Context<'_, Heard>| {
+            assert!(goods.items.len() <= 20 && goods.owner.is_none_or(|owner| owner <= 40));
+            hear(context, |said| matches!(said, Said::Goods(other) if other == goods));
+        })
+        .handle(|walk: &Walk, context: &mut Context<'_, Heard>| {
+            assert!(walk.stick.iter().all(|axis| axis.abs() <= 100));
+            hear(context, |said| matches!(said, Said::Walk(other) if other == walk));
+            if walk.tick % 64 == 63 { Err("a tick that is refused") } else { Ok(()) }
+        })
+        .handle(|_: &Jump, context: &mut Context<'_, Heard>| {
+            hear(context, |said| matches!(said, Said::Jump(_)));
+            let sender = context.sender();
+            if sender != context.state.good {
+                // Full soon enough, which is an error and nothing else.
+                let _ = context.send(sender, &mut Walk::default(), context.route());
+            }
+        })
+        .handle(|level: &Level, context: &mut Context<'_, Heard>| {
+            assert!(level.data.len() <= 3000);
+            hear(context, |said| matches!(said, Said::Level(other) if other == level));
+        })
+        .send_only::<Secret>()
+        .build()
+        .unwrap()
+}
+
+/// Messages of all types on all deliveries, and the batches that they make.
+fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
+    let mut sender = messenger(Config { packing, ..Config::default() });
+    let to = sender.add_peer(MTU);
+    let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+    let mut all = Vec::new();
+    for (number, delivery) in DELIVERIES.into_iter().enumerate() {
+        let text = "words ".repeat(number * 2);
+        let owner = (number % 2 == 0).then_some(number as u8);
+        let goods = Goods { owner, items: (0..number as u16 * 3).collect() };
+        let walk = Walk { tick: number as u16, stick: [-100, 100], runs: true };
+        let said = [
+            Said::Chat(Chat { text }),
+            Said::Jump(Jump),
+            Said::Goods(goods),
+            Said::Walk(walk),
+            Said::Level(Level { data: vec![number as u8; 10 * number] }),
+        ];
+        // Not all of them, so that the batches stay small.
+        for (place, mut said) in said.into_iter().enumerate().filter(|(place, _)| *place != number)
+        {
+            let stage = Stage::ALL[(number + 3 * place) % 7];
+            let route = Route::from(delivery).on_channel(place as u8).at(stage);
+            let sent = match &mut said {
+                Said::Chat(chat) => sender.send(&mut heard, to, chat, route),
+                Said::Goods(goods) => sender.send(&mut heard, to, goods, route),
+                Said::Walk(walk) => sender.send(&mut heard, to, walk, route),
+                Said::Jump(jump) => sender.send(&mut heard, to, jump, route),
+                Said::Level(level) => sender.send(&mut heard, to, level, route),
+            };
+            sent.unwrap();
+            all.push((route, said));
+        }
+    }
+    let batches = batches(&mut sender);
+    assert_eq!(batches.len(), DELIVERIES.len());
+    (all, batches)
+}
+
+/// What a side sends at the end of its frame.
+fn batches(sender: &mut Messenger<Heard>) -> Batches {
+    let mut batches = Vec::new();
+    sender.end_frame(|_, delivery, batch| {
+        batches.push((delivery, batch.to_vec()));
+        Ok(())
+    });
+    batches
+}
+
+const MTU: usize = 1200;
