@@ -208,7 +208,11 @@ impl Room {
 
     /// Batches of messages in which every string and list is as long as it can be.
     pub(crate) fn longest(&self) -> Batches {
-        let mut sender = messenger(Config { packing: self.config.packing, ..Config::default() });
+        let mut sender = messenger(Config {
+            packing: self.config.packing,
+            receive_queue: 1,
+            ..Config::default()
+        });
         let to = sender.add_peer(MTU);
         let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
         let route = Delivery::ReliableFragmentedSequenced;
@@ -276,7 +280,7 @@ fn messenger(config: Config) -> Messenger<Heard> {
         .handle(|walk: &Walk, context: &mut Context<'_, Heard>| {
             assert!(walk.stick.iter().all(|axis| axis.abs() <= 100));
             hear(context, |said| matches!(said, Said::Walk(other) if other == walk));
-            if walk.tick % 64 == 63 { Err("a tick that is refused") } else { Ok(()) }
+            if walk.tick >= 0x8000 { Err("a tick that is refused") } else { Ok(()) }
         })
         .handle(|_: &Jump, context: &mut Context<'_, Heard>| {
             hear(context, |said| matches!(said, Said::Jump(_)));
@@ -297,7 +301,7 @@ fn messenger(config: Config) -> Messenger<Heard> {
 
 /// Messages of all types on all deliveries, and the batches that they make.
 fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
-    let mut sender = messenger(Config { packing, ..Config::default() });
+    let mut sender = messenger(Config { packing, receive_queue: 1, ..Config::default() });
     let to = sender.add_peer(MTU);
     let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
     let mut all = Vec::new();

@@ -1,6 +1,7 @@
 //! Messages on their way to one peer, one after the other.
 
 use alloc::vec::Vec;
+use core::mem;
 
 use super::header::{Header, Sizes};
 use super::pool::Pool;
@@ -9,17 +10,18 @@ use crate::bytes::Packing;
 use crate::stream::WriteError;
 
 /// Messages of one delivery, with room for the size in front.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Batch {
     delivery: Delivery,
     bytes: Vec<u8>,
 }
 
 impl Batch {
-    /// Without messages, in a buffer that is empty.
-    pub(super) fn new(delivery: Delivery, mut bytes: Vec<u8>) -> Self {
-        bytes.resize(Sizes::of(delivery).batch(), 0);
-        Self { delivery, bytes }
+    /// Without messages, in this buffer.
+    pub(super) fn new(delivery: Delivery, bytes: Vec<u8>) -> Self {
+        let mut batch = Self { delivery, bytes };
+        batch.start(delivery);
+        batch
     }
 
     pub(super) fn delivery(&self) -> Delivery {
@@ -33,7 +35,34 @@ impl Batch {
 
     /// Whether there is no message in it.
     pub(super) fn is_empty(&self) -> bool {
-        self.bytes.len() == Sizes::of(self.delivery).batch()
+        self.bytes.len() <= Sizes::of(self.delivery).batch()
+    }
+
+    /// Makes an empty one the next of this delivery, with memory for so many bytes if it has none.
+    pub(super) fn restart(&mut self, delivery: Delivery, room: usize, pool: &mut Pool) {
+        if self.bytes.capacity() == 0 {
+            self.bytes = pool.take(room);
+        }
+        self.start(delivery);
+    }
+
+    #[inline]
+    fn start(&mut self, delivery: Delivery) {
+        self.delivery = delivery;
+        self.bytes.clear();
+        // Of a length that is known, or it would be a call.
+        match Sizes::of(delivery).batch() {
+            2 => self.bytes.extend_from_slice(&[0; 2]),
+            size => self.bytes.resize(size, 0),
+        }
+    }
+
+    /// Forgets its messages, and keeps its memory if that is no more than `most`.
+    pub(super) fn clear(&mut self, most: usize, pool: &mut Pool) {
+        self.bytes.clear();
+        if self.bytes.capacity() > most {
+            pool.put(mem::take(&mut self.bytes));
+        }
     }
 
     /// Writes a message straight to its place, within so many bytes; then its header, in the space
@@ -68,12 +97,37 @@ impl Batch {
     }
 
     /// Appends a message that is written already, header and all.
+    #[inline]
     pub(super) fn append(&mut self, message: &[u8], pool: &mut Pool) {
         self.make_room(self.bytes.len() + message.len(), pool);
         self.bytes.extend_from_slice(message);
     }
 
+    /// Appends a message that is written already, if it is of the batch's delivery, and the batch
+    /// then has no more than `limit` bytes and needs no more memory.
+    #[inline]
+    pub(super) fn append_within(
+        &mut self,
+        message: &[u8],
+        delivery: Delivery,
+        limit: usize,
+    ) -> bool {
+        let is_empty = self.is_empty();
+        let before = if is_empty { Sizes::of(delivery).batch() } else { self.bytes.len() };
+        let end = before + message.len();
+        let is_same = is_empty || self.delivery == delivery;
+        if !is_same || end > limit || end > self.bytes.capacity() {
+            return false;
+        }
+        if is_empty {
+            self.start(delivery);
+        }
+        self.bytes.extend_from_slice(message);
+        true
+    }
+
     /// Has memory for so many bytes in all.
+    #[inline]
     fn make_room(&mut self, length: usize, pool: &mut Pool) {
         if length > self.bytes.capacity() {
             pool.enlarge(&mut self.bytes, length);

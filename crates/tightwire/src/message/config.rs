@@ -27,8 +27,8 @@ pub struct Config {
     /// How many messages of one peer can wait in all: one that floods does not fill the queues of
     /// the others.
     pub peer_messages: usize,
-    /// How many bytes of memory the batches of one peer can take in all while they wait, each at least
-    /// 2048.
+    /// How many bytes the batches of one peer can have in all until the end of the frame. The memory
+    /// that they take is at most twice as much, or 2048 for each message that waits.
     pub peer_bytes: usize,
     /// The memory in bytes that is kept for batches to come.
     pub pool_bytes: usize,

@@ -58,9 +58,9 @@ impl Sizes {
     pub(super) fn put_header(self, space: &mut [u8], header: Header) {
         let Header { number, stage, size, channel } = header;
         if self.is_large {
-            put(space, Sent { number, stage, size, channel });
+            put::<7>(space, Sent { number, stage, size, channel });
         } else {
-            put(space, Sent { number, stage, size: size as u16, channel });
+            put::<5>(space, Sent { number, stage, size: size as u16, channel });
         }
     }
 
@@ -78,7 +78,7 @@ impl Sizes {
     /// Writes the size of a batch's content into its first bytes.
     pub(super) fn put_batch(self, batch: &mut [u8]) {
         let size = batch.len() - self.batch();
-        if self.is_large { put(batch, size as u32) } else { put(batch, size as u16) }
+        if self.is_large { put::<4>(batch, size as u32) } else { put::<2>(batch, size as u16) }
     }
 
     /// The size that a batch claims for what follows these bytes.
@@ -98,10 +98,14 @@ impl Header {
     }
 }
 
-/// Writes a value of a few whole bytes, and nothing behind it: a body may stand there already.
-fn put<T: Wire>(space: &mut [u8], mut value: T) {
+/// Writes a value of `N` bytes, and nothing behind it: a body may stand there already. A copy of so
+/// few bytes is a call if their number is not known.
+#[inline]
+fn put<const N: usize>(space: &mut [u8], mut value: impl Wire) {
     let mut word = [0; 8];
-    if let Ok(written) = encode(&mut value, &mut word) {
-        space[..written.len()].copy_from_slice(written);
+    if encode(&mut value, &mut word).is_ok()
+        && let (Some(space), Some(bytes)) = (space.first_chunk_mut::<N>(), word.first_chunk())
+    {
+        *space = *bytes;
     }
 }

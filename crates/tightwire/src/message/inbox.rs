@@ -4,10 +4,11 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::array;
 use core::ops::Range;
+use core::time::Duration;
 
 use super::context::Origin;
 use super::pool::Pool;
-use super::{PeerId, Stage};
+use super::{Delivery, PeerId, Route, Stage};
 
 /// A queue of messages for each stage, and the batches that they stand in.
 #[derive(Debug)]
@@ -20,20 +21,31 @@ pub(super) struct Inbox {
     local: Option<usize>,
 }
 
-/// A message that waits: where it comes from, and where its body stands.
+/// A message that waits, and where its body stands. Small, since there can be thousands: what all
+/// messages of a batch have in common stands there.
 #[derive(Debug)]
 pub(super) struct Item {
-    pub(super) origin: Origin,
-    batch: usize,
     body: Range<usize>,
+    batch: u32,
+    number: u8,
+    delivery: Delivery,
+    channel: u8,
 }
 
 /// A batch that is kept until all of its messages are handled.
 #[derive(Debug)]
 struct Held {
     owner: PeerId,
+    time: Duration,
     bytes: Vec<u8>,
     waiting: usize,
+}
+
+impl Item {
+    /// The bytes of its body.
+    pub(super) fn size(&self) -> usize {
+        self.body.len()
+    }
 }
 
 impl Inbox {
@@ -48,10 +60,16 @@ impl Inbox {
     }
 
     /// Keeps a copy of a batch, and tells its place.
-    pub(super) fn hold(&mut self, owner: PeerId, batch: &[u8], pool: &mut Pool) -> usize {
+    pub(super) fn hold(
+        &mut self,
+        owner: PeerId,
+        batch: &[u8],
+        time: Duration,
+        pool: &mut Pool,
+    ) -> usize {
         let mut bytes = pool.take(batch.len());
         bytes.extend_from_slice(batch);
-        self.keep(Held { owner, bytes, waiting: 0 })
+        self.keep(Held { owner, time, bytes, waiting: 0 })
     }
 
     fn keep(&mut self, held: Held) -> usize {
@@ -63,24 +81,21 @@ impl Inbox {
         place
     }
 
-    /// The bytes of a batch that is kept.
-    pub(super) fn batch(&self, place: usize) -> &[u8] {
-        self.batches[place].as_ref().map_or(&[], |held| &held.bytes)
-    }
-
     /// Adds a body of at most so many bytes to a batch for messages of this side to itself. Returns
     /// the batch and where the body stands; one that cannot be written is not there.
     pub(super) fn add_local<E>(
         &mut self,
         bound: usize,
+        time: Duration,
         pool: &mut Pool,
         write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
     ) -> Result<(usize, Range<usize>), E> {
-        let has_room = |held: &Held| held.bytes.len() + bound <= held.bytes.capacity();
+        let has_room =
+            |held: &Held| held.time == time && held.bytes.len() + bound <= held.bytes.capacity();
         let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(has_room));
         let place = open.unwrap_or_else(|| {
             let bytes = pool.take(bound);
-            self.keep(Held { owner: PeerId::LOCAL, bytes, waiting: 0 })
+            self.keep(Held { owner: PeerId::LOCAL, time, bytes, waiting: 0 })
         });
         self.local = Some(place);
         let Some(held) = &mut self.batches[place] else { return Ok((place, 0..0)) };
@@ -96,24 +111,38 @@ impl Inbox {
     }
 
     /// Queues a message of which the body is kept; there must be room.
-    pub(super) fn push(&mut self, origin: Origin, batch: usize, body: Range<usize>) {
+    #[inline]
+    pub(super) fn push(&mut self, origin: &Origin, batch: usize, body: Range<usize>) {
         if let Some(held) = &mut self.batches[batch] {
             held.waiting += 1;
         }
-        self.queues[origin.route.stage as usize].push_back(Item { origin, batch, body });
+        let Origin { route, number, .. } = *origin;
+        let Route { delivery, channel, stage } = route;
+        let item = Item { body, batch: batch as u32, number, delivery, channel };
+        self.queues[stage as usize].push_back(item);
     }
 
-    /// The next message of a stage. Its batch is kept until the end of the frame.
-    pub(super) fn pop(&mut self, stage: Stage) -> Option<Item> {
-        let item = self.queues[stage as usize].pop_front()?;
-        if let Some(held) = &mut self.batches[item.batch] {
-            held.waiting -= 1;
+    /// The next message of a stage, and where it comes from. Its batch is kept until the end of the
+    /// frame.
+    #[inline]
+    pub(super) fn pop(&mut self, stage: Stage) -> Option<(Origin, Item)> {
+        let queue = &mut self.queues[stage as usize];
+        let item = queue.pop_front()?;
+        if queue.is_empty() {
+            // Starts again at its beginning, in memory that was used a moment ago.
+            queue.clear();
         }
-        Some(item)
+        let Item { batch, number, delivery, channel, .. } = item;
+        let held = self.batches[batch as usize].as_mut()?;
+        held.waiting -= 1;
+        let route = Route { delivery, channel, stage };
+        Some((Origin { sender: held.owner, route, time: held.time, number }, item))
     }
 
+    #[inline]
     pub(super) fn body(&self, item: &Item) -> &[u8] {
-        &self.batch(item.batch)[item.body.clone()]
+        let held = self.batches[item.batch as usize].as_ref();
+        held.map_or(&[], |held| &held.bytes[item.body.clone()])
     }
 
     pub(super) fn queue_length(&self) -> usize {
@@ -125,7 +154,7 @@ impl Inbox {
         self.local = None;
         for (place, there) in self.batches.iter_mut().enumerate() {
             if let Some(held) = there.take_if(|held| held.waiting == 0) {
-                released(held.owner, Pool::size(held.bytes.len()));
+                released(held.owner, held.bytes.len());
                 pool.put(held.bytes);
                 self.free.push(place);
             }

@@ -179,8 +179,8 @@ impl<C: 'static> Messenger<C> {
 
     /// A peer has gone. What waits for it is dropped; what came from it is still handled.
     pub fn remove_peer(&mut self, peer: PeerId) {
-        if let Some(mut gone) = self.peers.remove(peer) {
-            gone.flush(&mut self.pool, |_, _| Err(Disconnected));
+        if let Some(gone) = self.peers.remove(peer) {
+            gone.discard(&mut self.pool);
         }
     }
 

@@ -23,10 +23,11 @@ pub struct PeerId {
 pub(super) struct Peer {
     /// The largest batch that is not fragmented.
     pub(super) mtu: usize,
-    /// The memory of the first batch of every frame, while no batch is open.
-    first: Vec<u8>,
-    /// Those that are complete, and the one that is being filled.
-    batches: Vec<Batch>,
+    /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
+    /// takes as long as it has places in memory to look at.
+    open: Batch,
+    /// Those before it, which are complete.
+    complete: Vec<Batch>,
     /// Its messages and batches that wait to be handled.
     pub(super) waiting_messages: usize,
     pub(super) waiting_bytes: usize,
@@ -66,23 +67,36 @@ impl Peer {
         config: &Config,
     ) -> Result<&mut Batch, SendError> {
         let limit = self.limit(delivery, config);
-        let fits = |batch: &Batch| batch.delivery() == delivery && batch.len() + more <= limit;
-        let bytes = match self.batches.last() {
-            Some(last) if fits(last) => None,
-            // A refused message has left it empty, so it can be of any delivery.
-            Some(last) if last.is_empty() => self.batches.pop().map(Batch::into_bytes),
-            Some(_) if self.batches.len() >= config.send_queue => {
+        let is_next = !self.open.is_empty()
+            && (self.open.delivery() != delivery || self.open.len() + more > limit);
+        if is_next {
+            if self.complete.len() + 1 >= config.send_queue {
                 return Err(SendError::QueueFull(id));
             }
-            None if self.first.capacity() > 0 => Some(mem::take(&mut self.first)),
-            _ => Some(pool.take(limit.min(self.mtu))),
-        };
-        if let Some(mut bytes) = bytes {
-            bytes.clear();
-            self.batches.push(Batch::new(delivery, bytes));
+            let next = Batch::new(delivery, pool.take(limit.min(self.mtu)));
+            self.complete.push(mem::replace(&mut self.open, next));
+        } else if self.open.is_empty() {
+            // It can be of any delivery, and have no memory yet.
+            self.open.restart(delivery, limit.min(self.mtu), pool);
         }
-        let last = self.batches.len() - 1;
-        Ok(&mut self.batches[last])
+        Ok(&mut self.open)
+    }
+
+    /// Appends a message that is written already to the open batch. `false` if that takes more than
+    /// this: another batch, more memory, or an error.
+    #[inline]
+    pub(super) fn append_quickly(
+        &mut self,
+        message: &[u8],
+        delivery: Delivery,
+        config: &Config,
+    ) -> bool {
+        let limit = self.limit(delivery, config);
+        if !self.open.append_within(message, delivery, limit) {
+            return false;
+        }
+        self.stats.sent.add(message.len());
+        true
     }
 
     /// Gives each batch that has messages to `deliver`, in order, until one is not taken.
@@ -92,20 +106,29 @@ impl Peer {
         mut deliver: impl FnMut(Delivery, &[u8]) -> Result<(), Disconnected>,
     ) {
         let mut is_connected = true;
-        for mut batch in self.batches.drain(..) {
+        let stats = &mut self.stats;
+        let mut give = |batch: &mut Batch| {
             let delivery = batch.delivery();
             if let Some(bytes) = batch.finish() {
                 is_connected = is_connected && deliver(delivery, bytes).is_ok();
-                self.stats.batches_sent += u64::from(is_connected);
-                self.stats.batches_lost += u64::from(!is_connected);
+                stats.batches_sent += u64::from(is_connected);
+                stats.batches_lost += u64::from(!is_connected);
             }
-            let bytes = batch.into_bytes();
-            // The first buffer stays with the peer, unless it has grown for one large message.
-            if self.first.capacity() == 0 && bytes.capacity() <= self.mtu.max(Pool::SMALL) {
-                self.first = bytes;
-            } else {
-                pool.put(bytes);
-            }
+        };
+        for mut batch in self.complete.drain(..) {
+            give(&mut batch);
+            pool.put(batch.into_bytes());
+        }
+        give(&mut self.open);
+        // Its buffer stays with the peer, unless it has grown for one large message.
+        self.open.clear(self.mtu.max(Pool::SMALL), pool);
+    }
+
+    /// What is left of a peer that has gone: its memory.
+    pub(super) fn discard(mut self, pool: &mut Pool) {
+        let open = mem::take(&mut self.open);
+        for batch in self.complete.into_iter().chain([open]) {
+            pool.put(batch.into_bytes());
         }
     }
 }
@@ -114,8 +137,8 @@ impl Peers {
     pub(super) fn add(&mut self, mtu: usize, config: &Config) -> PeerId {
         let peer = Peer {
             mtu,
-            first: Vec::new(),
-            batches: Vec::with_capacity(config.send_queue),
+            open: Batch::default(),
+            complete: Vec::with_capacity(config.send_queue),
             waiting_messages: 0,
             waiting_bytes: 0,
             refused_bytes: 0,

@@ -6,9 +6,9 @@ use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
 use super::inbox::Inbox;
-use super::pool::Pool;
 use super::{
     Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
+    Traffic,
 };
 use crate::stream::Explained;
 
@@ -75,20 +75,21 @@ impl<C: 'static> Messenger<C> {
         if says != has || has == 0 {
             return Err(MessageFault::BatchSize { says, has });
         }
-        // The memory that it takes here: a small batch is cheap to send.
-        let memory = Pool::size(length);
-        if peer.waiting_bytes + memory > self.config.peer_bytes {
+        if peer.waiting_bytes + length > self.config.peer_bytes {
             return Err(MessageFault::PeerLimit);
         }
-        peer.waiting_bytes += memory;
+        peer.waiting_bytes += length;
         peer.stats.batches_received += 1;
 
-        // Kept with the first message that waits: one that is only refused takes no memory, however
-        // many of its kind come.
-        let mut held = None;
-        let walked = self.receive_messages(from, delivery, batch, now, &mut held);
-        if let (None, Some(peer)) = (held, self.peers.get_mut(from)) {
-            peer.refused_bytes += length;
+        let room = self.config.peer_messages.saturating_sub(peer.waiting_messages);
+        let mut taken = Taken { held: None, room, traffic: Traffic::default() };
+        let walked = self.receive_messages(from, delivery, batch, now, &mut taken);
+        if let Some(peer) = self.peers.get_mut(from) {
+            let Traffic { messages, bytes } = taken.traffic;
+            peer.waiting_messages += messages as usize;
+            peer.stats.received.messages += messages;
+            peer.stats.received.bytes += bytes;
+            peer.refused_bytes += if taken.held.is_none() { length } else { 0 };
         }
         walked
     }
@@ -99,38 +100,49 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         batch: &[u8],
         now: Duration,
-        held: &mut Option<usize>,
+        taken: &mut Taken,
     ) -> Result<(), MessageFault> {
         let sizes = Sizes::of(delivery);
         let mut at = sizes.batch();
         while at < batch.len() {
             let header = header_of(&batch[at..], sizes)?;
-            let body = at + sizes.header()..at + sizes.header() + header.size as usize;
+            let size = header.size as usize;
+            let body = at + sizes.header()..at + sizes.header() + size;
             at = body.end;
-            match self.admit(from, delivery, &header, now) {
-                Ok((origin, event)) => {
-                    let Self { inbox, pool, .. } = self;
-                    let held = *held.get_or_insert_with(|| inbox.hold(from, batch, pool));
-                    inbox.push(origin, held, body);
-                    self.count_received(origin, sizes.header() + header.size as usize);
-                    if let Some(hooks) = &mut self.hooks {
-                        hooks.after_receive(&event);
-                    }
+            let number = header.number;
+            let route = match self.admit(from, delivery, &header, taken.room) {
+                Ok(route) => route,
+                Err(fault) => {
+                    self.refuse(from, Some(number), fault);
+                    continue;
                 }
-                Err(fault) => self.refuse(from, Some(header.number), fault),
+            };
+            let Self { inbox, pool, .. } = self;
+            let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
+            inbox.push(&Origin { sender: from, route, time: now, number }, held, body);
+            taken.room -= 1;
+            taken.traffic.add(sizes.header() + size);
+            if let Some(entry) = self.registry.entry(number) {
+                entry.stats.received.add(sizes.header() + size);
+                if let Some(hooks) = &mut self.hooks {
+                    let message = entry.name;
+                    let event = MessageEvent { peer: from, message, route, size: Some(size) };
+                    hooks.after_receive(&event);
+                }
             }
         }
         Ok(())
     }
 
-    /// Whether a message may wait for its stage.
+    /// Whether a message may wait for its stage, if so many of its sender still may.
+    #[inline]
     fn admit(
         &mut self,
-        sender: PeerId,
+        peer: PeerId,
         delivery: Delivery,
         header: &Header,
-        time: Duration,
-    ) -> Result<(Origin, MessageEvent), MessageFault> {
+        room: usize,
+    ) -> Result<Route, MessageFault> {
         let &Header { number, stage, size, channel } = header;
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
         let message = entry.ok_or(MessageFault::UnknownMessage { number })?.name;
@@ -140,41 +152,32 @@ impl<C: 'static> Messenger<C> {
             return Err(MessageFault::UnknownChannel { channel });
         }
         let route = Route { delivery, channel, stage: *stage };
-        let event = MessageEvent { peer: sender, message, route, size: Some(size as usize) };
-        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_receive(&event)) {
-            return Err(MessageFault::Vetoed);
+        if let Some(hooks) = &mut self.hooks {
+            let event = MessageEvent { peer, message, route, size: Some(size as usize) };
+            if !hooks.before_receive(&event) {
+                return Err(MessageFault::Vetoed);
+            }
         }
-        let waiting = self.peers.get(sender).map_or(0, |peer| peer.waiting_messages);
-        if waiting >= self.config.peer_messages {
+        if room == 0 {
             return Err(MessageFault::PeerLimit);
         }
         if !self.inbox.has_room(route.stage) {
             return Err(MessageFault::QueueFull(route.stage));
         }
-        Ok((Origin { sender, route, time, number }, event))
-    }
-
-    pub(super) fn count_received(&mut self, origin: Origin, bytes: usize) {
-        if let Some(entry) = self.registry.entry(origin.number) {
-            entry.stats.received.add(bytes);
-        }
-        if let Some(peer) = self.peers.get_mut(origin.sender) {
-            peer.waiting_messages += 1;
-            peer.stats.received.add(bytes);
-        }
+        Ok(route)
     }
 
     /// Handles one message, if there is one.
     pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C) -> bool {
-        let Some(item) = self.inbox.pop(stage) else { return false };
-        let origin @ Origin { sender, route, number, .. } = item.origin;
+        let Some((origin, item)) = self.inbox.pop(stage) else { return false };
+        let Origin { sender, route, number, .. } = origin;
         if let Some(peer) = self.peers.get_mut(sender) {
             peer.waiting_messages -= 1;
         }
         let Some(entry) = self.registry.entry(number) else { return true };
-        let size = Some(self.inbox.body(&item).len());
-        let event = MessageEvent { peer: sender, message: entry.name, route, size };
-        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event)) {
+        let (message, size) = (entry.name, Some(item.size()));
+        let event = || MessageEvent { peer: sender, message, route, size };
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
             self.refuse(sender, Some(number), MessageFault::Vetoed);
             return true;
         }
@@ -183,7 +186,7 @@ impl<C: 'static> Messenger<C> {
         match receiver.read(self.inbox.body(&item), packing) {
             Ok(()) => {
                 let result = receiver.handle(&mut Context::new(state, self, origin));
-                self.count_handled(&event, number, result);
+                self.count_handled(number, result, event);
             }
             Err(refused) => {
                 let fault = MessageFault::Malformed(refused);
@@ -193,7 +196,7 @@ impl<C: 'static> Messenger<C> {
             }
         }
         if let Some(hooks) = &mut self.hooks {
-            hooks.after_handle(&event);
+            hooks.after_handle(&event());
         }
         if let Some(entry) = self.registry.entry(number) {
             entry.receiver = Some(receiver);
@@ -204,9 +207,9 @@ impl<C: 'static> Messenger<C> {
     /// What a handler returned.
     pub(super) fn count_handled(
         &mut self,
-        event: &MessageEvent,
         number: u8,
         result: Result<(), HandlerError>,
+        event: impl FnOnce() -> MessageEvent,
     ) {
         match result {
             Ok(()) => {
@@ -215,9 +218,10 @@ impl<C: 'static> Messenger<C> {
                 }
             }
             Err(HandlerError(error)) => {
+                let event = event();
                 self.refuse(event.peer, Some(number), MessageFault::Handler);
                 if let (Some(hooks), Some(error)) = (&mut self.hooks, error) {
-                    hooks.handler_failed(event, &error);
+                    hooks.handler_failed(&event, &error);
                 }
             }
         }
@@ -248,6 +252,15 @@ impl<C: 'static> Messenger<C> {
             hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
         }
     }
+}
+
+/// What was taken of a batch, and how much more of its sender may wait.
+struct Taken {
+    /// Where the batch is kept. With the first message that waits: one that is only refused takes no
+    /// memory, however many of its kind come.
+    held: Option<usize>,
+    room: usize,
+    traffic: Traffic,
 }
 
 /// The header of the message at the start of `rest`, if the message ends within.

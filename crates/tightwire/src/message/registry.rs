@@ -56,43 +56,50 @@ pub(super) struct Entry<C> {
 }
 
 /// Reads and handles the messages of one type.
-pub(super) trait Receive<C>: Any {
+pub(super) trait Receive<C> {
     /// Reads a body into the value that is kept for it.
     fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError>;
 
     /// Handles what was read last.
     fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError>;
 
+    /// Handles a message of this type that was never written.
+    fn handle_value(
+        &mut self,
+        message: &dyn Any,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), HandlerError>;
+
     /// Names the field for which a body was refused.
     fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained;
 }
 
-type Handler<M, C> = Box<dyn FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError>>;
-
 /// The one value that messages of a type are read into, and their handler.
-pub(super) struct Receiver<M, C> {
+struct Receiver<M, H> {
     message: M,
-    handler: Handler<M, C>,
+    handler: H,
 }
 
-impl<M: Message, C> Receiver<M, C> {
-    /// Handles a message that was never written.
-    pub(super) fn handle_value(
-        &mut self,
-        message: &M,
-        context: &mut Context<'_, C>,
-    ) -> Result<(), HandlerError> {
-        (self.handler)(message, context)
-    }
-}
-
-impl<M: Message, C: 'static> Receive<C> for Receiver<M, C> {
+impl<M, C, H> Receive<C> for Receiver<M, H>
+where
+    M: Message,
+    C: 'static,
+    H: FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError> + 'static,
+{
     fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError> {
         packing.decode_into(body, &mut self.message)
     }
 
     fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError> {
         (self.handler)(&self.message, context)
+    }
+
+    fn handle_value(
+        &mut self,
+        message: &dyn Any,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), HandlerError> {
+        message.downcast_ref().map_or(Ok(()), |message| (self.handler)(message, context))
     }
 
     fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained {
@@ -119,7 +126,7 @@ impl<C: 'static> Entry<C> {
         let handler = move |message: &M, context: &mut Context<'_, C>| {
             handler(message, context).result(context.is_watched()).map_err(HandlerError)
         };
-        let receiver = Receiver::<M, C> { message: M::default(), handler: Box::new(handler) };
+        let receiver = Receiver { message: M::default(), handler };
         Self { is_handled: true, receiver: Some(Box::new(receiver)), ..Self::sent::<M>() }
     }
 }

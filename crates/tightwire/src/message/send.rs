@@ -1,13 +1,11 @@
 //! From the application to batches, or to this side itself.
 
 use alloc::vec::Vec;
-use core::any::Any;
 
 use super::batch::max_body;
 use super::context::Origin;
 use super::header::{Header, Sizes};
-use super::registry::Receiver;
-use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError, Traffic};
 use crate::bytes::Packing;
 
 /// To how many peers a message was sent.
@@ -153,9 +151,20 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<SentTo, SendError> {
         let number = self.number_for::<M>(route)?;
         let mut result = SentTo::default();
+        let mut copies = Traffic::default();
         // Written when the first recipient needs it; kept for messages that its handler sends.
         let mut written: Option<Vec<u8>> = None;
         while let Some(to) = next(self) {
+            // What nearly all of many recipients need, and no more: the time of a broadcast is this
+            // loop. Whatever is different takes the long way.
+            if let (Some(bytes), None) = (&written, &self.hooks)
+                && let Some(peer) = self.peers.get_mut(to)
+                && peer.append_quickly(bytes, route.delivery, &self.config)
+            {
+                result.sent += 1;
+                copies.add(bytes.len());
+                continue;
+            }
             let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
             let sent = self.ask_before_send(&event).and_then(|()| {
                 if to == PeerId::LOCAL && self.is_handled_now(number, route) {
@@ -168,7 +177,9 @@ impl<C: 'static> Messenger<C> {
                 if to == PeerId::LOCAL {
                     return self.send_to_self(state, number, message, route, Some(bytes));
                 }
-                self.copy(to, number, bytes, M::NAME, route).map(Some)
+                let size = self.copy(to, bytes, M::NAME, route)?;
+                copies.add(bytes.len());
+                Ok(Some(size))
             });
             match sent {
                 Ok(size) => {
@@ -185,6 +196,10 @@ impl<C: 'static> Messenger<C> {
         }
         if let Some(scratch) = written {
             self.scratch = scratch;
+        }
+        if let Some(entry) = self.registry.entry(number) {
+            entry.stats.sent.messages += copies.messages;
+            entry.stats.sent.bytes += copies.bytes;
         }
         Ok(result)
     }
@@ -276,12 +291,11 @@ impl<C: 'static> Messenger<C> {
     fn copy(
         &mut self,
         to: PeerId,
-        number: u8,
         bytes: &[u8],
         message: &'static str,
         route: Route,
     ) -> Result<usize, SendError> {
-        let Self { peers, pool, config, registry, .. } = self;
+        let Self { peers, pool, config, .. } = self;
         let size = bytes.len() - Sizes::of(route.delivery).header();
         let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
         let limit = max_body(route, peer.limit(route.delivery, config));
@@ -290,9 +304,6 @@ impl<C: 'static> Messenger<C> {
         }
         peer.batch(to, route.delivery, bytes.len(), pool, config)?.append(bytes, pool);
         peer.stats.sent.add(bytes.len());
-        if let Some(entry) = registry.entry(number) {
-            entry.stats.sent.add(bytes.len());
-        }
         Ok(size)
     }
 
@@ -329,7 +340,7 @@ impl<C: 'static> Messenger<C> {
         let written = written.map(|bytes| &bytes[Sizes::of(route.delivery).header()..]);
         let bound = written.map_or_else(|| self.bound(message), <[u8]>::len);
         let packing = self.config.packing;
-        let added = self.inbox.add_local(bound, &mut self.pool, |space| match written {
+        let added = self.inbox.add_local(bound, self.now, &mut self.pool, |space| match written {
             Some(body) => {
                 space.copy_from_slice(body);
                 Ok(body.len())
@@ -339,8 +350,10 @@ impl<C: 'static> Messenger<C> {
         let (batch, body) =
             added.map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
         let size = body.len();
-        self.inbox.push(origin, batch, body);
-        self.count_received(origin, size);
+        self.inbox.push(&origin, batch, body);
+        if let Some(entry) = self.registry.entry(number) {
+            entry.stats.received.add(size);
+        }
         Ok(Some(size))
     }
 
@@ -357,11 +370,8 @@ impl<C: 'static> Messenger<C> {
         }
         let taken = self.registry.entry(origin.number).and_then(|entry| entry.receiver.take());
         let Some(mut receiver) = taken else { return Ok(()) };
-        let any: &mut dyn Any = &mut *receiver;
-        if let Some(receiver) = any.downcast_mut::<Receiver<M, C>>() {
-            let result = receiver.handle_value(message, &mut Context::new(state, self, origin));
-            self.count_handled(event, origin.number, result);
-        }
+        let result = receiver.handle_value(message, &mut Context::new(state, self, origin));
+        self.count_handled(origin.number, result, || *event);
         if let Some(hooks) = &mut self.hooks {
             hooks.after_handle(event);
         }
