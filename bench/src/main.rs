@@ -8,6 +8,7 @@ mod packets;
 mod protection;
 mod quantise;
 mod schemas;
+mod system;
 
 use harness::{Length, Row, measure};
 use std::time::Duration;
@@ -108,6 +109,9 @@ fn main() {
             protection::print(&rows, rounds);
         }
     }
+    if is_wanted(system::NAME) {
+        objects.append(&mut system::run(options.length, options.json));
+    }
     if options.json {
         println!("[\n{}\n]", objects.join(",\n"));
     }
@@ -115,7 +119,7 @@ fn main() {
 
 /// What `--packet` takes.
 fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name).chain([protection::NAME])
+    TABLES.iter().map(|table| table.name).chain([protection::NAME, system::NAME])
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
