@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, SendError, Stage, Wire};
+use tightwire::{
+    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, SendError, Stage, Wire,
+};
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 struct Chat {
@@ -38,7 +40,7 @@ struct Player {
 }
 
 fn player() -> Result<Messenger<Player>, tightwire::RegistryError> {
-    Messenger::builder(Config::default())
+    Messenger::builder(MessengerConfig::default())
         .handle(|chat: &Chat, context: &mut Context<'_, Player>| {
             context.state.read.push(chat.text.clone());
         })
@@ -49,7 +51,7 @@ fn player() -> Result<Messenger<Player>, tightwire::RegistryError> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut server = Messenger::builder(Config::default())
+    let mut server = Messenger::builder(MessengerConfig::default())
         .handle(chat_on_server)
         .send_only::<Score>()
         .build()?;

@@ -3,7 +3,7 @@
 use crate::harness::{Length, median, median_ratio};
 use std::hint::black_box;
 use std::time::Instant;
-use tightwire::{Config, Delivery, Message, Messenger, PeerId, Wire};
+use tightwire::{Delivery, Message, Messenger, MessengerConfig, PeerId, Wire};
 
 const PEERS: usize = 1000;
 const MTU: usize = 1200;
@@ -41,8 +41,10 @@ struct Pair {
 
 impl Pair {
     fn new(size: usize) -> Self {
-        let mut messenger =
-            Messenger::builder(Config::default()).send_only::<Blob>().build().expect("one message");
+        let mut messenger = Messenger::builder(MessengerConfig::default())
+            .send_only::<Blob>()
+            .build()
+            .expect("one message");
         let peers = (0..PEERS).map(|_| messenger.add_peer(MTU)).collect();
         let data: Vec<u8> = (0..size - 2).map(|place| place as u8).collect();
         let buffers = (0..PEERS).map(|_| Vec::with_capacity(2048)).collect();

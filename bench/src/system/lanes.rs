@@ -2,7 +2,7 @@
 
 use super::messages::{Any, Chat, Input, Read, Score, Spawn, Tally};
 use std::time::Duration;
-use tightwire::{Config, Context, Delivery, Messenger, Stage};
+use tightwire::{Context, Delivery, Messenger, MessengerConfig, Stage};
 
 /// Messages that a peer is sent in a frame.
 pub const PER_PEER: usize = 8;
@@ -29,7 +29,7 @@ pub struct Tightwire {
 }
 
 pub fn messenger(peers: usize) -> Messenger<Tally> {
-    let config = Config { receive_queue: PER_PEER * peers, ..Config::default() };
+    let config = MessengerConfig { receive_queue: PER_PEER * peers, ..MessengerConfig::default() };
     Messenger::builder(config)
         .handle(|input: &Input, context: &mut Context<'_, Tally>| context.state.input(input))
         .handle(|chat: &Chat, context: &mut Context<'_, Tally>| {

@@ -267,7 +267,7 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+//! use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
 //!
 //! #[derive(Wire, Message, Default)]
 //! struct Score {
@@ -275,7 +275,7 @@
 //!     points: u16,
 //! }
 //!
-//! let mut messenger = Messenger::builder(Config::default())
+//! let mut messenger = Messenger::builder(MessengerConfig::default())
 //!     .handle(|score: &Score, context: &mut Context<'_, u32>| {
 //!         *context.state += u32::from(score.points);
 //!     })
@@ -351,8 +351,8 @@ pub use bytes::{
 pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
 pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
-    Config, Context, Delivery, Disconnected, FaultCounters, Hooks, MAX_MESSAGES, Message,
-    MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, Outcome, PeerId,
+    Context, Delivery, Disconnected, FaultCounters, Hooks, MAX_MESSAGES, Message, MessageEvent,
+    MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig, Outcome, PeerId,
     PeerStats, RefusedMessage, RegistryError, Route, SendError, SentTo, Stage, Traffic,
 };
 pub use packet::{

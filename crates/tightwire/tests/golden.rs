@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use tightwire::{
-    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Config, Delivery, Dynamic,
-    Field, FloatRange, Identity, Keys, Message, Messenger, Node, Number, Object, Op, Packing,
-    Protection, Protocol, ReadStream, Representation, Route, Schema, Selection, Shape, Stage,
-    Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
+    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Delivery, Dynamic, Field,
+    FloatRange, Identity, Keys, Message, Messenger, MessengerConfig, Node, Number, Object, Op,
+    Packing, Protection, Protocol, ReadStream, Representation, Route, Schema, Selection, Shape,
+    Stage, Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -179,7 +179,7 @@ struct Score {
 
 /// A batch, as its bytes.
 fn batch<S: Stream>(s: &mut S, delivery: Delivery) -> Result<(), S::Error> {
-    let builder = Messenger::<()>::builder(Config::default());
+    let builder = Messenger::<()>::builder(MessengerConfig::default());
     let mut messenger = builder.send_only::<Score>().send_only::<Chat>().build().unwrap();
     let peer = messenger.add_peer(1200);
     messenger.send(&mut (), peer, &mut Chat { text: "hi".into() }, delivery).unwrap();

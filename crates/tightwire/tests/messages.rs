@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to, builder};
 use tightwire::{
-    Config, Context, Delivery, Disconnected, ErrorKind, Message, Messenger, Packing, PeerId,
-    RegistryError, Route, SendError, Stage, Wire, WriteError,
+    Context, Delivery, Disconnected, ErrorKind, Message, Messenger, MessengerConfig, Packing,
+    PeerId, RegistryError, Route, SendError, Stage, Wire, WriteError,
 };
 
 const DELIVERIES: [Delivery; 5] = [
@@ -24,7 +24,7 @@ const DELIVERIES: [Delivery; 5] = [
 #[test]
 fn messages_arrive_in_order_on_every_delivery() {
     for packing in [Packing::Bits, Packing::Bytes] {
-        let config = Config { packing, ..Config::default() };
+        let config = MessengerConfig { packing, ..MessengerConfig::default() };
         let (mut a, mut b) = (Side::new(config), Side::new(config));
         let (to, from) = (a.messenger.add_peer(1200), b.messenger.add_peer(1200));
         for (number, delivery) in DELIVERIES.into_iter().enumerate() {
@@ -46,7 +46,7 @@ fn messages_arrive_in_order_on_every_delivery() {
 
 #[test]
 fn the_header_has_five_bytes_and_that_of_a_batch_two() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(1200);
     let route = Route::from(Delivery::Reliable).on_channel(3).at(Stage::PreLateUpdate);
     a.messenger.send(&mut a.log, to, &mut Score { points: 300 }, route).unwrap();
@@ -67,7 +67,8 @@ fn a_batch_holds_as_many_messages_as_fit_and_one_more_makes_two() {
         let size = Counting::MAX_BYTES;
         let fit = (mtu - 2) / (5 + size);
         for (count, batches) in [(fit, 1), (fit + 1, 2), (2 * fit, 2), (2 * fit + 1, 3)] {
-            let (mut a, mut b) = (Side::new(Config::default()), Side::new(Config::default()));
+            let (mut a, mut b) =
+                (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
             let (to, from) = (a.messenger.add_peer(mtu), b.messenger.add_peer(mtu));
             for _ in 0..count {
                 a.messenger
@@ -86,7 +87,8 @@ fn a_batch_holds_as_many_messages_as_fit_and_one_more_makes_two() {
 #[test]
 fn a_full_batch_is_legal() {
     // Two bytes, and one message of exactly the rest.
-    let (mut a, mut b) = (Side::new(Config::default()), Side::new(Config::default()));
+    let (mut a, mut b) =
+        (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
     let (to, from) = (a.messenger.add_peer(11), b.messenger.add_peer(11));
     a.messenger.send(&mut a.log, to, &mut Counting::default(), Delivery::Unreliable).unwrap();
     let sent = a.end_frame();
@@ -97,7 +99,7 @@ fn a_full_batch_is_legal() {
 
 #[test]
 fn a_change_of_delivery_closes_the_batch() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(1200);
     a.chat(to, "first", Delivery::Reliable);
     a.chat(to, "second", Delivery::Reliable);
@@ -116,7 +118,8 @@ fn a_change_of_delivery_closes_the_batch() {
 
 #[test]
 fn small_giant_small_keeps_its_order_on_a_delivery_that_fragments() {
-    let (mut a, mut b) = (Side::new(Config::default()), Side::new(Config::default()));
+    let (mut a, mut b) =
+        (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
     let (to, from) = (a.messenger.add_peer(1200), b.messenger.add_peer(1200));
     let fragmenting = Delivery::ReliableFragmentedSequenced;
     let mut giant = Level { data: vec![7; 500_000] };
@@ -130,7 +133,7 @@ fn small_giant_small_keeps_its_order_on_a_delivery_that_fragments() {
 
 #[test]
 fn nothing_reaches_the_transport_before_the_end_of_the_frame() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(200);
     for _ in 0..32 {
         a.chat(to, "hello", Delivery::Reliable);
@@ -147,7 +150,7 @@ fn nothing_reaches_the_transport_before_the_end_of_the_frame() {
 
 #[test]
 fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(109);
     a.chat(to, "before", Delivery::Reliable);
     // The bound decides, not the text.
@@ -169,7 +172,7 @@ fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
 
 #[test]
 fn the_limit_of_a_delivery_that_fragments_is_configured() {
-    let config = Config { max_fragmented: 10_000, ..Config::default() };
+    let config = MessengerConfig { max_fragmented: 10_000, ..MessengerConfig::default() };
     let mut a = Side::new(config);
     let to = a.messenger.add_peer(1200);
     let fragmenting = Delivery::ReliableFragmentedSequenced;
@@ -192,7 +195,7 @@ struct Liar {
 #[test]
 fn a_bound_that_is_too_low_is_found_out_and_nothing_is_sent() {
     let mut messenger =
-        Messenger::<Log>::builder(Config::default()).send_only::<Liar>().build().unwrap();
+        Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Liar>().build().unwrap();
     let to = messenger.add_peer(1200);
     let mut log = Log::default();
     let refused =
@@ -205,7 +208,7 @@ fn a_bound_that_is_too_low_is_found_out_and_nothing_is_sent() {
 
 #[test]
 fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let peers: Vec<_> = (0..3).map(|_| a.messenger.add_peer(1200)).collect();
     a.chat(peers[0], "before", Delivery::Reliable);
     let error = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 };
@@ -225,7 +228,7 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
 
 #[test]
 fn serialize_is_called_never_once_and_once() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let peers: Vec<_> = (0..10).map(|_| a.messenger.add_peer(1200)).collect();
     a.messenger.begin_frame(Duration::ZERO);
     a.messenger.run_stage(Stage::Update, &mut a.log);
@@ -264,7 +267,7 @@ fn local_messages_are_handled_now_later_or_in_the_next_frame() {
     let stages = [Stage::EarlyUpdate, Stage::Update, Stage::PostLateUpdate];
     for current in stages {
         for target in stages {
-            let mut a = Side::new(Config::default());
+            let mut a = Side::new(MessengerConfig::default());
             a.messenger.begin_frame(Duration::ZERO);
             let run = |a: &mut Side, range: &[Stage]| {
                 range.iter().for_each(|stage| a.messenger.run_stage(*stage, &mut a.log));
@@ -288,7 +291,7 @@ fn local_messages_are_handled_now_later_or_in_the_next_frame() {
 
 #[test]
 fn each_recipient_has_its_own_mtu_and_those_that_cannot_are_counted() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let peers = [500, 1200, 50, 1300].map(|mtu| a.messenger.add_peer(mtu));
     let gone = a.messenger.add_peer(1200);
     a.messenger.remove_peer(gone);
@@ -304,7 +307,7 @@ fn each_recipient_has_its_own_mtu_and_those_that_cannot_are_counted() {
 
 #[test]
 fn a_full_send_queue_refuses_and_keeps_what_it_has() {
-    let config = Config { send_queue: 3, ..Config::default() };
+    let config = MessengerConfig { send_queue: 3, ..MessengerConfig::default() };
     let (mut a, mut b) = (Side::new(config), Side::new(config));
     let (to, from) = (a.messenger.add_peer(200), b.messenger.add_peer(200));
     let mut expected = Vec::new();
@@ -335,7 +338,7 @@ fn a_full_send_queue_refuses_and_keeps_what_it_has() {
 
 #[test]
 fn a_peer_that_disconnects_while_its_batches_are_sent_disturbs_nobody() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let peers: Vec<_> = (0..3).map(|_| a.messenger.add_peer(1200)).collect();
     for peer in &peers {
         a.chat(*peer, "one", Delivery::Reliable);
@@ -361,7 +364,7 @@ fn a_peer_that_disconnects_while_its_batches_are_sent_disturbs_nobody() {
 
 #[test]
 fn an_id_stays_that_of_the_same_peer() {
-    let mut a = Side::new(Config::default());
+    let mut a = Side::new(MessengerConfig::default());
     let first = a.messenger.add_peer(1200);
     a.messenger.remove_peer(first);
     let second = a.messenger.add_peer(1200);
@@ -378,8 +381,8 @@ fn an_id_stays_that_of_the_same_peer() {
 
 #[test]
 fn numbers_do_not_depend_on_the_order_of_registration() {
-    let forwards = builder(Config::default()).build().unwrap();
-    let backwards = Messenger::<Log>::builder(Config::default())
+    let forwards = builder(MessengerConfig::default()).build().unwrap();
+    let backwards = Messenger::<Log>::builder(MessengerConfig::default())
         .send_only::<Score>()
         .send_only::<Counting>()
         .send_only::<Level>()
@@ -404,20 +407,20 @@ struct Whisper;
 
 #[test]
 fn a_registry_that_makes_no_sense_is_refused() {
-    let refused = builder(Config::default()).send_only::<Whisper>().build().unwrap_err();
+    let refused = builder(MessengerConfig::default()).send_only::<Whisper>().build().unwrap_err();
     assert_eq!(refused, RegistryError::SameName("Chat"));
     let sentence = "two messages are called Chat: give one `#[message(name = \"…\")]`";
     assert_eq!(refused.to_string(), sentence);
-    let config = Config { send_queue: 0, ..Config::default() };
+    let config = MessengerConfig { send_queue: 0, ..MessengerConfig::default() };
     assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
-    let config = Config { channels: 257, ..Config::default() };
+    let config = MessengerConfig { channels: 257, ..MessengerConfig::default() };
     assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
 }
 
 #[test]
 fn what_cannot_be_sent_is_said() {
     let mut messenger =
-        Messenger::<Log>::builder(Config::default()).send_only::<Jump>().build().unwrap();
+        Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Jump>().build().unwrap();
     let (to, mut log) = (messenger.add_peer(1200), Log::default());
     let refused = messenger.send(&mut log, to, &mut Chat::default(), Delivery::Reliable);
     assert_eq!(refused, Err(SendError::NotRegistered { message: "Chat" }));
@@ -444,7 +447,8 @@ fn a_handler_can_answer_and_send_to_itself() {
             assert_eq!(context.state.last(), Some(&message.left));
         }
     };
-    let mut messenger = Messenger::builder(Config::default()).handle(handler).build().unwrap();
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let mut seen = Vec::new();
     messenger.run_stage(Stage::Update, &mut seen);
     messenger
@@ -459,7 +463,7 @@ fn a_handler_can_answer_and_send_to_itself() {
         *context.state += 1;
         context.send(PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
     };
-    let config = Config { receive_queue: 100, ..Config::default() };
+    let config = MessengerConfig { receive_queue: 100, ..MessengerConfig::default() };
     let mut messenger = Messenger::builder(config).handle(forever).build().unwrap();
     let mut count = 0;
     messenger.run_stage(Stage::Update, &mut count);

@@ -13,7 +13,7 @@ use std::ops::Range;
 use allocation_counter::measure;
 use checks::{DELIVERIES, Room, fix_size, messages};
 use common::rng::Rng;
-use tightwire::{Config, Delivery, Packing};
+use tightwire::{Delivery, MessengerConfig, Packing};
 
 /// A hundredth of it where every step is slow.
 const BATCHES: usize = if cfg!(debug_assertions) { 100_000 } else { 10_000_000 };
@@ -21,13 +21,13 @@ const BATCHES: usize = if cfg!(debug_assertions) { 100_000 } else { 10_000_000 }
 /// The most that are thrown in a frame: more than the limits of a peer.
 const IN_A_FRAME: usize = 96;
 
-fn config(packing: Packing) -> Config {
-    Config {
+fn config(packing: Packing) -> MessengerConfig {
+    MessengerConfig {
         packing,
         receive_queue: 256,
         peer_messages: 200,
         peer_bytes: 16 << 10,
-        ..Config::default()
+        ..MessengerConfig::default()
     }
 }
 

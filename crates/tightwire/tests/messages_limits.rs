@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use common::office::{Jump, Level, Side, batches_to};
-use tightwire::{Config, Context, Delivery, Messenger, PeerId, Stage};
+use tightwire::{Context, Delivery, Messenger, MessengerConfig, PeerId, Stage};
 
 #[test]
 fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
     let handler = |_: &Jump, _: &mut Context<'_, ()>| Err::<(), _>("a sentence of some length");
-    let mut messenger = Messenger::builder(Config::default()).handle(handler).build().unwrap();
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     messenger.run_stage(Stage::Update, &mut ());
     let mut fail =
         || messenger.send(&mut (), PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
@@ -26,7 +27,11 @@ fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
 #[test]
 fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
     for mtu in [100_000, usize::MAX] {
-        let config = Config { peer_messages: 100_000, receive_queue: 100_000, ..Config::default() };
+        let config = MessengerConfig {
+            peer_messages: 100_000,
+            receive_queue: 100_000,
+            ..MessengerConfig::default()
+        };
         let (mut a, mut b) = (Side::new(config), Side::new(config));
         let (to, from) = (a.messenger.add_peer(mtu), b.messenger.add_peer(mtu));
         let count = 20_000;
@@ -48,7 +53,8 @@ fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
 fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
     let delivery = Delivery::ReliableFragmentedSequenced;
     let handler = |_: &Level, _: &mut Context<'_, ()>| {};
-    let mut messenger = Messenger::builder(Config::default()).handle(handler).build().unwrap();
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let peer = messenger.add_peer(1200);
     let batches = [600_000, 3000, 70_000].map(|length| {
         let mut batch = Vec::new();

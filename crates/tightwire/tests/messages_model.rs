@@ -7,8 +7,8 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tightwire::{
-    Config, Context, Delivery, Disconnected, Message, Messenger, Packing, PeerId, Route, SendError,
-    Stage, Wire,
+    Context, Delivery, Disconnected, Message, Messenger, MessengerConfig, Packing, PeerId, Route,
+    SendError, Stage, Wire,
 };
 
 /// As long as its padding, and known by its number.
@@ -32,7 +32,7 @@ type Seen = Vec<(PeerId, Route, u32)>;
 const LOCAL_QUEUE: usize = 6;
 const SEND_QUEUE: usize = 4;
 
-fn messenger(config: Config) -> Messenger<Seen> {
+fn messenger(config: MessengerConfig) -> Messenger<Seen> {
     fn see(context: &mut Context<'_, Seen>, number: u32) {
         let seen = (context.sender(), context.route(), number);
         context.state.push(seen);
@@ -115,8 +115,13 @@ struct Office {
 
 impl Office {
     fn new(packing: Packing) -> Self {
-        let limits = Config { packing, channels: 3, max_fragmented: 2500, ..Config::default() };
-        let near = Config { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
+        let limits = MessengerConfig {
+            packing,
+            channels: 3,
+            max_fragmented: 2500,
+            ..MessengerConfig::default()
+        };
+        let near = MessengerConfig { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
         Self {
             near: messenger(near),
             near_seen: Seen::new(),

@@ -12,7 +12,7 @@ use allocation_counter::measure;
 use common::figures::say;
 use common::rng::Rng;
 use tightwire::{
-    Config, Context, Delivery, Message, Messenger, PeerId, Route, SendError, Stage, Wire,
+    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Route, SendError, Stage, Wire,
 };
 
 #[derive(Wire, Message, Default, Clone)]
@@ -47,7 +47,7 @@ fn messenger() -> Messenger<Sum> {
         context.state.messages += 1;
         context.state.bytes += bytes as u64;
     }
-    Messenger::builder(Config { peer_bytes: 1 << 20, ..Config::default() })
+    Messenger::builder(MessengerConfig { peer_bytes: 1 << 20, ..MessengerConfig::default() })
         .handle(|input: &Input, context: &mut Context<'_, Sum>| {
             add(context, input.stick.len());
             // Some are answered, and answers are not.

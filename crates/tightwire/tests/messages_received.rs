@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use common::office::{Chat, Jump, Log, Score, Side, batches_to, builder};
 use tightwire::{
-    Config, Context, Delivery, ErrorKind, Explained, Hooks, Message, MessageEvent, MessageFault,
-    Messenger, Packing, PeerId, ReadError, RefusedMessage, Route, Stage, Wire,
+    Context, Delivery, ErrorKind, Explained, Hooks, Message, MessageEvent, MessageFault, Messenger,
+    MessengerConfig, Packing, PeerId, ReadError, RefusedMessage, Route, Stage, Wire,
 };
 
 const CHAT: u8 = 16;
@@ -33,7 +33,7 @@ fn batch(messages: &[(u8, u8, u8, &[u8])]) -> Vec<u8> {
 }
 
 fn side() -> (Side, PeerId) {
-    let mut side = Side::new(Config::default());
+    let mut side = Side::new(MessengerConfig::default());
     let from = side.messenger.add_peer(1200);
     (side, from)
 }
@@ -60,7 +60,8 @@ fn a_handler_is_told_where_a_message_comes_from() {
         );
         context.state.push(told);
     };
-    let mut messenger = Messenger::builder(Config::default()).handle(handler).build().unwrap();
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let (from, mut told) = (messenger.add_peer(1200), Vec::new());
     let bytes = batch(&[(16, 6, 9, &[])]);
     let time = Duration::from_millis(77);
@@ -170,7 +171,7 @@ fn a_bad_message_does_not_harm_the_next_one() {
 #[test]
 fn a_type_that_is_only_sent_is_not_handled() {
     let mut messenger =
-        Messenger::<Log>::builder(Config::default()).send_only::<Jump>().build().unwrap();
+        Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Jump>().build().unwrap();
     let from = messenger.add_peer(1200);
     let bytes = batch(&[(16, UPDATE, 0, &[])]);
     messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
@@ -179,7 +180,7 @@ fn a_type_that_is_only_sent_is_not_handled() {
 
 #[test]
 fn a_full_queue_keeps_the_old_and_counts_the_new() {
-    let mut side = Side::new(Config { receive_queue: 3, ..Config::default() });
+    let mut side = Side::new(MessengerConfig { receive_queue: 3, ..MessengerConfig::default() });
     let from = side.messenger.add_peer(1200);
     let scores: Vec<_> = (0..10u8).map(|points| [points, 0]).collect();
     let messages: Vec<_> = scores.iter().map(|body| (SCORE, UPDATE, 0, &body[..])).collect();
@@ -192,7 +193,8 @@ fn a_full_queue_keeps_the_old_and_counts_the_new() {
 
 #[test]
 fn a_peer_that_floods_does_not_starve_the_others() {
-    let config = Config { receive_queue: 100, peer_messages: 20, ..Config::default() };
+    let config =
+        MessengerConfig { receive_queue: 100, peer_messages: 20, ..MessengerConfig::default() };
     let mut side = Side::new(config);
     let (flood, quiet) = (side.messenger.add_peer(1200), side.messenger.add_peer(1200));
     let many = batch(&vec![(JUMP, UPDATE, 0, &[][..]); 200]);
@@ -207,7 +209,7 @@ fn a_peer_that_floods_does_not_starve_the_others() {
     assert_eq!(side.messenger.faults().peer_limit, 2000 - 20);
 
     // Its bytes are limited as well: batches that wait are memory.
-    let config = Config { peer_bytes: 10_000, ..Config::default() };
+    let config = MessengerConfig { peer_bytes: 10_000, ..MessengerConfig::default() };
     let mut side = Side::new(config);
     let flood = side.messenger.add_peer(1200);
     let large = batch(&[(0, UPDATE, 0, &[0; 200][..]); 5]);
@@ -301,7 +303,7 @@ impl Hooks for Watch {
 #[test]
 fn hooks_see_everything_in_order() {
     let watch = Watch::default();
-    let mut messenger = builder(Config::default()).hooks(watch.clone()).build().unwrap();
+    let mut messenger = builder(MessengerConfig::default()).hooks(watch.clone()).build().unwrap();
     let (peer, mut log) = (messenger.add_peer(1200), Log::default());
     messenger.send(&mut log, peer, &mut Score { points: 7 }, Delivery::Reliable).unwrap();
     let bytes = batch(&[(SCORE, UPDATE, 0, &[7, 0]), (SCORE, UPDATE, 0, &[0xe7, 3])]);
@@ -334,7 +336,8 @@ fn a_hook_can_stop_a_message_anywhere() {
     for hook in ["before_send", "before_receive", "before_handle"] {
         let watch = Watch::default();
         *watch.veto.borrow_mut() = hook;
-        let mut messenger = builder(Config::default()).hooks(watch.clone()).build().unwrap();
+        let mut messenger =
+            builder(MessengerConfig::default()).hooks(watch.clone()).build().unwrap();
         let (peer, mut log) = (messenger.add_peer(1200), Log::default());
         let sent = messenger.send(&mut log, peer, &mut Jump, Delivery::Reliable);
         assert_eq!(sent.is_err(), hook == "before_send");
@@ -363,7 +366,7 @@ fn a_hook_can_have_the_field_explained() {
         ),
     ] {
         let watch = Watch::default();
-        let config = Config { packing, ..Config::default() };
+        let config = MessengerConfig { packing, ..MessengerConfig::default() };
         let mut messenger = builder(config).hooks(watch.clone()).build().unwrap();
         let (peer, mut log) = (messenger.add_peer(1200), Log::default());
         let bytes = batch(&[(SCORE, UPDATE, 0, body)]);

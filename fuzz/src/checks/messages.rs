@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use tightwire::{
-    Config, Context, Delivery, FaultCounters, Message, MessageFault, Messenger, Packing, PeerId,
-    PeerStats, Route, Stage, Wire,
+    Context, Delivery, FaultCounters, Message, MessageFault, Messenger, MessengerConfig, Packing,
+    PeerId, PeerStats, Route, Stage, Wire,
 };
 
 /// The first byte says how bodies are written. Then batches of a hostile peer: a byte for the
@@ -12,14 +12,14 @@ pub(crate) fn messages(data: &[u8]) {
     let Some((&packing, mut rest)) = data.split_first() else { return };
     let packing = if packing % 2 == 0 { Packing::Bits } else { Packing::Bytes };
     // So few that they become full.
-    let limits = Config {
+    let limits = MessengerConfig {
         receive_queue: 24,
         peer_messages: 20,
         peer_bytes: 600,
         send_queue: 3,
-        ..Config::default()
+        ..MessengerConfig::default()
     };
-    let mut room = Room::new(Config { packing, ..limits });
+    let mut room = Room::new(MessengerConfig { packing, ..limits });
     let mut batch = Vec::new();
     while let [control, length, others @ ..] = rest {
         let (bytes, others) = others.split_at(others.len().min(usize::from(*length)));
@@ -119,7 +119,7 @@ type Batches = Vec<(Delivery, Vec<u8>)>;
 pub(crate) struct Room {
     messenger: Messenger<Heard>,
     heard: Heard,
-    config: Config,
+    config: MessengerConfig,
     hostile: PeerId,
     good: PeerId,
     greeting: Batches,
@@ -130,7 +130,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: MessengerConfig) -> Self {
         let mut messenger = messenger(config);
         let (hostile, good) = (messenger.add_peer(MTU), messenger.add_peer(MTU));
         let (said, greeting) = greeting(config.packing);
@@ -208,10 +208,10 @@ impl Room {
 
     /// Batches of messages in which every string and list is as long as it can be.
     pub(crate) fn longest(&self) -> Batches {
-        let mut sender = messenger(Config {
+        let mut sender = messenger(MessengerConfig {
             packing: self.config.packing,
             receive_queue: 1,
-            ..Config::default()
+            ..MessengerConfig::default()
         });
         let to = sender.add_peer(MTU);
         let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
@@ -236,7 +236,7 @@ impl Room {
 }
 
 /// The messages that stand whole in a batch, and whether that is all there is.
-fn walk(delivery: Delivery, batch: &[u8], config: &Config) -> (u64, bool) {
+fn walk(delivery: Delivery, batch: &[u8], config: &MessengerConfig) -> (u64, bool) {
     let (wide, limit) = if delivery.fragments() { (4, config.max_fragmented) } else { (2, MTU) };
     let size = |bytes: &[u8]| {
         bytes[..wide].iter().rev().fold(0, |size, byte| size << 8 | usize::from(*byte))
@@ -256,7 +256,7 @@ fn walk(delivery: Delivery, batch: &[u8], config: &Config) -> (u64, bool) {
     (messages, true)
 }
 
-fn messenger(config: Config) -> Messenger<Heard> {
+fn messenger(config: MessengerConfig) -> Messenger<Heard> {
     /// Compares without a copy: handlers take no memory.
     fn hear(context: &mut Context<'_, Heard>, is_expected: impl FnOnce(&Said) -> bool) {
         let (sender, route) = (context.sender(), context.route());
@@ -301,7 +301,8 @@ fn messenger(config: Config) -> Messenger<Heard> {
 
 /// Messages of all types on all deliveries, and the batches that they make.
 fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
-    let mut sender = messenger(Config { packing, receive_queue: 1, ..Config::default() });
+    let mut sender =
+        messenger(MessengerConfig { packing, receive_queue: 1, ..MessengerConfig::default() });
     let to = sender.add_peer(MTU);
     let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
     let mut all = Vec::new();

@@ -7,13 +7,13 @@ use crate::bytes::Packing;
 /// [`max_fragmented`](Self::max_fragmented).
 ///
 /// ```
-/// use tightwire::Config;
+/// use tightwire::MessengerConfig;
 ///
-/// let config = Config { send_queue: 8, ..Config::default() };
+/// let config = MessengerConfig { send_queue: 8, ..MessengerConfig::default() };
 /// assert_eq!(config.max_fragmented, 1 << 20);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct MessengerConfig {
     /// How bodies are written: in the fewest bits, or for whoever looks for a bug in whole bytes.
     pub packing: Packing,
     /// How many channels there are; a message on another is refused. At most 256.
@@ -34,7 +34,7 @@ pub struct Config {
     pub pool_bytes: usize,
 }
 
-impl Default for Config {
+impl Default for MessengerConfig {
     fn default() -> Self {
         Self {
             packing: Packing::default(),

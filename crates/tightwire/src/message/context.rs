@@ -9,7 +9,7 @@ use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
 /// state, who sent the message and how, and functions to answer.
 ///
 /// ```
-/// use tightwire::{Config, Context, Delivery, Message, Messenger, SendError, Wire};
+/// use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, SendError, Wire};
 ///
 /// #[derive(Wire, Message, Default)]
 /// struct Ping { time: u32 }
@@ -22,7 +22,7 @@ use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
 ///     context.send(sender, &mut Pong { time: ping.time }, Delivery::Unreliable)
 /// }
 ///
-/// let messenger = Messenger::builder(Config::default()).handle(answer).send_only::<Pong>().build();
+/// let messenger = Messenger::builder(MessengerConfig::default()).handle(answer).send_only::<Pong>().build();
 /// assert!(messenger.is_ok());
 /// ```
 #[derive(Debug)]

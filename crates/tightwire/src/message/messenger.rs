@@ -10,8 +10,8 @@ use super::peer::Peers;
 use super::pool::Pool;
 use super::registry::{Entry, Outcome, Registry};
 use super::{
-    Config, Context, Delivery, FaultCounters, Hooks, Message, MessageStats, PeerId, PeerStats,
-    RegistryError, Stage,
+    Context, Delivery, FaultCounters, Hooks, Message, MessageStats, MessengerConfig, PeerId,
+    PeerStats, RegistryError, Stage,
 };
 use crate::schema::{Schema, SchemaError};
 
@@ -25,12 +25,12 @@ use crate::schema::{Schema, SchemaError};
 ///
 /// ```
 /// use std::time::Duration;
-/// use tightwire::{Config, Context, Delivery, Message, Messenger, Stage, Wire};
+/// use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Stage, Wire};
 ///
 /// #[derive(Wire, Message, Default)]
 /// struct Jump;
 ///
-/// let mut messenger = Messenger::builder(Config::default())
+/// let mut messenger = Messenger::builder(MessengerConfig::default())
 ///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
 ///     .build()?;
 /// let peer = messenger.add_peer(1200);
@@ -52,7 +52,7 @@ use crate::schema::{Schema, SchemaError};
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Messenger<C> {
-    pub(super) config: Config,
+    pub(super) config: MessengerConfig,
     pub(super) registry: Registry<C>,
     pub(super) peers: Peers,
     pub(super) inbox: Inbox,
@@ -69,14 +69,14 @@ pub struct Messenger<C> {
 /// Registers the messages of a [`Messenger`].
 ///
 /// ```
-/// use tightwire::{Config, Context, Message, Messenger, Wire};
+/// use tightwire::{Context, Message, Messenger, MessengerConfig, Wire};
 ///
 /// #[derive(Wire, Message, Default)]
 /// struct Jump;
 /// #[derive(Wire, Message, Default)]
 /// struct Duck;
 ///
-/// let messenger = Messenger::builder(Config::default())
+/// let messenger = Messenger::builder(MessengerConfig::default())
 ///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
 ///     .send_only::<Duck>()
 ///     .build()?;
@@ -85,7 +85,7 @@ pub struct Messenger<C> {
 /// # Ok::<(), tightwire::RegistryError>(())
 /// ```
 pub struct MessengerBuilder<C> {
-    config: Config,
+    config: MessengerConfig,
     entries: Vec<Entry<C>>,
     hooks: Option<Box<dyn Hooks>>,
 }
@@ -152,18 +152,18 @@ impl<C: 'static> MessengerBuilder<C> {
 impl<C: 'static> Messenger<C> {
     /// With these limits, and no messages yet.
     #[must_use]
-    pub fn builder(config: Config) -> MessengerBuilder<C> {
+    pub fn builder(config: MessengerConfig) -> MessengerBuilder<C> {
         MessengerBuilder { config, entries: Vec::new(), hooks: None }
     }
 
     /// A peer has connected, to which datagrams of so many bytes can be sent.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;
@@ -218,11 +218,11 @@ impl<C: 'static> Messenger<C> {
     /// peer's is dropped.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;

@@ -17,7 +17,7 @@ mod registry;
 mod send;
 mod stats;
 
-pub use config::Config;
+pub use config::MessengerConfig;
 pub use context::Context;
 pub use definition::Message;
 pub use delivery::{Delivery, Route, Stage};

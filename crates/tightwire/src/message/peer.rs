@@ -6,7 +6,7 @@ use core::{fmt, mem};
 use super::batch::Batch;
 use super::header::Sizes;
 use super::pool::Pool;
-use super::{Config, Delivery, Disconnected, PeerStats, SendError};
+use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError};
 
 /// A peer of a [`Messenger`](crate::Messenger), or its own side.
 ///
@@ -51,7 +51,7 @@ impl PeerId {
 
 impl Peer {
     /// The largest batch of a delivery.
-    pub(super) fn limit(&self, delivery: Delivery, config: &Config) -> usize {
+    pub(super) fn limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
         let configured = if delivery.fragments() { config.max_fragmented } else { self.mtu };
         configured.min(Sizes::of(delivery).max_batch())
     }
@@ -64,7 +64,7 @@ impl Peer {
         delivery: Delivery,
         more: usize,
         pool: &mut Pool,
-        config: &Config,
+        config: &MessengerConfig,
     ) -> Result<&mut Batch, SendError> {
         let limit = self.limit(delivery, config);
         let is_next = !self.open.is_empty()
@@ -89,7 +89,7 @@ impl Peer {
         &mut self,
         message: &[u8],
         delivery: Delivery,
-        config: &Config,
+        config: &MessengerConfig,
     ) -> bool {
         let limit = self.limit(delivery, config);
         if !self.open.append_within(message, delivery, limit) {
@@ -134,7 +134,7 @@ impl Peer {
 }
 
 impl Peers {
-    pub(super) fn add(&mut self, mtu: usize, config: &Config) -> PeerId {
+    pub(super) fn add(&mut self, mtu: usize, config: &MessengerConfig) -> PeerId {
         let peer = Peer {
             mtu,
             open: Batch::default(),

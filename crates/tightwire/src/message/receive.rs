@@ -19,11 +19,11 @@ impl<C: 'static> Messenger<C> {
     /// clear where that begins.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;

@@ -28,11 +28,11 @@ impl<C: 'static> Messenger<C> {
     /// The message is only `&mut` because the same function reads; it is not changed.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;
@@ -73,11 +73,11 @@ impl<C: 'static> Messenger<C> {
     /// cannot take it are skipped and counted.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;
@@ -105,11 +105,11 @@ impl<C: 'static> Messenger<C> {
     /// Sends a message to every peer but one, or to all of them; not to this side.
     ///
     /// ```
-    /// # use tightwire::{Config, Context, Delivery, Message, Messenger, PeerId, Stage, Wire};
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
     /// # use std::time::Duration;
     /// # #[derive(Wire, Message, Default)]
     /// # struct Jump;
-    /// # let mut messenger = Messenger::builder(Config::default())
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
     /// # let mut jumps = 0;

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use tightwire::{
-    Config, Context, Delivery, Disconnected, Message, Messenger, MessengerBuilder, PeerId, Stage,
-    Stream, Wire,
+    Context, Delivery, Disconnected, Message, Messenger, MessengerBuilder, MessengerConfig, PeerId,
+    Stage, Stream, Wire,
 };
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
@@ -59,7 +59,7 @@ impl Log {
 }
 
 /// Handles everything by writing it down. A score above 900 is an error.
-pub(crate) fn builder(config: Config) -> MessengerBuilder<Log> {
+pub(crate) fn builder(config: MessengerConfig) -> MessengerBuilder<Log> {
     fn note(context: &mut Context<'_, Log>, text: String) {
         let sender = context.sender();
         context.state.0.push((sender, text));
@@ -90,7 +90,7 @@ pub(crate) struct Side {
 pub(crate) type Sent = Vec<(PeerId, Delivery, Vec<u8>)>;
 
 impl Side {
-    pub(crate) fn new(config: Config) -> Self {
+    pub(crate) fn new(config: MessengerConfig) -> Self {
         Self { messenger: builder(config).build().unwrap(), log: Log::default() }
     }
 
