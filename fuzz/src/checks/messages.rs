@@ -280,7 +280,7 @@ fn messenger(config: MessengerConfig) -> Messenger<Heard> {
         .handle(|walk: &Walk, context: &mut Context<'_, Heard>| {
             assert!(walk.stick.iter().all(|axis| axis.abs() <= 100));
             hear(context, |said| matches!(said, Said::Walk(other) if other == walk));
-            if walk.tick >= 0x8000 { Err("a tick that is refused") } else { Ok(()) }
+            if walk.tick & 16 != 0 { Err("a tick that is refused") } else { Ok(()) }
         })
         .handle(|_: &Jump, context: &mut Context<'_, Heard>| {
             hear(context, |said| matches!(said, Said::Jump(_)));
