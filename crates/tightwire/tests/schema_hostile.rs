@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common {
+    pub(crate) mod mutate;
     pub(crate) mod rng;
     pub(crate) mod shapes;
 }
@@ -10,6 +11,7 @@ mod common {
 mod checks;
 
 use allocation_counter::measure;
+use common::mutate::mutate;
 use common::rng::Rng;
 use common::shapes;
 use tightwire::{Condition, Field, Op, Schema, Shape, decode, encode};
@@ -22,21 +24,6 @@ fn executions(release: usize) -> usize {
 /// Bytes that a reader may take for each of its input, and what it may take at once.
 const PER_BYTE: u64 = 16 << 10;
 const CONSTANT: u64 = 8 << 20;
-
-fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
-    for _ in 0..=rng.below(4) {
-        let place = rng.below(bytes.len() + 1);
-        match rng.below(6) {
-            0 => bytes.insert(place, rng.next() as u8),
-            1 if place < bytes.len() => drop(bytes.remove(place)),
-            2 => bytes.truncate(place),
-            3 if place < bytes.len() => bytes[place] = rng.next() as u8,
-            4 if place < bytes.len() => bytes[place] = [0, 0x7f, 0x80, 0xff][rng.below(4)],
-            _ if place < bytes.len() => bytes[place] ^= 1 << rng.below(8),
-            _ => {}
-        }
-    }
-}
 
 /// Schemas as they are sent, and packets of them.
 fn samples(rng: &mut Rng) -> Vec<(Schema, Vec<u8>, Vec<u8>)> {
