@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use common::office::{Jump, Level, Side, batches_to};
-use tightwire::{Context, Delivery, Messenger, MessengerConfig, PeerId, Stage};
+use tightwire::{
+    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, SendError, Stage, Wire,
+};
 
 #[test]
 fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
@@ -76,4 +78,34 @@ fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0], [2, 0, 1]] {
         assert_eq!(measure(|| frame(order)).count_total, 0, "{order:?}");
     }
+}
+
+#[test]
+fn a_bound_that_is_far_too_high_takes_no_memory_for_it() {
+    #[derive(Wire, Message, Default)]
+    #[message(size_upper_bound = usize::MAX)]
+    struct Boaster {
+        number: u8,
+    }
+    let handler = |boaster: &Boaster, context: &mut Context<'_, u8>| {
+        *context.state += boaster.number;
+    };
+    let config = MessengerConfig { max_fragmented: 100_000, ..MessengerConfig::default() };
+    let mut messenger = Messenger::builder(config).handle(handler).build().unwrap();
+    let (peer, mut sum) = (messenger.add_peer(1200), 0);
+    let mut boaster = Boaster { number: 7 };
+    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let info = measure(|| {
+        for delivery in [Delivery::Reliable, fragmenting] {
+            let refused = messenger.send(&mut sum, peer, &mut boaster, delivery);
+            assert!(matches!(refused, Err(SendError::TooLarge { size: usize::MAX, .. })));
+            // To many, the size that it has decides.
+            let sent = messenger.broadcast(&mut sum, None, &mut boaster, delivery).unwrap();
+            assert_eq!(sent.sent, 1);
+            messenger.send(&mut sum, PeerId::LOCAL, &mut boaster, delivery).unwrap();
+        }
+    });
+    assert!(info.bytes_max < 1 << 20, "{} bytes", info.bytes_max);
+    messenger.run_stage(Stage::Update, &mut sum);
+    assert_eq!(sum, 14);
 }

@@ -181,7 +181,11 @@ impl<C: 'static> Messenger<C> {
             self.refuse(sender, Some(number), MessageFault::Vetoed);
             return true;
         }
-        let Some(mut receiver) = entry.receiver.take() else { return true };
+        let Some(mut receiver) = entry.receiver.take() else {
+            // It has panicked before.
+            self.refuse(sender, Some(number), MessageFault::Handler);
+            return true;
+        };
         let packing = self.config.packing;
         match receiver.read(self.inbox.body(&item), packing) {
             Ok(()) => {

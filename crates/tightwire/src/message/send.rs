@@ -233,6 +233,12 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
+    /// The same, but no more than any delivery carries: where it is about memory, and not about what
+    /// has room in a batch.
+    fn memory_bound<M: Message>(&self, message: &mut M) -> usize {
+        self.bound(message).min(self.config.max_fragmented.max(u16::MAX.into()))
+    }
+
     /// Writes a message into the batch of a peer, and returns the bytes of its body.
     fn write<M: Message>(
         &mut self,
@@ -269,7 +275,7 @@ impl<C: 'static> Messenger<C> {
         route: Route,
     ) -> Result<Vec<u8>, SendError> {
         let sizes = Sizes::of(route.delivery);
-        let bound = self.bound(message).min(max_body(route, usize::MAX));
+        let bound = self.memory_bound(message).min(max_body(route, usize::MAX));
         let mut bytes = core::mem::take(&mut self.scratch);
         bytes.clear();
         bytes.resize(sizes.header() + bound, 0);
@@ -338,7 +344,7 @@ impl<C: 'static> Messenger<C> {
             return Err(SendError::QueueFull(PeerId::LOCAL));
         }
         let written = written.map(|bytes| &bytes[Sizes::of(route.delivery).header()..]);
-        let bound = written.map_or_else(|| self.bound(message), <[u8]>::len);
+        let bound = written.map_or_else(|| self.memory_bound(message), <[u8]>::len);
         let packing = self.config.packing;
         let added = self.inbox.add_local(bound, self.now, &mut self.pool, |space| match written {
             Some(body) => {
