@@ -33,6 +33,10 @@ fn samples() -> Vec<Vec<u8>> {
     files.sort();
     samples.extend(files.iter().map(|file| std::fs::read(file).unwrap()));
     samples.retain(|file| read(file).is_some_and(|records| records > 0));
+    // Those of the corpus were recorded once: another form of identities needs others.
+    let has_identity = |file: &&Vec<u8>| Capture::new(&file[..]).unwrap().identity().is_some();
+    let identities = samples.iter().filter(has_identity).count();
+    assert!(identities >= 2 + 7, "{identities} captures with an identity: record new ones");
     assert!(samples.len() > 10, "{} captures", samples.len());
     samples
 }

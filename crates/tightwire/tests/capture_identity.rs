@@ -149,9 +149,9 @@ fn hostile_identities_take_a_stated_amount_of_memory() {
     const EMPTY: (u64, u32) = (0, 0);
     const MANY: (u64, u32) = (0x7f_ffff, 24);
     let boolean = [(0, 3), (1, 5)];
-    // No protection, no checks, and a struct of many fields: each with values within values, with
+    // No protection, no checks, bits, and a struct of many fields: each with values within values, with
     // conditions within conditions, with the longest path, with an endless path, with nothing.
-    let head = [EMPTY, EMPTY, (0, 3), (1, 3), EMPTY, MANY];
+    let head = [EMPTY, EMPTY, (0, 4), (1, 3), EMPTY, MANY];
     let field = |parts: &[(u64, u32)]| [&[EMPTY][..], parts, &boolean].concat();
     let hostile = [
         field(&[&[(0, 1)][..], &[(3, 3); 30]].concat()),
