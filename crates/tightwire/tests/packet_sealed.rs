@@ -200,3 +200,15 @@ fn keys_are_not_printed() {
     assert!(printed.contains("Keys(secret)") && printed.contains("arena"), "{printed}");
     assert!(!printed.contains("1, 1") && !printed.contains("secret text"), "{printed}");
 }
+
+#[test]
+fn nothing_is_left_of_the_last_packet_after_a_refusal() {
+    let (mut pair, mut read) = (pair(), Packet::default());
+    let datagram = pair.sent(&mut Packet::large());
+    pair.server.read(&datagram, &mut read).unwrap();
+    assert!(!pair.server.unsealed(&datagram).is_empty());
+    for refused in [&datagram[..], &datagram[..3], &[9; 40]] {
+        assert!(pair.server.read(refused, &mut read).is_err());
+        assert_eq!(pair.server.unsealed(refused), []);
+    }
+}

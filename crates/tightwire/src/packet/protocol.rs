@@ -265,7 +265,8 @@ impl<P: Wire> Protocol<P> {
     }
 
     /// A datagram that was written or read, as a capture should record it: if it is sealed, the
-    /// packet alone, which must be the last that was written or read; else as it is.
+    /// packet alone, which must be the last that was written or read, and nothing if that was refused;
+    /// else as it is.
     ///
     /// ```
     /// use tightwire::{Keys, Protection, Protocol};

@@ -163,6 +163,8 @@ impl Seal {
     // slower, by `--packet protection` of bench/.
     #[inline(never)]
     pub(super) fn open(&mut self, datagram: &[u8]) -> Result<&[u8], Refused> {
+        // What was opened before is not what is in this one.
+        self.length = 0;
         let Some((rest, tag)) = datagram.split_last_chunk().filter(|(rest, _)| !rest.is_empty())
         else {
             return Err(Refused::TooShort { length: datagram.len(), minimum: 1 + TAG_LEN });
@@ -178,7 +180,6 @@ impl Seal {
         // One that is longer than any packet has not been sealed by this protocol.
         let packet = self.packet.get_mut(..sealed.len()).ok_or(Refused::NotAuthentic)?;
         let nonce = nonce(self.keys.direction.opposite(), sequence);
-        self.length = 0;
         InOutBuf::new(sealed, packet)
             .ok()
             .and_then(|buffer| {
