@@ -288,6 +288,22 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
+//! # link
+//!
+//! A [`Link`] is a bad network for tests: it delays, loses, doubles, reorders and corrupts datagrams as
+//! its [`LinkConfig`] says, and for the same seed always in the same way. It has no clock: time is an
+//! argument.
+//!
+//! ```
+//! use std::time::Duration;
+//! use tightwire::{Link, LinkConfig};
+//!
+//! let latency = Duration::from_millis(50);
+//! let mut link = Link::new(LinkConfig { latency, loss: 0.02, ..LinkConfig::default() }, 7);
+//! link.handle_datagram(Duration::ZERO, b"hello");
+//! assert_eq!(link.poll_datagram(latency), Some(&b"hello"[..]));
+//! ```
+//!
 //! # capture
 //!
 //! With the feature `capture`, a [`Recorder`] writes every datagram with its time and direction into
