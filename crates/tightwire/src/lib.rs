@@ -299,7 +299,7 @@
 //! use tightwire::{Link, LinkConfig};
 //!
 //! let latency = Duration::from_millis(50);
-//! let mut link = Link::new(LinkConfig { latency, loss: 0.02, ..LinkConfig::default() }, 7);
+//! let mut link = Link::new(LinkConfig { latency, loss: 0.02, ..LinkConfig::default() }, 1);
 //! link.handle_datagram(Duration::ZERO, b"hello");
 //! assert_eq!(link.poll_datagram(latency), Some(&b"hello"[..]));
 //! ```

@@ -187,23 +187,24 @@ impl Link {
             self.stats.overflowed += 1;
             return;
         };
-        let mut arrival = departure + latency + self.config.jitter.mul_f64(jitter);
+        let delay = latency.saturating_add(part(self.config.jitter, jitter));
+        let mut arrival = departure.saturating_add(delay);
         if held < reordering {
             self.stats.held_back += 1;
-            arrival += (arrival - departure).mul_f64(more);
+            arrival = arrival.saturating_add(part(delay, more));
         } else {
             arrival = arrival.max(self.last_arrival);
             self.last_arrival = arrival;
         }
-        let flipped =
-            (corrupted < corruption).then_some((bit * datagram.len() as f64 * 8.0) as usize);
+        let is_corrupted = corrupted < corruption && !datagram.is_empty();
+        let flipped = is_corrupted.then_some((bit * datagram.len() as f64 * 8.0) as usize);
         if flipped.is_some() {
             self.stats.corrupted += 1;
         }
         self.fly(arrival, datagram, flipped);
         if doubled < duplication {
             self.stats.duplicated += 1;
-            self.fly(arrival + latency.mul_f64(more), datagram, None);
+            self.fly(arrival.saturating_add(part(latency, more)), datagram, None);
         }
     }
 
@@ -229,7 +230,7 @@ impl Link {
         if waiting > queue_bytes as f64 {
             return None;
         }
-        self.busy_until = start + Duration::from_secs_f64(length as f64 / rate);
+        self.busy_until = start.saturating_add(part(Duration::from_secs(1), length as f64 / rate));
         Some(self.busy_until)
     }
 
@@ -246,6 +247,11 @@ impl Link {
         self.next_number += 1;
         self.in_flight.push(Reverse(Flight { arrival, number, bytes }));
     }
+}
+
+/// A part or a multiple of a time, as far as there are such times.
+fn part(time: Duration, share: f64) -> Duration {
+    Duration::try_from_secs_f64(time.as_secs_f64() * share).unwrap_or(Duration::MAX)
 }
 
 impl Ord for Flight {

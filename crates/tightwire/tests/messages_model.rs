@@ -244,7 +244,9 @@ impl Office {
                         AnyMessage::Note(note) => near.send(seen, PeerId::LOCAL, note, route),
                         AnyMessage::Mark(mark) => near.send(seen, PeerId::LOCAL, mark, route),
                     });
-                if Self::is_known(route) {
+                // A message that waits here is no larger than its delivery carries.
+                let is_too_large = matches!(sent, Err(SendError::TooLarge { .. }));
+                if Self::is_known(route) && !is_too_large {
                     let expected = self.goes_here(route, number);
                     assert_eq!(sent.is_ok(), expected, "{sent:?}");
                 }

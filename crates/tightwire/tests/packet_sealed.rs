@@ -209,6 +209,6 @@ fn nothing_is_left_of_the_last_packet_after_a_refusal() {
     assert!(!pair.server.unsealed(&datagram).is_empty());
     for refused in [&datagram[..], &datagram[..3], &[9; 40]] {
         assert!(pair.server.read(refused, &mut read).is_err());
-        assert_eq!(pair.server.unsealed(refused), []);
+        assert!(pair.server.unsealed(refused).is_empty());
     }
 }

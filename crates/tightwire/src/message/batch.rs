@@ -149,8 +149,8 @@ impl Batch {
     }
 }
 
-/// The largest body that a peer can get in one message.
-pub(super) fn max_body(route: Route, limit: usize) -> usize {
+/// The largest body of one message in a batch of at most so many bytes, if one has room at all.
+pub(super) fn max_body(route: Route, limit: usize) -> Option<usize> {
     let sizes = Sizes::of(route.delivery);
-    limit.min(sizes.max_batch()).saturating_sub(sizes.header() + sizes.batch())
+    limit.min(sizes.max_batch()).checked_sub(sizes.header() + sizes.batch())
 }

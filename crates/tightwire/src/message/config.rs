@@ -1,5 +1,6 @@
 //! How much of everything there may be.
 
+use super::Stage;
 use crate::bytes::Packing;
 
 /// The limits of a [`Messenger`](crate::Messenger). Both sides need the same
@@ -18,17 +19,21 @@ pub struct MessengerConfig {
     pub packing: Packing,
     /// How many channels there are; a message on another is refused. At most 256.
     pub channels: usize,
+    /// The stages that this side runs: messages for others are refused, since they would wait for
+    /// ever.
+    pub stages: &'static [Stage],
     /// The largest batch of a delivery that fragments, in bytes.
     pub max_fragmented: usize,
     /// How many batches a peer can have in a frame until more is refused.
     pub send_queue: usize,
     /// How many received messages can wait for each stage; newcomers are then discarded.
     pub receive_queue: usize,
-    /// How many messages of one peer can wait in all: one that floods does not fill the queues of
-    /// the others.
+    /// How many messages of one peer can wait in all: a fraction of `receive_queue`, so that one that
+    /// floods does not fill the queues of the others. What is beyond is discarded, whatever its
+    /// delivery: make it as large as the most that a peer sends in a frame.
     pub peer_messages: usize,
-    /// How many bytes the batches of one peer can have in all until the end of the frame. The memory
-    /// that they take is at most twice as much, or 2048 for each message that waits.
+    /// How many bytes the batches of one peer can have in all while they wait, unless it is a single
+    /// one. The memory that they take is at most twice as much, or 2048 for each message that waits.
     pub peer_bytes: usize,
     /// The memory in bytes that is kept for batches to come.
     pub pool_bytes: usize,
@@ -39,6 +44,7 @@ impl Default for MessengerConfig {
         Self {
             packing: Packing::default(),
             channels: 16,
+            stages: &Stage::ALL,
             max_fragmented: 1 << 20,
             send_queue: 64,
             receive_queue: 4096,

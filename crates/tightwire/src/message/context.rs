@@ -64,8 +64,8 @@ impl<'a, C: 'static> Context<'a, C> {
         self.origin.route
     }
 
-    /// When its batch came, as [`Messenger::receive`] was told; when it was sent, if that was on this
-    /// side.
+    /// When its batch came, as [`Messenger::receive`] was told; if it was sent by this side, the time of
+    /// the frame, as [`Messenger::begin_frame`] was told.
     #[must_use]
     pub fn received_at(&self) -> Duration {
         self.origin.time

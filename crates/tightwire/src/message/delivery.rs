@@ -2,7 +2,17 @@
 
 use tightwire_derive::Wire;
 
-/// What the transport promises for a batch.
+/// What the transport promises for a batch. The transport also carries it, or knows it otherwise:
+/// the batch does not say. It is [`Wire`](trait@crate::Wire), in 3 bits.
+///
+/// ```
+/// use tightwire::Delivery;
+///
+/// let mut buffer = [0; 8];
+/// let sent = tightwire::encode(&mut Delivery::Reliable, &mut buffer)?;
+/// assert_eq!(tightwire::decode::<Delivery>(sent)?, Delivery::Reliable);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Delivery {
     /// May be lost, doubled, or come in any order.
@@ -52,6 +62,21 @@ pub struct Route {
 }
 
 impl Delivery {
+    /// All of them, in the order of their numbers on the wire.
+    ///
+    /// ```
+    /// use tightwire::Delivery;
+    ///
+    /// assert_eq!(Delivery::ALL[2], Delivery::Reliable);
+    /// ```
+    pub const ALL: [Self; 5] = [
+        Self::Unreliable,
+        Self::UnreliableSequenced,
+        Self::Reliable,
+        Self::ReliableSequenced,
+        Self::ReliableFragmentedSequenced,
+    ];
+
     /// Whether it carries more than a datagram: then sizes have 32 bits.
     #[must_use]
     pub const fn fragments(self) -> bool {

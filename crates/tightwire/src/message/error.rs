@@ -6,7 +6,7 @@ use core::fmt;
 use super::{PeerId, Stage};
 use crate::stream::{ReadError, WriteError};
 
-/// Why a message was not sent. The batches are as they were.
+/// Why a message was not sent. Nothing of it is in a batch, and what was there before still is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
@@ -38,7 +38,8 @@ pub enum SendError {
         /// The bytes that there are for it.
         limit: usize,
     },
-    /// The message took more bytes than it said, or a value in it is not allowed.
+    /// The message took more bytes than it said, or a value in it is not allowed:
+    /// [`WriteError::explain`] names the field.
     NotWritten {
         /// The message.
         message: &'static str,
@@ -67,7 +68,9 @@ pub enum MessageFault {
         /// How many there can be.
         limit: usize,
     },
-    /// A batch whose size is not the one that it says, or that has no message.
+    /// A batch without a message, or not even a size.
+    NoMessages,
+    /// A batch whose size is not the one that it says.
     BatchSize {
         /// What it says.
         says: usize,
@@ -86,7 +89,7 @@ pub enum MessageFault {
         /// The number.
         number: u8,
     },
-    /// A stage that there is not.
+    /// A stage that there is not, or that this side does not run.
     UnknownStage {
         /// What came.
         stage: u8,
@@ -125,6 +128,8 @@ pub struct RefusedMessage {
 pub enum RegistryError {
     /// Two types have the same name.
     SameName(&'static str),
+    /// A type is registered twice.
+    Twice(&'static str),
     /// There are more types than numbers.
     TooMany(usize),
     /// The configuration makes no sense.
@@ -172,6 +177,7 @@ impl fmt::Display for MessageFault {
             Self::BatchTooLong { length, limit } => {
                 write!(f, "a batch of {length} bytes, where {limit} are the most")
             }
+            Self::NoMessages => f.write_str("a batch without a message"),
             Self::BatchSize { says, has } => {
                 write!(f, "a batch that says it has {says} bytes, and has {has}")
             }
@@ -181,7 +187,7 @@ impl fmt::Display for MessageFault {
             Self::UnknownMessage { number } => {
                 write!(f, "no message that is handled here has the number {number}")
             }
-            Self::UnknownStage { stage } => write!(f, "there is no stage {stage}"),
+            Self::UnknownStage { stage } => write!(f, "stage {stage} is not run here"),
             Self::UnknownChannel { channel } => write!(f, "there is no channel {channel}"),
             Self::Malformed(refused) => refused.fmt(f),
             Self::QueueFull(stage) => write!(f, "the queue of {stage:?} is full"),
@@ -208,6 +214,7 @@ impl fmt::Display for RegistryError {
             Self::SameName(name) => {
                 write!(f, "two messages are called {name}: give one `#[message(name = \"…\")]`")
             }
+            Self::Twice(name) => write!(f, "{name} is registered twice: once is enough"),
             Self::TooMany(count) => {
                 write!(f, "{count} messages, where there are numbers for {}", super::MAX_MESSAGES)
             }

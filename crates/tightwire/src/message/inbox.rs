@@ -51,7 +51,7 @@ impl Item {
 impl Inbox {
     pub(super) fn new(queue_length: usize) -> Self {
         Self {
-            queues: array::from_fn(|_| VecDeque::with_capacity(queue_length)),
+            queues: array::from_fn(|_| VecDeque::with_capacity(queue_length.min(RESERVED))),
             queue_length,
             batches: Vec::new(),
             free: Vec::new(),
@@ -81,29 +81,26 @@ impl Inbox {
         place
     }
 
-    /// Adds a body of at most so many bytes to a batch for messages of this side to itself. Returns
-    /// the batch and where the body stands; one that cannot be written is not there.
-    pub(super) fn add_local<E>(
+    /// Adds a body to a batch for messages of this side to itself, and tells where it stands.
+    pub(super) fn add_local(
         &mut self,
-        bound: usize,
+        body: &[u8],
         time: Duration,
         pool: &mut Pool,
-        write: impl FnOnce(&mut [u8]) -> Result<usize, E>,
-    ) -> Result<(usize, Range<usize>), E> {
-        let has_room =
-            |held: &Held| held.time == time && held.bytes.len() + bound <= held.bytes.capacity();
-        let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(has_room));
-        let place = open.unwrap_or_else(|| {
-            let bytes = pool.take(bound);
-            self.keep(Held { owner: PeerId::LOCAL, time, bytes, waiting: 0 })
-        });
+    ) -> (usize, Range<usize>) {
+        let fits = |held: &Held| {
+            held.time == time && held.bytes.len() + body.len() <= held.bytes.capacity()
+        };
+        let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(fits));
+        let place = open.unwrap_or_else(|| self.hold(PeerId::LOCAL, &[], time, pool));
         self.local = Some(place);
-        let Some(held) = &mut self.batches[place] else { return Ok((place, 0..0)) };
+        let Some(held) = &mut self.batches[place] else { return (place, 0..0) };
         let start = held.bytes.len();
-        held.bytes.resize(start + bound, 0);
-        let written = write(&mut held.bytes[start..]);
-        held.bytes.truncate(start + *written.as_ref().unwrap_or(&0));
-        written.map(|size| (place, start..start + size))
+        if start + body.len() > held.bytes.capacity() {
+            pool.enlarge(&mut held.bytes, start + body.len());
+        }
+        held.bytes.extend_from_slice(body);
+        (place, start..start + body.len())
     }
 
     pub(super) fn has_room(&self, stage: Stage) -> bool {
@@ -149,15 +146,49 @@ impl Inbox {
         self.queue_length
     }
 
-    /// Gives back the batches that nobody waits in, and tells whose they were.
-    pub(super) fn release(&mut self, pool: &mut Pool, mut released: impl FnMut(PeerId, usize)) {
-        self.local = None;
-        for (place, there) in self.batches.iter_mut().enumerate() {
-            if let Some(held) = there.take_if(|held| held.waiting == 0) {
-                released(held.owner, held.bytes.len());
-                pool.put(held.bytes);
-                self.free.push(place);
+    /// Gives back the batch of a message that was handled, if it was the last in it. Tells whose it
+    /// was, and how long.
+    pub(super) fn release(&mut self, item: &Item, pool: &mut Pool) -> Option<(PeerId, usize)> {
+        let place = item.batch as usize;
+        // More may be added to the one for this side, until the frame ends.
+        self.batches[place].as_ref().filter(|held| held.waiting == 0)?;
+        if self.local == Some(place) {
+            return None;
+        }
+        self.give_back(place, pool)
+    }
+
+    /// Closes the batch for messages of this side to itself.
+    pub(super) fn end_frame(&mut self, pool: &mut Pool) {
+        if let Some(place) = self.local.take()
+            && self.batches[place].as_ref().is_some_and(|held| held.waiting == 0)
+        {
+            self.give_back(place, pool);
+        }
+    }
+
+    /// Forgets everything of a sender.
+    pub(super) fn discard(&mut self, sender: PeerId, pool: &mut Pool) {
+        let is_its = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.owner == sender);
+        let Self { queues, batches, .. } = self;
+        for queue in queues {
+            queue.retain(|item| !is_its(&batches[item.batch as usize]));
+        }
+        for place in 0..self.batches.len() {
+            if is_its(&self.batches[place]) {
+                self.give_back(place, pool);
             }
         }
     }
+
+    fn give_back(&mut self, place: usize, pool: &mut Pool) -> Option<(PeerId, usize)> {
+        let held = self.batches[place].take()?;
+        let length = held.bytes.len();
+        pool.put(held.bytes);
+        self.free.push(place);
+        Some((held.owner, length))
+    }
 }
+
+/// Messages that a queue has memory for from the start; a longer one gets it as it fills.
+const RESERVED: usize = 4096;

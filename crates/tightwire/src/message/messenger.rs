@@ -90,7 +90,8 @@ pub struct MessengerBuilder<C> {
     hooks: Option<Box<dyn Hooks>>,
 }
 
-/// The transport has lost a peer: what [`Messenger::end_frame`] is told.
+/// The transport cannot deliver to a peer: what [`Messenger::end_frame`] is told. The peer stays until
+/// [`Messenger::remove_peer`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disconnected;
 
@@ -177,17 +178,21 @@ impl<C: 'static> Messenger<C> {
         self.peers.add(mtu, &self.config)
     }
 
-    /// A peer has gone. What waits for it is dropped; what came from it is still handled.
+    /// A peer has gone. What waits for it is dropped, and what came from it and waits for its stage
+    /// too, or a peer that connects again and again would fill the queues: run the stages before, if
+    /// its last words matter.
     pub fn remove_peer(&mut self, peer: PeerId) {
         if let Some(gone) = self.peers.remove(peer) {
             gone.discard(&mut self.pool);
+            self.inbox.discard(peer, &mut self.pool);
         }
     }
 
-    /// A peer's datagrams can be larger or smaller from now on. Batches that wait stay as they are.
+    /// Datagrams to a peer can be larger or smaller from now on. Batches that wait stay as they are, and
+    /// what the peer sends is not limited by a smaller one.
     pub fn set_mtu(&mut self, peer: PeerId, mtu: usize) {
         if let Some(peer) = self.peers.get_mut(peer) {
-            peer.mtu = mtu;
+            peer.set_mtu(mtu);
         }
     }
 
@@ -244,11 +249,7 @@ impl<C: 'static> Messenger<C> {
             peer.flush(pool, |delivery, batch| deliver(id, delivery, batch));
             peer.waiting_bytes -= mem::take(&mut peer.refused_bytes);
         }
-        inbox.release(pool, |owner, bytes| {
-            if let Some(peer) = peers.get_mut(owner) {
-                peer.waiting_bytes -= bytes;
-            }
-        });
+        inbox.end_frame(pool);
         self.stage = None;
     }
 
@@ -276,7 +277,33 @@ impl<C: 'static> Messenger<C> {
         self.faults
     }
 
-    /// What both sides must agree on: an enum of the messages, in the order of their numbers.
+    /// 64 bits that both sides must have in common: they change when a message is another, or has
+    /// another name, since names decide numbers, or when packing, channels or
+    /// [`max_fragmented`](MessengerConfig::max_fragmented) are others. docs/WIRE.md gives the form that
+    /// is hashed.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Message, Messenger, MessengerConfig, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Heal(u8);
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Kill(u8);
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Mute(u8);
+    /// let builder = || Messenger::<()>::builder(MessengerConfig::default());
+    /// let here = builder().send_only::<Heal>().send_only::<Kill>().build()?;
+    /// let there = builder().send_only::<Kill>().send_only::<Mute>().build()?;
+    /// // The same bytes mean something else.
+    /// assert_ne!(here.id(), there.id());
+    /// # Ok::<(), tightwire::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.registry.id(&self.config)
+    }
+
+    /// The layout of the messages: an enum of them, in the order of their numbers. Its
+    /// [`diff`](Schema::diff) says what is different between two sides whose [ids](Self::id) are.
     ///
     /// # Errors
     ///

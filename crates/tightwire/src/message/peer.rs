@@ -22,7 +22,10 @@ pub struct PeerId {
 #[derive(Debug)]
 pub(super) struct Peer {
     /// The largest batch that is not fragmented.
-    pub(super) mtu: usize,
+    mtu: usize,
+    /// The largest that it has ever been: what the peer sends has its own limit, and may be on its
+    /// way.
+    largest_mtu: usize,
     /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
     /// takes as long as it has places in memory to look at.
     open: Batch,
@@ -50,10 +53,20 @@ impl PeerId {
 }
 
 impl Peer {
-    /// The largest batch of a delivery.
+    /// The largest batch of a delivery that is sent.
     pub(super) fn limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
         let configured = if delivery.fragments() { config.max_fragmented } else { self.mtu };
         configured.min(Sizes::of(delivery).max_batch())
+    }
+
+    /// The largest batch of a delivery that is received.
+    pub(super) fn receive_limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
+        if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
+    }
+
+    pub(super) fn set_mtu(&mut self, mtu: usize) {
+        self.mtu = mtu;
+        self.largest_mtu = self.largest_mtu.max(mtu);
     }
 
     /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
@@ -80,6 +93,15 @@ impl Peer {
             self.open.restart(delivery, limit.min(self.mtu), pool);
         }
         Ok(&mut self.open)
+    }
+
+    /// Goes back to the batch before, if nothing was written into the one that was opened.
+    pub(super) fn reopen(&mut self, pool: &mut Pool) {
+        if self.open.is_empty()
+            && let Some(last) = self.complete.pop()
+        {
+            pool.put(mem::replace(&mut self.open, last).into_bytes());
+        }
     }
 
     /// Appends a message that is written already to the open batch. `false` if that takes more than
@@ -137,8 +159,9 @@ impl Peers {
     pub(super) fn add(&mut self, mtu: usize, config: &MessengerConfig) -> PeerId {
         let peer = Peer {
             mtu,
+            largest_mtu: mtu,
             open: Batch::default(),
-            complete: Vec::with_capacity(config.send_queue),
+            complete: Vec::with_capacity(config.send_queue.min(64)),
             waiting_messages: 0,
             waiting_bytes: 0,
             refused_bytes: 0,

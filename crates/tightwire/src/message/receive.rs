@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
-use super::inbox::Inbox;
+use super::inbox::{Inbox, Item};
 use super::{
     Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
     Traffic,
@@ -50,9 +50,9 @@ impl<C: 'static> Messenger<C> {
         batch: &[u8],
         now: Duration,
     ) -> Result<(), RefusedMessage> {
-        self.receive_batch(from, delivery, batch, now).map_err(|fault| {
-            self.refuse(from, None, fault);
-            RefusedMessage { peer: from, message: None, fault }
+        self.receive_batch(from, delivery, batch, now).map_err(|Broken { fault, number }| {
+            let message = self.refuse(from, number, fault);
+            RefusedMessage { peer: from, message, fault }
         })
     }
 
@@ -62,21 +62,25 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         batch: &[u8],
         now: Duration,
-    ) -> Result<(), MessageFault> {
+    ) -> Result<(), Broken> {
         let sizes = Sizes::of(delivery);
         let peer = self.peers.get_mut(from).ok_or(MessageFault::UnknownPeer)?;
-        let (length, limit) = (batch.len(), peer.limit(delivery, &self.config));
+        let (length, limit) = (batch.len(), peer.receive_limit(delivery, &self.config));
         if length > limit {
-            return Err(MessageFault::BatchTooLong { length, limit });
+            return Err(MessageFault::BatchTooLong { length, limit }.into());
         }
-        let nothing = MessageFault::BatchSize { says: 0, has: 0 };
+        let nothing = MessageFault::NoMessages;
         let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
         let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
-        if says != has || has == 0 {
-            return Err(MessageFault::BatchSize { says, has });
+        if says != has {
+            return Err(MessageFault::BatchSize { says, has }.into());
         }
-        if peer.waiting_bytes + length > self.config.peer_bytes {
-            return Err(MessageFault::PeerLimit);
+        if has == 0 {
+            return Err(nothing.into());
+        }
+        // One is always taken, or the largest could never come.
+        if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
+            return Err(MessageFault::PeerLimit.into());
         }
         peer.waiting_bytes += length;
         peer.stats.batches_received += 1;
@@ -101,7 +105,7 @@ impl<C: 'static> Messenger<C> {
         batch: &[u8],
         now: Duration,
         taken: &mut Taken,
-    ) -> Result<(), MessageFault> {
+    ) -> Result<(), Broken> {
         let sizes = Sizes::of(delivery);
         let mut at = sizes.batch();
         while at < batch.len() {
@@ -146,8 +150,9 @@ impl<C: 'static> Messenger<C> {
         let &Header { number, stage, size, channel } = header;
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
         let message = entry.ok_or(MessageFault::UnknownMessage { number })?.name;
-        let stage =
-            Stage::ALL.get(usize::from(stage)).ok_or(MessageFault::UnknownStage { stage })?;
+        let known = Stage::ALL.get(usize::from(stage));
+        let known = known.filter(|stage| self.config.stages.contains(stage));
+        let stage = known.ok_or(MessageFault::UnknownStage { stage })?;
         if usize::from(channel) >= self.config.channels {
             return Err(MessageFault::UnknownChannel { channel });
         }
@@ -170,24 +175,35 @@ impl<C: 'static> Messenger<C> {
     /// Handles one message, if there is one.
     pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C) -> bool {
         let Some((origin, item)) = self.inbox.pop(stage) else { return false };
+        self.handle(origin, &item, state);
+        if let Some((owner, length)) = self.inbox.release(&item, &mut self.pool)
+            && let Some(peer) = self.peers.get_mut(owner)
+        {
+            peer.waiting_bytes -= length;
+        }
+        true
+    }
+
+    fn handle(&mut self, origin: Origin, item: &Item, state: &mut C) {
         let Origin { sender, route, number, .. } = origin;
         if let Some(peer) = self.peers.get_mut(sender) {
-            peer.waiting_messages -= 1;
+            // Not below zero, also when a hook has panicked before this was counted.
+            peer.waiting_messages = peer.waiting_messages.saturating_sub(1);
         }
-        let Some(entry) = self.registry.entry(number) else { return true };
+        let Some(entry) = self.registry.entry(number) else { return };
         let (message, size) = (entry.name, Some(item.size()));
         let event = || MessageEvent { peer: sender, message, route, size };
         if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
             self.refuse(sender, Some(number), MessageFault::Vetoed);
-            return true;
+            return;
         }
         let Some(mut receiver) = entry.receiver.take() else {
             // It has panicked before.
             self.refuse(sender, Some(number), MessageFault::Handler);
-            return true;
+            return;
         };
         let packing = self.config.packing;
-        match receiver.read(self.inbox.body(&item), packing) {
+        match receiver.read(self.inbox.body(item), packing) {
             Ok(()) => {
                 let result = receiver.handle(&mut Context::new(state, self, origin));
                 self.count_handled(number, result, event);
@@ -195,7 +211,7 @@ impl<C: 'static> Messenger<C> {
             Err(refused) => {
                 let fault = MessageFault::Malformed(refused);
                 self.refuse_explained(sender, Some(number), fault, |inbox| {
-                    Some(receiver.explain(refused, inbox.body(&item), packing))
+                    Some(receiver.explain(refused, inbox.body(item), packing))
                 });
             }
         }
@@ -205,7 +221,6 @@ impl<C: 'static> Messenger<C> {
         if let Some(entry) = self.registry.entry(number) {
             entry.receiver = Some(receiver);
         }
-        true
     }
 
     /// What a handler returned.
@@ -231,8 +246,14 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    fn refuse(&mut self, peer: PeerId, number: Option<u8>, fault: MessageFault) {
-        self.refuse_explained(peer, number, fault, |_| None);
+    /// Returns the name of the message, if somebody knows it.
+    fn refuse(
+        &mut self,
+        peer: PeerId,
+        number: Option<u8>,
+        fault: MessageFault,
+    ) -> Option<&'static str> {
+        self.refuse_explained(peer, number, fault, |_| None)
     }
 
     #[cold]
@@ -242,7 +263,7 @@ impl<C: 'static> Messenger<C> {
         number: Option<u8>,
         fault: MessageFault,
         explain: impl Fn(&Inbox) -> Option<Explained>,
-    ) {
+    ) -> Option<&'static str> {
         self.faults.count(fault);
         let message = number.and_then(|number| self.registry.entry(number)).map(|entry| {
             entry.stats.refused += 1;
@@ -255,6 +276,7 @@ impl<C: 'static> Messenger<C> {
             let inbox = &self.inbox;
             hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
         }
+        message
     }
 }
 
@@ -267,12 +289,28 @@ struct Taken {
     traffic: Traffic,
 }
 
+/// Why nothing more of a batch is taken, and the number of the message where that shows.
+struct Broken {
+    fault: MessageFault,
+    number: Option<u8>,
+}
+
+impl From<MessageFault> for Broken {
+    fn from(fault: MessageFault) -> Self {
+        Self { fault, number: None }
+    }
+}
+
 /// The header of the message at the start of `rest`, if the message ends within.
-fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, MessageFault> {
+fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
     let (size, left) = (sizes.header(), rest.len());
     let (header, body) =
         rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
     let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
     let (size, left) = (header.size as usize, body.len());
-    if size > left { Err(MessageFault::BeyondBatch { size, left }) } else { Ok(header) }
+    if size > left {
+        let fault = MessageFault::BeyondBatch { size, left };
+        return Err(Broken { fault, number: Some(header.number) });
+    }
+    Ok(header)
 }

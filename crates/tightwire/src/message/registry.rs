@@ -6,14 +6,19 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 use core::fmt::Display;
 
+use xxhash_rust::xxh3::Xxh3;
+
 use super::error::HandlerError;
-use super::{Context, Message, MessageStats, RegistryError};
+use super::{Context, Message, MessageStats, MessengerConfig, RegistryError};
 use crate::bytes::Packing;
-use crate::schema::Schema;
+use crate::schema::{Schema, schema};
 use crate::stream::{Explained, Field, ReadError, Shape, Variant};
 
 /// The first number of the application's messages; those below are for internal ones.
 pub(super) const FIRST: u8 = 16;
+
+/// Another number for each change of what [`Registry::id`] hashes.
+const FORM: u8 = 1;
 
 /// How many types of messages an application can have.
 pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
@@ -49,6 +54,8 @@ pub(super) struct Entry<C> {
     pub(super) name: &'static str,
     type_id: TypeId,
     shape: fn() -> Shape,
+    /// The fingerprint of the type.
+    layout: fn() -> u64,
     pub(super) is_handled: bool,
     /// Away while its handler runs.
     pub(super) receiver: Option<Box<dyn Receive<C>>>,
@@ -114,6 +121,7 @@ impl<C: 'static> Entry<C> {
             name: M::NAME,
             type_id: TypeId::of::<M>(),
             shape: M::describe,
+            layout: || schema::<M>().fingerprint(),
             is_handled: false,
             receiver: None,
             stats: MessageStats::default(),
@@ -136,7 +144,12 @@ impl<C: 'static> Registry<C> {
     pub(super) fn new(mut entries: Vec<Entry<C>>) -> Result<Self, RegistryError> {
         entries.sort_by_key(|entry| entry.name);
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(RegistryError::SameName(pair[0].name));
+            let name = pair[0].name;
+            return Err(if pair[0].type_id == pair[1].type_id {
+                RegistryError::Twice(name)
+            } else {
+                RegistryError::SameName(name)
+            });
         }
         if entries.len() > MAX_MESSAGES {
             return Err(RegistryError::TooMany(entries.len()));
@@ -165,7 +178,25 @@ impl<C: 'static> Registry<C> {
         (FIRST..=u8::MAX).zip(&self.entries)
     }
 
-    /// What both sides must agree on: an enum of the messages, in the order of their numbers.
+    /// What both sides must have in common.
+    pub(super) fn id(&self, config: &MessengerConfig) -> u64 {
+        let mut hash = Xxh3::new();
+        let packing = match config.packing {
+            Packing::Bits => 0,
+            Packing::Bytes => 1,
+        };
+        hash.update(&[FORM, packing]);
+        hash.update(&(config.channels as u64).to_le_bytes());
+        hash.update(&(config.max_fragmented as u64).to_le_bytes());
+        for entry in &self.entries {
+            hash.update(&(entry.name.len() as u64).to_le_bytes());
+            hash.update(entry.name.as_bytes());
+            hash.update(&(entry.layout)().to_le_bytes());
+        }
+        hash.digest()
+    }
+
+    /// An enum of the messages, in the order of their numbers.
     pub(super) fn schema(&self) -> Result<Schema, crate::schema::SchemaError> {
         let variants = self.entries.iter().map(|entry| Variant {
             name: entry.name.into(),

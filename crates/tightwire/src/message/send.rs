@@ -5,8 +5,9 @@ use alloc::vec::Vec;
 use super::batch::max_body;
 use super::context::Origin;
 use super::header::{Header, Sizes};
-use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError, Traffic};
+use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use crate::bytes::Packing;
+use crate::stream::WriteError;
 
 /// To how many peers a message was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -151,7 +152,7 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<SentTo, SendError> {
         let number = self.number_for::<M>(route)?;
         let mut result = SentTo::default();
-        let mut copies = Traffic::default();
+        let mut copies = 0;
         // Written when the first recipient needs it; kept for messages that its handler sends.
         let mut written: Option<Vec<u8>> = None;
         while let Some(to) = next(self) {
@@ -162,44 +163,49 @@ impl<C: 'static> Messenger<C> {
                 && peer.append_quickly(bytes, route.delivery, &self.config)
             {
                 result.sent += 1;
-                copies.add(bytes.len());
+                copies += 1;
                 continue;
             }
             let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
-            let sent = self.ask_before_send(&event).and_then(|()| {
-                if to == PeerId::LOCAL && self.is_handled_now(number, route) {
-                    return self.send_to_self(state, number, message, route, None);
+            let sent = match self.ask_before_send(&event) {
+                Err(vetoed) => Err(vetoed),
+                Ok(()) if to == PeerId::LOCAL && self.is_handled_now(number, route) => {
+                    self.send_to_self(state, number, message, route, None)
                 }
-                if written.is_none() {
-                    written = Some(self.write_once(number, message, route)?);
+                Ok(()) => {
+                    // If it cannot be written, nobody gets it.
+                    let bytes = match written.take() {
+                        Some(bytes) => bytes,
+                        None => self.write_once(number, message, route)?,
+                    };
+                    let sent = if to == PeerId::LOCAL {
+                        self.send_to_self(state, number, message, route, Some(&bytes))
+                    } else {
+                        self.copy(to, &bytes, M::NAME, route).map(Some)
+                    };
+                    copies += u64::from(sent.is_ok() && to != PeerId::LOCAL);
+                    written = Some(bytes);
+                    sent
                 }
-                let bytes = written.as_deref().unwrap_or_default();
-                if to == PeerId::LOCAL {
-                    return self.send_to_self(state, number, message, route, Some(bytes));
-                }
-                let size = self.copy(to, bytes, M::NAME, route)?;
-                copies.add(bytes.len());
-                Ok(Some(size))
-            });
+            };
             match sent {
                 Ok(size) => {
                     result.sent += 1;
                     self.after_send(event, size);
                 }
-                // It cannot be written, so nobody gets it.
-                Err(error @ SendError::NotWritten { .. }) => return Err(error),
                 Err(error) => {
                     result.refused += 1;
                     result.first_error.get_or_insert(error);
                 }
             }
         }
+        if let Some(entry) = self.registry.entry(number) {
+            let length = written.as_ref().map_or(0, Vec::len) as u64;
+            entry.stats.sent.messages += copies;
+            entry.stats.sent.bytes += copies * length;
+        }
         if let Some(scratch) = written {
             self.scratch = scratch;
-        }
-        if let Some(entry) = self.registry.entry(number) {
-            entry.stats.sent.messages += copies.messages;
-            entry.stats.sent.bytes += copies.bytes;
         }
         Ok(result)
     }
@@ -233,12 +239,6 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// The same, but no more than any delivery carries: where it is about memory, and not about what
-    /// has room in a batch.
-    fn memory_bound<M: Message>(&self, message: &mut M) -> usize {
-        self.bound(message).min(self.config.max_fragmented.max(u16::MAX.into()))
-    }
-
     /// Writes a message into the batch of a peer, and returns the bytes of its body.
     fn write<M: Message>(
         &mut self,
@@ -251,15 +251,20 @@ impl<C: 'static> Messenger<C> {
         let Self { peers, pool, config, registry, .. } = self;
         let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
         let limit = max_body(route, peer.limit(route.delivery, config));
-        if bound > limit {
+        if limit.is_none_or(|limit| bound > limit) {
+            let limit = limit.unwrap_or(0);
             return Err(SendError::TooLarge { message: M::NAME, size: bound, limit });
         }
         let header_len = Sizes::of(route.delivery).header();
         let batch = peer.batch(to, route.delivery, header_len + bound, pool, config)?;
         let header = |size| Header::new(number, route, size);
-        let size = batch
-            .write(message, bound, config.packing, pool, header)
-            .map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+        let size = match batch.write(message, bound, config.packing, pool, header) {
+            Ok(size) => size,
+            Err(error) => {
+                peer.reopen(pool);
+                return Err(SendError::NotWritten { message: M::NAME, error });
+            }
+        };
         peer.stats.sent.add(header_len + size);
         if let Some(entry) = registry.entry(number) {
             entry.stats.sent.add(header_len + size);
@@ -275,7 +280,11 @@ impl<C: 'static> Messenger<C> {
         route: Route,
     ) -> Result<Vec<u8>, SendError> {
         let sizes = Sizes::of(route.delivery);
-        let bound = self.memory_bound(message).min(max_body(route, usize::MAX));
+        // No more than any peer could get: what a type says of itself can be far from the truth.
+        let config = &self.config;
+        let most = if route.delivery.fragments() { config.max_fragmented } else { usize::MAX };
+        let limit = max_body(route, most).unwrap_or(0);
+        let bound = self.bound(message).min(limit);
         let mut bytes = core::mem::take(&mut self.scratch);
         bytes.clear();
         bytes.resize(sizes.header() + bound, 0);
@@ -288,7 +297,13 @@ impl<C: 'static> Messenger<C> {
             }
             Err(error) => {
                 self.scratch = bytes;
-                Err(SendError::NotWritten { message: M::NAME, error })
+                Err(match error {
+                    WriteError::Full { needed_bits, .. } if bound == limit => {
+                        let size = needed_bits.div_ceil(8) as usize;
+                        SendError::TooLarge { message: M::NAME, size, limit }
+                    }
+                    error => SendError::NotWritten { message: M::NAME, error },
+                })
             }
         }
     }
@@ -305,8 +320,8 @@ impl<C: 'static> Messenger<C> {
         let size = bytes.len() - Sizes::of(route.delivery).header();
         let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
         let limit = max_body(route, peer.limit(route.delivery, config));
-        if size > limit {
-            return Err(SendError::TooLarge { message, size, limit });
+        if limit.is_none_or(|limit| size > limit) {
+            return Err(SendError::TooLarge { message, size, limit: limit.unwrap_or(0) });
         }
         peer.batch(to, route.delivery, bytes.len(), pool, config)?.append(bytes, pool);
         peer.stats.sent.add(bytes.len());
@@ -343,18 +358,16 @@ impl<C: 'static> Messenger<C> {
         if !self.inbox.has_room(route.stage) {
             return Err(SendError::QueueFull(PeerId::LOCAL));
         }
-        let written = written.map(|bytes| &bytes[Sizes::of(route.delivery).header()..]);
-        let bound = written.map_or_else(|| self.memory_bound(message), <[u8]>::len);
-        let packing = self.config.packing;
-        let added = self.inbox.add_local(bound, self.now, &mut self.pool, |space| match written {
-            Some(body) => {
-                space.copy_from_slice(body);
-                Ok(body.len())
+        let header_len = Sizes::of(route.delivery).header();
+        let (batch, body) = match written {
+            Some(bytes) => self.inbox.add_local(&bytes[header_len..], self.now, &mut self.pool),
+            None => {
+                let bytes = self.write_once(number, message, route)?;
+                let added = self.inbox.add_local(&bytes[header_len..], self.now, &mut self.pool);
+                self.scratch = bytes;
+                added
             }
-            None => packing.encode(message, space).map(<[u8]>::len),
-        });
-        let (batch, body) =
-            added.map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+        };
         let size = body.len();
         self.inbox.push(&origin, batch, body);
         if let Some(entry) = self.registry.entry(number) {

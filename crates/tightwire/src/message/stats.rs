@@ -2,7 +2,7 @@
 
 use super::MessageFault;
 
-/// Messages and the bytes of their bodies and headers.
+/// Messages and the bytes of their bodies and headers; one of this side to itself has no header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Traffic {
     /// How many.
@@ -17,7 +17,7 @@ pub struct Traffic {
 pub struct MessageStats {
     /// Written for a peer; once for each that it was sent to.
     pub sent: Traffic,
-    /// Queued for a stage, from peers and from this side itself.
+    /// Queued for a stage, from peers and from this side itself; not what is handled at once.
     pub received: Traffic,
     /// Given to the handler, which returned no error.
     pub handled: u64,
@@ -50,6 +50,7 @@ pub struct PeerStats {
 pub struct FaultCounters {
     pub unknown_peer: u64,
     pub batch_too_long: u64,
+    pub no_messages: u64,
     pub batch_size: u64,
     pub beyond_batch: u64,
     pub unknown_message: u64,
@@ -76,6 +77,7 @@ impl FaultCounters {
         let Self {
             unknown_peer,
             batch_too_long,
+            no_messages,
             batch_size,
             beyond_batch,
             unknown_message,
@@ -89,6 +91,7 @@ impl FaultCounters {
         } = self;
         unknown_peer
             + batch_too_long
+            + no_messages
             + batch_size
             + beyond_batch
             + unknown_message
@@ -105,6 +108,7 @@ impl FaultCounters {
         *match fault {
             MessageFault::UnknownPeer => &mut self.unknown_peer,
             MessageFault::BatchTooLong { .. } => &mut self.batch_too_long,
+            MessageFault::NoMessages => &mut self.no_messages,
             MessageFault::BatchSize { .. } => &mut self.batch_size,
             MessageFault::BeyondBatch { .. } => &mut self.beyond_batch,
             MessageFault::UnknownMessage { .. } => &mut self.unknown_message,

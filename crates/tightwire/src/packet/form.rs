@@ -109,8 +109,8 @@ impl Form {
     pub(super) fn max_packet<P: Wire>(self) -> usize {
         let most = match self.packing {
             Packing::Bits => P::MAX_BITS.div_ceil(8),
-            // No bit takes more than a byte.
-            Packing::Bytes => P::MAX_BITS,
+            // Nobody has computed it.
+            Packing::Bytes => u64::MAX,
         };
         most.saturating_add(END_CHECK_LEN as u64).min(u16::MAX.into()) as usize
     }

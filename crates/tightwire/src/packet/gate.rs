@@ -24,7 +24,7 @@ pub enum Protection<K = Keys> {
     /// versions and accidents. Whoever knows the game can make one.
     Crc32,
     /// Encrypted and authentic by ChaCha20-Poly1305, in 17 bytes and more as the count grows: keeps
-    /// out everyone without the keys, and whatever was sent before.
+    /// out everyone without the keys, and whatever was sent before. Packets have at most 65535 bytes.
     Sealed(K),
 }
 

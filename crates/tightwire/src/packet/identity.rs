@@ -16,7 +16,8 @@ use tightwire_derive::Wire;
 /// [protocol id](Self::id).
 ///
 /// It can be sent, so that sides that do not agree can find out [why](Self::mismatch), and is JSON
-/// with the feature `serde`. A tool that has it reads packets without the program:
+/// with the feature `serde`. Send it to those who have shown that they are where they say, as over a
+/// connection: whoever answers strangers with more than they sent can be used against others. A tool that has it reads packets without the program:
 /// [`decode`](Self::decode) and [`explain`](Self::explain).
 ///
 /// ```

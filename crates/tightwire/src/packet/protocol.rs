@@ -199,10 +199,13 @@ impl<P: Wire> Protocol<P> {
         let room = capacity.saturating_sub(overhead).min(target.len());
         let length = match form.encode(packet, &mut target[..room]) {
             Ok(packet) => overhead + packet.len(),
-            Err(refused) => {
-                let most = capacity.min(overhead + target.len());
-                return Err(with_overhead(refused, overhead, most));
+            Err(WriteError::Full { needed_bits, .. })
+                if room < capacity.saturating_sub(overhead) =>
+            {
+                let length = needed_bits.div_ceil(8) as usize;
+                return Err(NotWritten::TooLong { length, most: room });
             }
+            Err(refused) => return Err(with_overhead(refused, overhead, capacity)),
         };
         let Some(datagram) = buffer.get_mut(..length) else {
             let refused = WriteError::Full { needed_bits: 0, capacity_bits: 0 };

@@ -76,6 +76,13 @@ pub enum NotWritten {
     /// The datagram is longer than the buffer, or a value is not allowed:
     /// [`WriteError::explain`] names the field.
     Packet(WriteError),
+    /// The packet is longer than a sealed one can be.
+    TooLong {
+        /// The bytes that it takes.
+        length: usize,
+        /// The bytes that there can be.
+        most: usize,
+    },
     /// As many datagrams were sealed as there are numbers. Get new keys.
     KeysUsedUp,
 }
@@ -127,7 +134,8 @@ impl fmt::Display for Refused {
                 write!(f, "replayed: datagram {sequence} was read already, or is too old to tell")
             }
             Self::NotAuthentic => f.write_str(
-                "not authentic: sealed with another key or protocol, or changed on its way",
+                "not authentic: sealed with another key or protocol, or changed on its way: compare \
+                 the identities of both sides if every packet is",
             ),
             Self::Malformed(refused) => write!(f, "malformed: {refused}"),
             Self::TrailingData { bit } => {
@@ -150,6 +158,10 @@ impl fmt::Display for NotWritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Packet(refused) => refused.fmt(f),
+            Self::TooLong { length, most } => write!(
+                f,
+                "a packet of {length} bytes, where a sealed one has at most {most}: send it in parts"
+            ),
             Self::KeysUsedUp => f.write_str("the keys are used up: connect anew, with new ones"),
         }
     }

@@ -129,8 +129,9 @@ impl Seal {
         &self.packet[..self.length]
     }
 
-    /// Where a packet is written before it is sealed.
+    /// Where a packet is written before it is sealed. Nothing is left of the last one.
     pub(super) fn packet_mut(&mut self) -> &mut [u8] {
+        self.length = 0;
         &mut self.packet
     }
 
