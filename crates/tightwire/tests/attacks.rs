@@ -110,6 +110,10 @@ fn a_stage_that_is_not_run_is_refused_by_those_who_say_so() {
         m.receive(peer, Delivery::Reliable, &jump_at(stage), Duration::ZERO).unwrap();
     }
     assert_eq!(m.faults().unknown_stage, 6);
+    let early = Route::from(Delivery::Reliable).at(Stage::Initialization);
+    let refused = m.send(&mut Vec::new(), PeerId::LOCAL, &mut Jump, early).unwrap_err();
+    let expected = SendError::UnknownStage { message: "Jump", stage: Stage::Initialization };
+    assert_eq!(refused, expected);
     let mut state = Vec::new();
     m.run_stage(Stage::Update, &mut state);
     assert_eq!(m.message_stats::<Jump>().unwrap().handled, 1);

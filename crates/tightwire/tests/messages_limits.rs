@@ -10,7 +10,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use common::office::{Jump, Level, Side, batches_to};
 use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, SendError, Stage, Wire,
+    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Route, SendError, Stage, Wire,
 };
 
 #[test]
@@ -108,4 +108,24 @@ fn a_bound_that_is_far_too_high_takes_no_memory_for_it() {
     assert!(info.bytes_max < 1 << 20, "{} bytes", info.bytes_max);
     messenger.run_stage(Stage::Update, &mut sum);
     assert_eq!(sum, 14);
+}
+
+#[test]
+fn messages_of_this_side_that_are_handled_leave_no_memory_behind_within_a_frame() {
+    let mut side = Side::new(MessengerConfig::default());
+    let route = Route::from(Delivery::Reliable).at(Stage::PostLateUpdate);
+    // Each takes more than half a buffer, so that each opens one.
+    let mut level = Level { data: vec![7; 1500] };
+    let mut send_and_handle = |count: usize| {
+        for _ in 0..count {
+            side.messenger.run_stage(Stage::Update, &mut side.log);
+            side.messenger.send(&mut side.log, PeerId::LOCAL, &mut level, route).unwrap();
+            side.messenger.run_stage(Stage::PostLateUpdate, &mut side.log);
+            side.log.0.clear();
+        }
+    };
+    send_and_handle(10);
+    // What the handler writes down is the only memory, and it is gone again.
+    let info = measure(|| send_and_handle(1000));
+    assert!(info.bytes_max < 4096, "{} bytes", info.bytes_max);
 }

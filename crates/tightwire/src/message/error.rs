@@ -29,6 +29,13 @@ pub enum SendError {
         /// The channel.
         channel: u8,
     },
+    /// The message is to this side, which does not run its stage.
+    UnknownStage {
+        /// The message.
+        message: &'static str,
+        /// The stage.
+        stage: Stage,
+    },
     /// The message can be larger than the delivery carries.
     TooLarge {
         /// The message.
@@ -152,6 +159,12 @@ impl fmt::Display for SendError {
             Self::UnknownPeer(peer) => write!(f, "{peer} is not connected"),
             Self::UnknownChannel { message, channel } => {
                 write!(f, "{message}: there is no channel {channel}: configure more `channels`")
+            }
+            Self::UnknownStage { message, stage } => {
+                write!(
+                    f,
+                    "{message}: {stage:?} is not run here: add it to `stages`, or send to another"
+                )
             }
             Self::TooLarge { message, size, limit } => write!(
                 f,

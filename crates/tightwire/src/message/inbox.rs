@@ -92,7 +92,10 @@ impl Inbox {
             held.time == time && held.bytes.len() + body.len() <= held.bytes.capacity()
         };
         let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(fits));
-        let place = open.unwrap_or_else(|| self.hold(PeerId::LOCAL, &[], time, pool));
+        let place = open.unwrap_or_else(|| {
+            self.close_local(pool);
+            self.hold(PeerId::LOCAL, &[], time, pool)
+        });
         self.local = Some(place);
         let Some(held) = &mut self.batches[place] else { return (place, 0..0) };
         let start = held.bytes.len();
@@ -150,7 +153,7 @@ impl Inbox {
     /// was, and how long.
     pub(super) fn release(&mut self, item: &Item, pool: &mut Pool) -> Option<(PeerId, usize)> {
         let place = item.batch as usize;
-        // More may be added to the one for this side, until the frame ends.
+        // More may be added to the one for this side, until it is closed.
         self.batches[place].as_ref().filter(|held| held.waiting == 0)?;
         if self.local == Some(place) {
             return None;
@@ -158,8 +161,9 @@ impl Inbox {
         self.give_back(place, pool)
     }
 
-    /// Closes the batch for messages of this side to itself.
-    pub(super) fn end_frame(&mut self, pool: &mut Pool) {
+    /// Closes the batch for messages of this side to itself, and gives it back if all of it was handled
+    /// while more could be added.
+    pub(super) fn close_local(&mut self, pool: &mut Pool) {
         if let Some(place) = self.local.take()
             && self.batches[place].as_ref().is_some_and(|held| held.waiting == 0)
         {

@@ -249,7 +249,7 @@ impl<C: 'static> Messenger<C> {
             peer.flush(pool, |delivery, batch| deliver(id, delivery, batch));
             peer.waiting_bytes -= mem::take(&mut peer.refused_bytes);
         }
-        inbox.end_frame(pool);
+        inbox.close_local(pool);
         self.stage = None;
     }
 

@@ -350,6 +350,9 @@ impl<C: 'static> Messenger<C> {
         if !entry.is_handled {
             return Err(not_handled);
         }
+        if !self.config.stages.contains(&route.stage) {
+            return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
+        }
         if self.is_handled_now(number, route) {
             let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
             self.handle_now(state, origin, message, &event)?;
