@@ -12,12 +12,11 @@ mod common {
     pub(crate) mod callgrind;
 }
 
-use std::env;
 use std::error::Error;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use common::callgrind::instructions;
+use common::callgrind::{self, instructions};
 use tightwire::{ByteError, ByteReader, ByteWriter, ReadBlock, WriteBlock};
 
 const WAYS: [&str; 3] = ["by hand", "block", "one by one"];
@@ -39,19 +38,7 @@ struct Fields {
 const SIZE: usize = 28;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let result = match arguments.as_slice() {
-        [flag, job, way, rounds] if flag == "--work" => work(job, way, rounds),
-        _ => compare(),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("blocks: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    callgrind::run("blocks", work, compare)
 }
 
 /// Every job in every way; false if a field costs more in a block than by hand.

@@ -22,12 +22,11 @@ mod common {
     pub(crate) mod callgrind;
 }
 
-use std::env;
 use std::error::Error;
 use std::hint::black_box;
 use std::process::ExitCode;
 
-use common::callgrind::instructions;
+use common::callgrind::{self, instructions};
 use tightwire::{FloatRange, Stream, Wire, decode, decode_explained, encode, encode_explained};
 
 /// How much more `explained` may cost, as a part of the whole.
@@ -128,19 +127,7 @@ fn body<const WAY: usize>() -> Body<WAY> {
 }
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    let result = match arguments.as_slice() {
-        [flag, job, way, rounds] if flag == "--work" => work(job, way, rounds),
-        _ => compare(),
-    };
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("instructions: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    callgrind::run("instructions", work, compare)
 }
 
 /// Every job in every way; false if one costs more than it may.

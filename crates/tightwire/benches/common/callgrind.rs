@@ -2,9 +2,33 @@
 
 use std::env;
 use std::error::Error;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 const ROUNDS: u64 = 1000;
+
+/// Whether everything is as it should be.
+type Verdict = Result<bool, Box<dyn Error>>;
+
+/// The program: does the work that it is started again for, or compares and fails if that does.
+pub(crate) fn run(
+    program: &str,
+    work: fn(&str, &str, &str) -> Verdict,
+    compare: fn() -> Verdict,
+) -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let result = match arguments.as_slice() {
+        [flag, job, way, rounds] if flag == "--work" => work(job, way, rounds),
+        _ => compare(),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{program}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
 
 /// The instructions of one round: a thousand rounds are counted, and two thousand, and the difference is
 /// taken, which does not have the start of the process.
