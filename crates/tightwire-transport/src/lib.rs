@@ -1,7 +1,11 @@
 //! Sessions and transports for [Tightwire](tightwire).
 
+mod hex;
+mod quic;
 mod reason;
 mod transport;
 
+pub use hex::NotHex;
+pub use quic::{BadCertificate, Certificate, Fingerprint, Trust};
 pub use reason::{Reason, TokenFault};
 pub use transport::{Connection, Event, NotSent, Path, Transport};

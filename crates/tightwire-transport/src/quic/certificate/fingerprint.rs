@@ -1,0 +1,61 @@
+//! What tells one certificate from another.
+
+use core::fmt;
+use core::str::FromStr;
+
+use crate::NotHex;
+use crate::hex::{self, Hex};
+
+/// The fingerprint of a [`Certificate`](crate::Certificate): SHA-256 of the server's own certificate as
+/// DER, as browsers and `openssl x509 -fingerprint -sha256` show it.
+///
+/// It is public. A client that has it needs no authority to know the server:
+/// [`Trust::Pinned`](crate::Trust::Pinned). It is written as 64 hexadecimal digits; colons between them
+/// are read too.
+///
+/// ```
+/// use tightwire_transport::Fingerprint;
+///
+/// let fingerprint: Fingerprint = ["AB"; 32].join(":").parse()?;
+/// assert_eq!(fingerprint.to_string(), "ab".repeat(32));
+/// # Ok::<(), tightwire_transport::NotHex>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    pub(super) fn of(certificate: &[u8]) -> Self {
+        let digest = ring::digest::digest(&ring::digest::SHA256, certificate);
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(digest.as_ref());
+        Self(bytes)
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Hex(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Fingerprint({self})")
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = NotHex;
+
+    fn from_str(text: &str) -> Result<Self, NotHex> {
+        const WHAT: &str = "fingerprint";
+        // 32 pairs, and 31 colons between them.
+        let bytes = text.as_bytes();
+        let colons = bytes.len() == 95 && bytes.iter().skip(2).step_by(3).all(|&byte| byte == b':');
+        if colons {
+            hex::exactly(&text.replace(':', ""), WHAT).map(Self)
+        } else {
+            hex::exactly(text, WHAT).map(Self)
+        }
+    }
+}

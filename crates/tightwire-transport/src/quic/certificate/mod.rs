@@ -1,0 +1,35 @@
+//! How a client knows that it talks to the right server: TLS 1.3, as QUIC uses it.
+
+mod chain;
+mod error;
+mod fingerprint;
+#[cfg(test)]
+mod tests;
+mod trust;
+
+use std::sync::Arc;
+
+use rustls::crypto::{CryptoProvider, ring};
+
+pub use chain::Certificate;
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "the transport over UDP is not here yet")
+)]
+pub(crate) use chain::server_crypto;
+pub use error::BadCertificate;
+pub use fingerprint::Fingerprint;
+pub use trust::Trust;
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "the transport over UDP is not here yet")
+)]
+pub(crate) use trust::client_crypto;
+
+/// What the two sides agree to speak. Others, as browsers, are refused within the handshake.
+const PROTOCOL: &[u8] = b"tightwire/1";
+
+/// Named wherever it is used: a default of the whole process would belong to the game.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}

@@ -1,0 +1,5 @@
+//! QUIC over UDP.
+
+mod certificate;
+
+pub use certificate::{BadCertificate, Certificate, Fingerprint, Trust};
