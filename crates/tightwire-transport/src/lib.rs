@@ -3,9 +3,11 @@
 mod hex;
 mod quic;
 mod reason;
+mod token;
 mod transport;
 
 pub use hex::NotHex;
 pub use quic::{BadCertificate, Certificate, Fingerprint, Trust};
 pub use reason::{Reason, TokenFault};
+pub use token::{Admission, Claims, NotMinted, SealedToken, TokenGate, TokenGateConfig, TokenKey};
 pub use transport::{Connection, Event, NotSent, Path, Transport};

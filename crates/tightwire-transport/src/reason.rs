@@ -165,3 +165,4 @@ impl fmt::Display for TokenFault {
 }
 
 impl core::error::Error for Reason {}
+impl core::error::Error for TokenFault {}
