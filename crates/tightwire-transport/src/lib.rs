@@ -7,7 +7,10 @@ mod token;
 mod transport;
 
 pub use hex::NotHex;
-pub use quic::{BadCertificate, Certificate, Fingerprint, Trust};
+pub use quic::{
+    BadCertificate, Certificate, Fingerprint, Network, Packet, Packets, Quic, QuicConfig,
+    QuicError, SimulatedSocket, Socket, Trust, Udp,
+};
 pub use reason::{Reason, TokenFault};
 pub use token::{Admission, Claims, NotMinted, SealedToken, TokenGate, TokenGateConfig, TokenKey};
 pub use transport::{Connection, Event, NotSent, Path, Transport};

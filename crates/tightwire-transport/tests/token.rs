@@ -288,7 +288,7 @@ fn text_is_for_json_and_errors_do_not_repeat_it() {
     assert_eq!(secret, "ab".repeat(32));
     let again: TokenKey = secret.parse().unwrap();
     assert!(again.open(key.mint(&claims()).unwrap().as_bytes()).is_ok());
-    let refused = (secret.clone() + "!").parse::<TokenKey>().unwrap_err().to_string();
+    let refused = (secret + "!").parse::<TokenKey>().unwrap_err().to_string();
     assert_eq!(refused, "character 65 is no hexadecimal digit: a token key is 64 of them");
     assert!(!format!("{key:?} {:?}", TokenGate::new(vec![key.clone()], "")).contains("abab"));
 }

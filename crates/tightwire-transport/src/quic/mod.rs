@@ -1,5 +1,21 @@
 //! QUIC over UDP.
 
 mod certificate;
+mod config;
+mod congestion;
+mod endpoint;
+mod flood;
+mod incoming;
+mod network;
+mod outgoing;
+mod reasons;
+mod setup;
+mod slot;
+mod socket;
 
 pub use certificate::{BadCertificate, Certificate, Fingerprint, Trust};
+pub use config::QuicConfig;
+pub use endpoint::Quic;
+pub use network::{Network, SimulatedSocket};
+pub use setup::QuicError;
+pub use socket::{Packet, Packets, Socket, Udp};

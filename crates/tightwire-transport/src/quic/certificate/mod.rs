@@ -12,18 +12,10 @@ use std::sync::Arc;
 use rustls::crypto::{CryptoProvider, ring};
 
 pub use chain::Certificate;
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "the transport over UDP is not here yet")
-)]
 pub(crate) use chain::server_crypto;
 pub use error::BadCertificate;
 pub use fingerprint::Fingerprint;
 pub use trust::Trust;
-#[cfg_attr(
-    not(test),
-    expect(unused_imports, reason = "the transport over UDP is not here yet")
-)]
 pub(crate) use trust::client_crypto;
 
 /// What the two sides agree to speak. Others, as browsers, are refused within the handshake.

@@ -52,7 +52,6 @@ struct NotPinned {
 }
 
 /// What a QUIC client does its handshakes with.
-#[cfg_attr(not(test), expect(dead_code, reason = "the transport over UDP is not here yet"))]
 pub(crate) fn client_crypto(trust: &Trust) -> Result<Arc<QuicClientConfig>, BadCertificate> {
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])

@@ -1,0 +1,167 @@
+//! How much may be on its way.
+
+use core::any::Any;
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{Controller, ControllerFactory};
+
+/// Makes a [`Window`] for each connection.
+#[derive(Debug)]
+pub(super) struct Windows;
+
+/// How many bytes may be on their way: a window that grows while round trips stay short, and shrinks
+/// while they are long, since then something waits in a queue.
+///
+/// State that waits is worth nothing, so this keeps queues short. What it compares are averages over
+/// a round trip: single ones vary with jitter, which is no queue. A lost packet alone says nothing
+/// about queues on a wireless link: only when a good part is lost, the window shrinks. It holds no
+/// randomness, so that a simulated run can be repeated.
+#[derive(Clone, Debug)]
+struct Window {
+    bytes: u64,
+    mtu: u64,
+    /// Doubles each round trip, until something waits.
+    is_starting: bool,
+    /// The shortest rounds of this period and of the one before.
+    shortest: [Duration; 2],
+    period_start: Instant,
+    round: Round,
+}
+
+/// What happened in about one round trip, or more if little is sent.
+#[derive(Clone, Debug)]
+struct Round {
+    start: Instant,
+    round_trips: Duration,
+    /// By how much they are different from the smoothed one.
+    deviations: Duration,
+    samples: u32,
+    acknowledged: u64,
+    lost: u64,
+    /// More would have been sent if it could.
+    is_limited: bool,
+}
+
+impl Window {
+    fn new(now: Instant, mtu: u16) -> Self {
+        Self {
+            bytes: START,
+            mtu: mtu.into(),
+            is_starting: true,
+            shortest: [Duration::MAX; 2],
+            period_start: now,
+            round: Round::new(now),
+        }
+    }
+
+    /// Grows or shrinks, once in a round trip.
+    fn end_round(&mut self, now: Instant) {
+        let round = core::mem::replace(&mut self.round, Round::new(now));
+        let average = round.round_trips / round.samples.max(1);
+        let jitter = round.deviations / round.samples.max(1) * 2;
+        let [this, before] = &mut self.shortest;
+        if now - self.period_start > PERIOD {
+            self.period_start = now;
+            *before = core::mem::replace(this, average);
+        }
+        *this = (*this).min(average);
+        let shortest = (*this).min(*before);
+        let longest = shortest + (shortest / 4).max(MAX_WAIT).max(jitter);
+        // A queue that overflows loses much of what comes; a bad radio loses some of it.
+        let is_overflowing = round.lost > (round.acknowledged + round.lost) / 3;
+        // Who sends less than it may does not fill the queue.
+        if (average > longest && round.is_limited) || is_overflowing {
+            self.is_starting = false;
+            let share = longest.as_secs_f64() / average.as_secs_f64();
+            let to = (self.bytes as f64 * share.clamp(0.5, 0.9)) as u64;
+            self.bytes = to.max(FLOOR_PACKETS * self.mtu);
+        } else if round.is_limited {
+            let more = if self.is_starting { round.acknowledged } else { 2 * self.mtu };
+            self.bytes = (self.bytes + more).min(CEILING);
+        }
+    }
+}
+
+impl Round {
+    fn new(start: Instant) -> Self {
+        Self {
+            start,
+            round_trips: Duration::ZERO,
+            deviations: Duration::ZERO,
+            samples: 0,
+            acknowledged: 0,
+            lost: 0,
+            is_limited: false,
+        }
+    }
+}
+
+impl Controller for Window {
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        let round_trip = now.saturating_duration_since(sent);
+        self.round.round_trips += round_trip;
+        self.round.deviations += round_trip.abs_diff(rtt.get());
+        self.round.samples += 1;
+        self.round.acknowledged += bytes;
+        self.round.is_limited |= !app_limited;
+        if now - self.round.start > rtt.get() && self.round.samples >= SAMPLES {
+            self.end_round(now);
+        }
+    }
+
+    fn on_congestion_event(&mut self, _: Instant, _: Instant, persistent: bool, lost: u64) {
+        self.round.lost += lost;
+        if persistent {
+            self.is_starting = false;
+            self.bytes = FLOOR_PACKETS * self.mtu;
+        }
+    }
+
+    fn on_mtu_update(&mut self, mtu: u16) {
+        self.mtu = mtu.into();
+    }
+
+    fn window(&self) -> u64 {
+        self.bytes
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        START
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl ControllerFactory for Windows {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
+        Box::new(Window::new(now, mtu))
+    }
+}
+
+/// A few frames of state.
+const START: u64 = 32 << 10;
+/// Enough for a few frames each round trip, also where round trips are long.
+const FLOOR_PACKETS: u64 = 6;
+const CEILING: u64 = 4 << 20;
+/// An average of fewer says more about jitter than about queues.
+const SAMPLES: u32 = 8;
+/// How long packets may wait in queues.
+const MAX_WAIT: Duration = Duration::from_millis(20);
+/// The time after which a route may have become a longer one.
+const PERIOD: Duration = Duration::from_secs(60);

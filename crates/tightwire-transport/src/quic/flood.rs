@@ -1,0 +1,123 @@
+//! Keeps those who send too much from taking the time of the others.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::net::SocketAddr;
+
+/// Who may have a packet read: each address and port has so many each second, those with a
+/// connection by themselves, and strangers in a table of fixed size.
+#[derive(Debug)]
+pub(super) struct Flood {
+    known: HashMap<SocketAddr, Known>,
+    strangers: Vec<Bucket>,
+    hash: RandomState,
+    /// For each connection.
+    per_second: u32,
+    pub(super) dropped: u64,
+}
+
+#[derive(Debug)]
+struct Known {
+    connections: u32,
+    bucket: Bucket,
+}
+
+/// Fills over time, up to a quarter of a second.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    packets: f32,
+    filled: Duration,
+}
+
+impl Flood {
+    pub(super) fn new(per_second: u32) -> Self {
+        Self {
+            known: HashMap::new(),
+            strangers: vec![Bucket::full(STRANGERS_PER_SECOND, Duration::ZERO); STRANGERS],
+            hash: RandomState::new(),
+            per_second,
+            dropped: 0,
+        }
+    }
+
+    /// An address has one more connection.
+    pub(super) fn add(&mut self, address: SocketAddr, now: Duration) {
+        let bucket = Bucket::full(self.per_second, now);
+        self.known.entry(address).or_insert(Known { connections: 0, bucket }).connections += 1;
+    }
+
+    /// An address has one connection less.
+    pub(super) fn remove(&mut self, address: SocketAddr) {
+        let Some(known) = self.known.get_mut(&address) else { return };
+        known.connections -= 1;
+        if known.connections == 0 {
+            self.known.remove(&address);
+        }
+    }
+
+    /// Whether a packet of an address may be read.
+    pub(super) fn admits(&mut self, address: SocketAddr, now: Duration) -> bool {
+        let admitted = match self.known.get_mut(&address) {
+            Some(Known { connections, bucket }) => {
+                bucket.take(self.per_second.saturating_mul(*connections), now)
+            }
+            None => {
+                let place = self.hash.hash_one(address) as usize % STRANGERS;
+                self.strangers[place].take(STRANGERS_PER_SECOND, now)
+            }
+        };
+        self.dropped += u64::from(!admitted);
+        admitted
+    }
+}
+
+impl Bucket {
+    fn full(per_second: u32, now: Duration) -> Self {
+        Self { packets: per_second as f32 / 4.0, filled: now }
+    }
+
+    fn take(&mut self, per_second: u32, now: Duration) -> bool {
+        let rate = per_second as f32;
+        let elapsed = now.saturating_sub(self.filled).as_secs_f32();
+        self.packets = (self.packets + elapsed * rate).min((rate / 4.0).max(1.0));
+        self.filled = now;
+        if self.packets < 1.0 {
+            return false;
+        }
+        self.packets -= 1.0;
+        true
+    }
+}
+
+const STRANGERS: usize = 4096;
+/// A handshake takes about five, twice as many if much is lost.
+const STRANGERS_PER_SECOND: u32 = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_floods_is_dropped_and_the_others_are_not() {
+        let mut flood = Flood::new(1000);
+        let [quiet, loud, stranger] =
+            [1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        flood.add(quiet, Duration::ZERO);
+        flood.add(loud, Duration::ZERO);
+        let mut read = [0; 3];
+        for millisecond in 0..10_000 {
+            let now = Duration::from_millis(millisecond);
+            read[0] += u32::from(flood.admits(quiet, now));
+            read[1] += (0..100).map(|_| u32::from(flood.admits(loud, now))).sum::<u32>();
+            read[2] += (0..100).map(|_| u32::from(flood.admits(stranger, now))).sum::<u32>();
+        }
+        assert_eq!(read[0], 10_000);
+        assert!((9_900..=10_300).contains(&read[1]), "{read:?}");
+        assert!((1_990..=2_060).contains(&read[2]), "{read:?}");
+        flood.remove(loud);
+        flood.remove(quiet);
+        assert!(flood.known.is_empty());
+    }
+}

@@ -1,0 +1,41 @@
+//! What QUIC says about the end of a connection, in our words.
+
+use quinn_proto::{ConnectionError, TransportErrorCode};
+
+use crate::Reason;
+
+/// Why a connection was lost.
+pub(super) fn reason_of(error: &ConnectionError) -> Reason {
+    match error {
+        ConnectionError::ApplicationClosed(closed) => Reason::from_bytes(&closed.reason),
+        ConnectionError::ConnectionClosed(closed) => {
+            let text = String::from_utf8_lossy(&closed.reason);
+            of_code(closed.error_code, &format!("the other side said: {text}"))
+        }
+        ConnectionError::TransportError(error) => of_code(error.code, &error.reason),
+        ConnectionError::TimedOut => Reason::TimedOut,
+        ConnectionError::Reset => Reason::Forgotten,
+        ConnectionError::LocallyClosed => Reason::Left,
+        other => Reason::failed(&other.to_string()),
+    }
+}
+
+fn of_code(code: TransportErrorCode, text: &str) -> Reason {
+    if code == TransportErrorCode::CONNECTION_REFUSED {
+        return Reason::Busy;
+    }
+    let code = u64::from(code);
+    let alert = code.checked_sub(CRYPTO_ERRORS).filter(|alert| *alert <= 255);
+    match alert {
+        Some(alert) if CERTIFICATE_ALERTS.contains(&alert) => Reason::certificate(text),
+        Some(alert) => Reason::failed(&format!("TLS alert {alert}: {text}")),
+        None => Reason::failed(&format!("QUIC error {code:#x}: {text}")),
+    }
+}
+
+/// Where the alerts of TLS begin in QUIC's errors (RFC 9001, 4.8).
+const CRYPTO_ERRORS: u64 = 0x100;
+
+/// bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired,
+/// certificate_unknown, unknown_ca, bad_certificate_status_response (RFC 8446, 6).
+const CERTIFICATE_ALERTS: [u64; 7] = [42, 43, 44, 45, 46, 48, 113];

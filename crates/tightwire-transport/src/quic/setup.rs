@@ -1,0 +1,111 @@
+//! What QUIC is told.
+
+use core::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use quinn_proto::{
+    ClientConfig, ConnectionIdGenerator, EndpointConfig, HashedConnectionIdGenerator, IdleTimeout,
+    ServerConfig, TransportConfig, VarInt,
+};
+use ring::hmac;
+
+use super::certificate::{client_crypto, server_crypto};
+use super::congestion::Windows;
+use super::{BadCertificate, Certificate, QuicConfig, Trust};
+
+/// Why a [`Quic`](crate::Quic) endpoint could not be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum QuicError {
+    /// The certificate or what is trusted cannot be used.
+    Certificate(BadCertificate),
+    /// Nobody can connect there.
+    Address {
+        /// Where.
+        server: SocketAddr,
+        /// Why not.
+        why: String,
+    },
+    /// A limit makes no sense.
+    Config(&'static str),
+}
+
+pub(super) fn server(
+    certificate: &Certificate,
+    config: &QuicConfig,
+) -> Result<ServerConfig, QuicError> {
+    let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
+    server.transport_config(Arc::new(transport(config)?));
+    // They are answered at once, and wait for nobody.
+    server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
+    Ok(server)
+}
+
+pub(super) fn client(trust: &Trust, config: &QuicConfig) -> Result<ClientConfig, QuicError> {
+    let mut client = ClientConfig::new(client_crypto(trust)?);
+    client.transport_config(Arc::new(transport(config)?));
+    Ok(client)
+}
+
+/// With a key, clients of a server that was started again learn that it does not know them.
+pub(super) fn endpoint(reset_key: Option<&[u8; 32]>, config: &QuicConfig) -> EndpointConfig {
+    let mut endpoint = match reset_key {
+        Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
+        None => EndpointConfig::default(),
+    };
+    if let Some(key) = reset_key.and_then(|key| key.first_chunk().copied()) {
+        let key = u64::from_le_bytes(key);
+        endpoint.cid_generator(move || -> Box<dyn ConnectionIdGenerator> {
+            Box::new(HashedConnectionIdGenerator::from_key(key))
+        });
+    }
+    if let Some(seed) = config.seed {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&seed.to_le_bytes());
+        endpoint.rng_seed(Some(bytes));
+    }
+    endpoint
+}
+
+fn transport(config: &QuicConfig) -> Result<TransportConfig, QuicError> {
+    let idle = IdleTimeout::try_from(config.idle_timeout)
+        .map_err(|_| QuicError::Config("`idle_timeout`: there are no such times"))?;
+    if config.send_datagrams.min(config.receive_datagrams) < 4096 {
+        return Err(QuicError::Config("`send_datagrams`, `receive_datagrams`: 4096 are the least"));
+    }
+    let mut transport = TransportConfig::default();
+    transport
+        .max_idle_timeout(Some(idle))
+        .keep_alive_interval(Some(config.keep_alive))
+        .max_concurrent_bidi_streams(VarInt::from_u32(0))
+        // The ordered ones are two more.
+        .max_concurrent_uni_streams(VarInt::from_u32(config.reliable_streams.saturating_add(2)))
+        .stream_receive_window(VarInt::from_u32(config.receive_window))
+        .receive_window(VarInt::from_u32(config.receive_window))
+        .send_window(config.send_window.into())
+        // Streams of one small batch each: cutting them up would only make packets of pieces.
+        .send_fairness(false)
+        .datagram_receive_buffer_size(Some(config.receive_datagrams))
+        .datagram_send_buffer_size(config.send_datagrams)
+        .congestion_controller_factory(Arc::new(Windows));
+    Ok(transport)
+}
+
+impl From<BadCertificate> for QuicError {
+    fn from(error: BadCertificate) -> Self {
+        Self::Certificate(error)
+    }
+}
+
+impl fmt::Display for QuicError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Certificate(error) => error.fmt(f),
+            Self::Address { server, why } => write!(f, "cannot connect to {server}: {why}"),
+            Self::Config(wrong) => f.write_str(wrong),
+        }
+    }
+}
+
+impl core::error::Error for QuicError {}

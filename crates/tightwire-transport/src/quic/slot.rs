@@ -1,0 +1,265 @@
+//! One connection.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use bytes::Bytes;
+use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, StreamEvent, VarInt};
+use tightwire::Delivery;
+
+use super::QuicConfig;
+use super::incoming::Incoming;
+use super::outgoing::{Outgoing, max_datagram};
+use super::reasons::reason_of;
+use crate::{Connection, NotSent, Path, Reason};
+
+/// One connection, from the first packet until QUIC forgets it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) id: Connection,
+    pub(super) address: SocketAddr,
+    quinn: quinn_proto::Connection,
+    state: State,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// Reliable batches are not handed out.
+    pub(super) is_paused: bool,
+    /// What is to be done is in a list already.
+    pub(super) is_dirty: bool,
+    pub(super) is_ready: bool,
+    /// When QUIC has something to do.
+    pub(super) timeout: Option<Instant>,
+    max_datagram: usize,
+    /// How much the round trip varies, smoothed, and the last one.
+    jitter: Duration,
+    last_round_trip: Duration,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Incomplete, until this time at most.
+    Handshake {
+        until: Duration,
+    },
+    /// Complete, and nobody was told yet.
+    New,
+    Connected,
+    /// Ended, and nobody was told yet.
+    Ended(Reason),
+    /// Everybody knows; QUIC answers late packets for a while.
+    Over,
+}
+
+/// What a connection has for the application.
+pub(super) enum Output {
+    Connected,
+    Batch(Delivery, Bytes),
+    Disconnected(Reason),
+}
+
+impl Slot {
+    pub(super) fn new(
+        id: Connection,
+        address: SocketAddr,
+        quinn: quinn_proto::Connection,
+        until: Duration,
+    ) -> Self {
+        Self {
+            id,
+            address,
+            quinn,
+            state: State::Handshake { until },
+            incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
+            is_paused: false,
+            is_dirty: false,
+            is_ready: false,
+            timeout: None,
+            max_datagram: 0,
+            jitter: Duration::ZERO,
+            last_round_trip: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::Handshake { .. })
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(_) | State::Over)
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.state, State::New | State::Connected)
+    }
+
+    /// Takes what came for it.
+    pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
+        self.quinn.handle_event(event);
+        let round_trip = self.quinn.rtt();
+        let change = round_trip.abs_diff(self.last_round_trip);
+        self.jitter = (self.jitter * 15 + change) / 16;
+        self.last_round_trip = round_trip;
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.quinn.handle_timeout(now);
+    }
+
+    /// Ends a handshake that takes too long: `true` if it does.
+    pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
+        let State::Handshake { until } = self.state else { return false };
+        if now < until {
+            return false;
+        }
+        self.quinn.close(instant, VarInt::from_u32(0), Bytes::new());
+        self.state = State::Ended(Reason::TimedOut);
+        true
+    }
+
+    /// What QUIC says since the last time.
+    pub(super) fn poll_quinn(&mut self) {
+        while let Some(event) = self.quinn.poll() {
+            match event {
+                QuinnEvent::Connected => {
+                    self.last_round_trip = self.quinn.rtt();
+                    self.state = State::New;
+                }
+                QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
+                    self.state = State::Ended(reason_of(&reason));
+                }
+                QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    self.incoming.handle_opened(&mut self.quinn);
+                }
+                QuinnEvent::Stream(StreamEvent::Readable { id }) => {
+                    self.incoming.handle_readable(id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        self.quinn.poll_endpoint_events()
+    }
+
+    /// The next thing for the application.
+    pub(super) fn poll_output(&mut self, config: &QuicConfig, now: Instant) -> Option<Output> {
+        match &mut self.state {
+            State::Handshake { .. } | State::Over => return None,
+            State::New => {
+                self.state = State::Connected;
+                return Some(Output::Connected);
+            }
+            State::Connected | State::Ended(_) => {}
+        }
+        match self.next_batch(config) {
+            Ok(Some((delivery, batch))) => return Some(Output::Batch(delivery, batch)),
+            Ok(None) => {}
+            Err(violation) => {
+                let reason = Reason::violation(violation);
+                self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
+                self.state = State::Over;
+                return Some(Output::Disconnected(reason));
+            }
+        }
+        // What had come before is handed out before.
+        if self.is_paused || !matches!(self.state, State::Ended(_)) {
+            return None;
+        }
+        match core::mem::replace(&mut self.state, State::Over) {
+            State::Ended(reason) => Some(Output::Disconnected(reason)),
+            _ => None,
+        }
+    }
+
+    fn next_batch(
+        &mut self,
+        config: &QuicConfig,
+    ) -> Result<Option<(Delivery, Bytes)>, &'static str> {
+        let datagram = self.incoming.next_datagram(&mut self.quinn)?;
+        if datagram.is_some() || self.is_paused {
+            return Ok(datagram);
+        }
+        self.incoming.next_batch(&mut self.quinn, config)
+    }
+
+    pub(super) fn send(
+        &mut self,
+        delivery: Delivery,
+        batch: &[u8],
+        config: &QuicConfig,
+    ) -> Result<(), NotSent> {
+        if !self.is_connected() {
+            return Err(NotSent::NotConnected(self.id));
+        }
+        self.outgoing.send(&mut self.quinn, delivery, batch, config)
+    }
+
+    pub(super) fn close(&mut self, now: Instant, reason: &Reason) {
+        if !matches!(self.state, State::Over) {
+            self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
+            self.state = State::Over;
+        }
+    }
+
+    /// Writes the next packets into `buffer`.
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_packets: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<quinn_proto::Transmit> {
+        self.outgoing.write(&mut self.quinn);
+        self.quinn.poll_transmit(now, max_packets, buffer)
+    }
+
+    /// Remembers what QUIC can only say if it may change.
+    pub(super) fn refresh(&mut self) {
+        self.timeout = self.quinn.poll_timeout();
+        self.max_datagram = max_datagram(&mut self.quinn);
+    }
+
+    /// When it has something to do.
+    pub(super) fn next_time(&self, epoch: Instant) -> Option<Duration> {
+        let timeout = self.timeout.map(|time| time.saturating_duration_since(epoch));
+        let until = match self.state {
+            State::Handshake { until } => Some(until),
+            _ => None,
+        };
+        timeout.into_iter().chain(until).min()
+    }
+
+    /// Where it comes from now: a client may have got another address.
+    pub(super) fn remote_address(&self) -> SocketAddr {
+        self.quinn.remote_address()
+    }
+
+    /// Whether everybody knows how it ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    pub(super) fn path(&self, max_fragmented: usize) -> Option<Path> {
+        if !self.is_connected() {
+            return None;
+        }
+        let stats = self.quinn.stats();
+        let (sent, lost) = (stats.path.sent_packets, stats.path.lost_packets);
+        Some(Path {
+            max_datagram: self.max_datagram,
+            max_fragmented,
+            round_trip: stats.path.rtt,
+            jitter: self.jitter,
+            loss: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+            backlog: self.outgoing.backlog(),
+            dropped: self.outgoing.dropped(),
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+            packets_sent: stats.udp_tx.datagrams,
+            packets_received: stats.udp_rx.datagrams,
+        })
+    }
+}

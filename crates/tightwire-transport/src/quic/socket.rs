@@ -1,0 +1,161 @@
+//! What carries packets.
+
+use core::time::Duration;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+
+/// What carries the packets of a [`Quic`](crate::Quic) endpoint: a [`Udp`] socket, or a
+/// [`Wire`](crate::Network) of a simulated network.
+pub trait Socket {
+    /// Gives each packet that has come by `now` to `take`, until that returns `false`.
+    fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool);
+
+    /// Sends packets to one address. `false` if there is no room for them now.
+    fn send(&mut self, now: Duration, packets: &Packets<'_>) -> bool;
+
+    /// Where it receives.
+    fn address(&self) -> SocketAddr;
+
+    /// How many packets can be sent at once.
+    fn max_packets(&self) -> usize {
+        1
+    }
+
+    /// Whether a packet that is too large for the path is lost, and not cut into pieces.
+    fn finds_mtu(&self) -> bool;
+
+    /// When the next packet comes, where that is known.
+    fn next_time(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A packet that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Where it comes from.
+    pub from: SocketAddr,
+    /// The address of this side that it was sent to, if it is known.
+    pub to: Option<IpAddr>,
+    /// The two bits of explicit congestion notification.
+    pub congestion: u8,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Packets to be sent to one address.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets<'a> {
+    /// Where they go.
+    pub to: SocketAddr,
+    /// The address of this side that they are sent from, if it matters.
+    pub from: Option<IpAddr>,
+    /// The two bits of explicit congestion notification.
+    pub congestion: u8,
+    /// Their bytes, one after the other.
+    pub bytes: &'a [u8],
+    /// The bytes of each but the last, which may have fewer.
+    pub size: usize,
+}
+
+/// A UDP socket, with the system calls that take many packets at once where there are some.
+#[derive(Debug)]
+pub struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Udp {
+    /// Opens a socket for a server, which receives from many.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    pub fn server(address: SocketAddr) -> io::Result<Self> {
+        Self::open(address, BATCH_SIZE)
+    }
+
+    /// Opens a socket for a client of a server at this address.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    pub fn client(server: SocketAddr) -> io::Result<Self> {
+        let any: IpAddr = if server.is_ipv4() {
+            std::net::Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            std::net::Ipv6Addr::UNSPECIFIED.into()
+        };
+        Self::open((any, 0).into(), 1)
+    }
+
+    fn open(address: SocketAddr, batch: usize) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // As much as the system gives: what comes in a frame must not be lost.
+        for bytes in [4 << 20, 1 << 20, 256 << 10] {
+            if state.set_recv_buffer_size((&socket).into(), bytes).is_ok() {
+                break;
+            }
+        }
+        let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
+        let length = 1500 * state.gro_segments();
+        let address = socket.local_addr()?;
+        Ok(Self { socket, state, address, buffers: vec![vec![0; length]; batch] })
+    }
+}
+
+impl Socket for Udp {
+    fn receive(&mut self, _: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
+        let Self { socket, state, buffers, .. } = self;
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        loop {
+            let mut slices: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
+            // An error is that of one packet before, or that there is none.
+            let count = match state.recv((&*socket).into(), &mut slices, &mut metas) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => continue,
+                Err(_) => return,
+            };
+            for (meta, buffer) in metas.iter().zip(buffers.iter()).take(count) {
+                let congestion = meta.ecn.map_or(0, |ecn| ecn as u8);
+                for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                    if !take(Packet { from: meta.addr, to: meta.dst_ip, congestion, bytes }) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn send(&mut self, _: Duration, packets: &Packets<'_>) -> bool {
+        let transmit = Transmit {
+            destination: packets.to,
+            ecn: quinn_udp::EcnCodepoint::from_bits(packets.congestion),
+            contents: packets.bytes,
+            segment_size: (packets.size < packets.bytes.len()).then_some(packets.size),
+            src_ip: packets.from,
+        };
+        match self.state.try_send((&self.socket).into(), &transmit) {
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            Ok(()) => true,
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn max_packets(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    fn finds_mtu(&self) -> bool {
+        !self.state.may_fragment()
+    }
+}
