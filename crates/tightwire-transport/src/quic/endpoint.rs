@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming, Transmit,
 };
@@ -92,7 +92,6 @@ pub struct Quic<S> {
     stalled: Option<(Transmit, Vec<u8>)>,
     /// The batch that was handed out last.
     current: Bytes,
-    receive_buffer: BytesMut,
     send_buffer: Vec<u8>,
 }
 
@@ -163,7 +162,6 @@ impl<S: Socket> Quic<S> {
             responses: Vec::new(),
             stalled: None,
             current: Bytes::new(),
-            receive_buffer: BytesMut::new(),
             send_buffer: Vec::new(),
         }
     }
@@ -246,15 +244,16 @@ impl<S: Socket> Quic<S> {
 
     fn receive(&mut self, now: Duration) {
         let instant = self.instant(now);
-        let Self { socket, endpoint, flood, receive_buffer, responses, .. } = self;
+        let Self { socket, endpoint, flood, responses, .. } = self;
         let mut events = Vec::new();
         let mut left = self.config.packets_per_input;
         socket.receive(now, &mut |packet: Packet<'_>| {
             left -= 1;
             if flood.admits(packet.from, now) {
-                receive_buffer.extend_from_slice(packet.bytes);
                 let mut answer = Vec::new();
-                let bytes = receive_buffer.split();
+                // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what
+                // the packet has, not what it was cut from.
+                let bytes = packet.bytes.into();
                 let ecn = EcnCodepoint::from_bits(packet.congestion);
                 match endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
                     Some(DatagramEvent::Response(transmit)) => responses.push((transmit, answer)),
