@@ -1,7 +1,8 @@
-//! The tool `tightwire`: for now it shows one packet, drawn bit by bit, and what happens to it on
-//! the way.
+//! The tool `tightwire`: without arguments it shows one packet, drawn bit by bit, and what happens to
+//! it on the way.
 
 mod datagrams;
+mod token;
 
 use std::env;
 use std::error::Error;
@@ -9,6 +10,7 @@ use std::fmt::{Debug, Write as _};
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
 use tightwire::{
     Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
 };
@@ -29,12 +31,29 @@ struct Player {
     name: String,
 }
 
+/// See what travels. Without a command: one packet, drawn bit by bit.
+#[derive(Parser)]
+#[command(name = "tightwire", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    #[command(subcommand)]
+    Certificate(token::CertificateCommand),
+}
+
 fn main() -> ExitCode {
-    if let Some(argument) = env::args().nth(1) {
-        eprintln!("tightwire: `{argument}` is not understood: it takes no arguments yet");
-        return ExitCode::from(2);
-    }
-    match example().and_then(print) {
+    let result = match Arguments::parse().command {
+        None => example(),
+        Some(Command::Token(command)) => command.run(),
+        Some(Command::Certificate(command)) => command.run(),
+    };
+    match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("tightwire: {error}");
