@@ -1,7 +1,8 @@
-//! What the fuzz targets check. `crates/tightwire/tests/corpus.rs` compiles the same checks, and
-//! replays the corpus with them on a stable toolchain.
+//! What the fuzz targets check. `tests/corpus.rs` of `tightwire` and of `tightwire-transport` compile
+//! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;
+mod transport;
 
 /// Reads whatever comes into types that use every stream operation.
 pub fn hostile_read(data: &[u8]) {
@@ -77,4 +78,9 @@ pub fn identity(data: &[u8]) {
 /// Gives a messenger whatever comes as batches of a hostile peer.
 pub fn messages(data: &[u8]) {
     checks::messages(data);
+}
+
+/// Reads whatever comes as a connect token, as what is sealed in one, and as the text of one.
+pub fn token(data: &[u8]) {
+    transport::token(data);
 }
