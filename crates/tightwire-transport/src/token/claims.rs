@@ -49,6 +49,15 @@ impl Contents {
 }
 
 /// Why a token was not made.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire_transport::{Claims, NotMinted, TokenKey};
+///
+/// let claims = Claims::new(7, "eu-west-3", Duration::from_secs(1_800_000_000), Duration::ZERO);
+/// assert_eq!(TokenKey::generate()?.mint(&claims), Err(NotMinted::Expired));
+/// # Ok::<(), NotMinted>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NotMinted {

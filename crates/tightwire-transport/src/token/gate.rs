@@ -68,11 +68,25 @@ pub struct TokenGateConfig {
 }
 
 /// A token that [`TokenGate::check`] has found to be good, and that is not taken yet.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire_transport::{Claims, TokenGate, TokenKey};
+///
+/// let key = TokenKey::generate()?;
+/// let now = Duration::from_secs(1_800_000_000);
+/// let claims = Claims::new(7, "eu-west-3", now, Duration::from_secs(60));
+/// let token = key.mint(&claims)?;
+///
+/// let admission = TokenGate::new(vec![key], "eu-west-3").check(token.as_bytes(), now)?;
+/// assert_eq!(admission.claims(), &claims);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Admission(Contents);
 
-/// The tokens that are forgotten at once. More than one is added at a time, so that memory drains;
-/// few, so that no token has to wait for thousands of others.
+/// The tokens that are forgotten at once. More than the one that is added, so that memory drains; few,
+/// so that no client has to wait for thousands of others.
 const FORGOTTEN_AT_ONCE: usize = 8;
 
 impl TokenGate {
