@@ -367,9 +367,10 @@ pub use bytes::{
 pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
 pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
-    Context, Delivery, Disconnected, FaultCounters, Hooks, MAX_MESSAGES, Message, MessageEvent,
-    MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig, Outcome, PeerId,
-    PeerStats, RefusedMessage, RegistryError, Route, SendError, SentTo, Stage, Traffic,
+    Context, Delivery, Disconnected, FaultCounters, Hooks, InternalBatch, MAX_MESSAGES, Message,
+    MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig,
+    Outcome, PeerId, PeerStats, RefusedMessage, RegistryError, Route, SendError, SentTo, Stage,
+    Traffic,
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,

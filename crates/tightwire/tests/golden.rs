@@ -4,9 +4,10 @@
 
 use tightwire::{
     ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Delivery, Dynamic, Field,
-    FloatRange, Identity, Keys, Message, Messenger, MessengerConfig, Node, Number, Object, Op,
-    Packing, Protection, Protocol, ReadStream, Representation, Route, Schema, Selection, Shape,
-    Stage, Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema, WriteStream,
+    FloatRange, Identity, InternalBatch, Keys, Message, Messenger, MessengerConfig, Node, Number,
+    Object, Op, Packing, Protection, Protocol, ReadStream, Representation, Route, Schema,
+    Selection, Shape, Stage, Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema,
+    WriteStream,
 };
 
 const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
@@ -153,6 +154,14 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         }
         "batch" => batch(s, Delivery::Reliable),
         "batch fragmenting" => batch(s, Delivery::ReliableFragmentedSequenced),
+        "batch internal" => {
+            let mut bytes = Vec::new();
+            InternalBatch::write(3, &mut 300_u16, &mut bytes).unwrap();
+            if fresh {
+                bytes.fill(0);
+            }
+            s.bytes(&mut bytes)
+        }
         "datagram id" => datagram(s, Protection::Id),
         "datagram crc32" => datagram(s, Protection::Crc32),
         "datagram sealed" => datagram(s, Protection::Sealed(keys(Keys::client))),
@@ -405,7 +414,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let count = |prefix| examples().filter(|(name, _)| name.starts_with(prefix)).count();
-    assert_eq!(count(""), 40 + 22 + 5 + 4 + 2, "one for each operation and its variants");
+    assert_eq!(count(""), 40 + 22 + 5 + 4 + 3, "one for each operation and its variants");
     assert_eq!((count("plain "), count("buffer ")), (22, 5), "in whole bytes, and in a buffer");
     assert_eq!(count("datagram ") + count("identity"), 4);
 }
