@@ -30,6 +30,7 @@ fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
 fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
     for mtu in [100_000, usize::MAX] {
         let config = MessengerConfig {
+            batch_messages: 100_000,
             peer_messages: 100_000,
             receive_queue: 100_000,
             ..MessengerConfig::default()
@@ -49,6 +50,56 @@ fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
         b.frame_with(from, &batches_to(to, &sent));
         assert_eq!((b.log.0.len(), b.messenger.faults().total()), (count + 1, 0));
     }
+}
+
+#[test]
+fn a_receiver_who_waits_until_there_is_room_loses_nothing() {
+    let limits = MessengerConfig {
+        batch_messages: 10,
+        peer_messages: 25,
+        receive_queue: 30,
+        peer_bytes: 300,
+        max_fragmented: 150,
+        ..MessengerConfig::default()
+    };
+    let (mut a, mut b) = (Side::new(limits), Side::new(limits));
+    let (to, from) = (a.messenger.add_peer(120), b.messenger.add_peer(120));
+    let others = [(); 3].map(|()| b.messenger.add_peer(120));
+    let mut count = 0;
+    for round in 0..5 {
+        let delivery = Delivery::ALL[round];
+        for _ in 0..300 {
+            a.messenger.send(&mut a.log, to, &mut Jump, delivery).unwrap();
+        }
+        a.messenger.send_to(&mut a.log, [to; 44], &mut Jump, delivery).unwrap();
+        let batches = batches_to(to, &a.end_frame());
+        assert_eq!(batches.len(), 35, "of 10 messages each, and the rest");
+        for (delivery, batch) in batches {
+            if !b.messenger.can_receive(from) {
+                b.run_all();
+                b.end_frame();
+            }
+            // It cannot be for long, whatever the others do.
+            for other in others {
+                if b.messenger.can_receive(other) && b.messenger.room(from) > 20 {
+                    b.messenger.receive(other, delivery, &batch, Duration::ZERO).unwrap();
+                    count += if batch.len() > 40 { 10 } else { 4 };
+                }
+            }
+            if !b.messenger.can_receive(from) {
+                b.run_all();
+                b.end_frame();
+            }
+            assert!(b.messenger.can_receive(from));
+            b.messenger.receive(from, delivery, &batch, Duration::ZERO).unwrap();
+        }
+        b.run_all();
+        b.end_frame();
+        count += 344;
+    }
+    assert_eq!((b.log.0.len(), b.messenger.faults().total()), (count, 0));
+    b.messenger.remove_peer(from);
+    assert_eq!((b.messenger.room(from), b.messenger.can_receive(from)), (0, false));
 }
 
 #[test]

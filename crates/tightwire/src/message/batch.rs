@@ -13,19 +13,26 @@ use crate::stream::WriteError;
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     delivery: Delivery,
+    /// How many there are.
+    messages: usize,
     bytes: Vec<u8>,
 }
 
 impl Batch {
     /// Without messages, in this buffer.
     pub(super) fn new(delivery: Delivery, bytes: Vec<u8>) -> Self {
-        let mut batch = Self { delivery, bytes };
+        let mut batch = Self { delivery, messages: 0, bytes };
         batch.start(delivery);
         batch
     }
 
     pub(super) fn delivery(&self) -> Delivery {
         self.delivery
+    }
+
+    /// How many messages are in it.
+    pub(super) fn messages(&self) -> usize {
+        self.messages
     }
 
     /// The bytes so far, that of the size included.
@@ -49,6 +56,7 @@ impl Batch {
     #[inline]
     fn start(&mut self, delivery: Delivery) {
         self.delivery = delivery;
+        self.messages = 0;
         self.bytes.clear();
         // Of a length that is known, or it would be a call.
         match Sizes::of(delivery).batch() {
@@ -93,6 +101,7 @@ impl Batch {
             return Err(WriteError::Full { needed_bits, capacity_bits });
         }
         sizes.put_header(&mut self.bytes[start..], header(size));
+        self.messages += 1;
         Ok(size)
     }
 
@@ -101,21 +110,23 @@ impl Batch {
     pub(super) fn append(&mut self, message: &[u8], pool: &mut Pool) {
         self.make_room(self.bytes.len() + message.len(), pool);
         self.bytes.extend_from_slice(message);
+        self.messages += 1;
     }
 
     /// Appends a message that is written already, if it is of the batch's delivery, and the batch
-    /// then has no more than `limit` bytes and needs no more memory.
+    /// then has no more than `most` messages and `limit` bytes and needs no more memory.
     #[inline]
     pub(super) fn append_within(
         &mut self,
         message: &[u8],
         delivery: Delivery,
+        most: usize,
         limit: usize,
     ) -> bool {
         let is_empty = self.is_empty();
         let before = if is_empty { Sizes::of(delivery).batch() } else { self.bytes.len() };
         let end = before + message.len();
-        let is_same = is_empty || self.delivery == delivery;
+        let is_same = is_empty || (self.delivery == delivery && self.messages < most);
         if !is_same || end > limit || end > self.bytes.capacity() {
             return false;
         }
@@ -123,6 +134,7 @@ impl Batch {
             self.start(delivery);
         }
         self.bytes.extend_from_slice(message);
+        self.messages += 1;
         true
     }
 

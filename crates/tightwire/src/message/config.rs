@@ -4,8 +4,8 @@ use super::Stage;
 use crate::bytes::Packing;
 
 /// The limits of a [`Messenger`](crate::Messenger). Both sides need the same
-/// [`packing`](Self::packing), [`channels`](Self::channels) and
-/// [`max_fragmented`](Self::max_fragmented).
+/// [`packing`](Self::packing), [`channels`](Self::channels),
+/// [`max_fragmented`](Self::max_fragmented) and [`batch_messages`](Self::batch_messages).
 ///
 /// ```
 /// use tightwire::MessengerConfig;
@@ -24,13 +24,17 @@ pub struct MessengerConfig {
     pub stages: &'static [Stage],
     /// The largest batch of a delivery that fragments, in bytes.
     pub max_fragmented: usize,
+    /// How many messages a batch has at most, so that whoever has room for so many can take the next
+    /// batch of an honest peer, whatever it is.
+    pub batch_messages: usize,
     /// How many batches a peer can have in a frame until more is refused.
     pub send_queue: usize,
     /// How many received messages can wait for each stage; newcomers are then discarded.
     pub receive_queue: usize,
     /// How many messages of one peer can wait in all: a fraction of `receive_queue`, so that one that
     /// floods does not fill the queues of the others. What is beyond is discarded, whatever its
-    /// delivery: make it as large as the most that a peer sends in a frame.
+    /// delivery, unless whoever has the batches waits until the messenger
+    /// [can receive](crate::Messenger::can_receive): then it is at least twice `batch_messages`.
     pub peer_messages: usize,
     /// How many bytes the batches of one peer can have in all while they wait, unless it is a single
     /// one. The memory that they take is at most twice as much, or 2048 for each message that waits.
@@ -46,6 +50,7 @@ impl Default for MessengerConfig {
             channels: 16,
             stages: &Stage::ALL,
             max_fragmented: 1 << 20,
+            batch_messages: 256,
             send_queue: 64,
             receive_queue: 4096,
             peer_messages: 512,

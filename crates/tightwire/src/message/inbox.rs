@@ -107,7 +107,12 @@ impl Inbox {
     }
 
     pub(super) fn has_room(&self, stage: Stage) -> bool {
-        self.queues[stage as usize].len() < self.queue_length
+        self.room(stage) > 0
+    }
+
+    /// How many messages a stage's queue can still take.
+    pub(super) fn room(&self, stage: Stage) -> usize {
+        self.queue_length.saturating_sub(self.queues[stage as usize].len())
     }
 
     /// Queues a message of which the body is kept; there must be room.

@@ -132,6 +132,9 @@ impl<C: 'static> MessengerBuilder<C> {
         if config.send_queue == 0 {
             return Err(RegistryError::Config("`send_queue`: a peer needs at least one batch"));
         }
+        if config.batch_messages == 0 {
+            return Err(RegistryError::Config("`batch_messages`: a batch has at least one"));
+        }
         if config.channels == 0 || config.channels > 256 {
             return Err(RegistryError::Config("`channels`: there are 1 to 256"));
         }
@@ -278,8 +281,9 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// 64 bits that both sides must have in common: they change when a message is another, or has
-    /// another name, since names decide numbers, or when packing, channels or
-    /// [`max_fragmented`](MessengerConfig::max_fragmented) are others. docs/WIRE.md gives the form that
+    /// another name, since names decide numbers, or when packing, channels,
+    /// [`max_fragmented`](MessengerConfig::max_fragmented) or
+    /// [`batch_messages`](MessengerConfig::batch_messages) are others. docs/WIRE.md gives the form that
     /// is hashed.
     ///
     /// ```

@@ -64,6 +64,12 @@ impl Peer {
         if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
     }
 
+    /// Whether a batch of any size that is received has room, so that it would be taken.
+    pub(super) fn has_room(&self, config: &MessengerConfig) -> bool {
+        let longest = config.max_fragmented.max(self.largest_mtu);
+        self.waiting_bytes == 0 || self.waiting_bytes.saturating_add(longest) <= config.peer_bytes
+    }
+
     pub(super) fn set_mtu(&mut self, mtu: usize) {
         self.mtu = mtu;
         self.largest_mtu = self.largest_mtu.max(mtu);
@@ -80,8 +86,9 @@ impl Peer {
         config: &MessengerConfig,
     ) -> Result<&mut Batch, SendError> {
         let limit = self.limit(delivery, config);
-        let is_next = !self.open.is_empty()
-            && (self.open.delivery() != delivery || self.open.len() + more > limit);
+        let is_full =
+            self.open.len() + more > limit || self.open.messages() >= config.batch_messages;
+        let is_next = !self.open.is_empty() && (self.open.delivery() != delivery || is_full);
         if is_next {
             if self.complete.len() + 1 >= config.send_queue {
                 return Err(SendError::QueueFull(id));
@@ -114,7 +121,7 @@ impl Peer {
         config: &MessengerConfig,
     ) -> bool {
         let limit = self.limit(delivery, config);
-        if !self.open.append_within(message, delivery, limit) {
+        if !self.open.append_within(message, delivery, config.batch_messages, limit) {
             return false;
         }
         self.stats.sent.add(message.len());

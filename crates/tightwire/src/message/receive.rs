@@ -56,6 +56,57 @@ impl<C: 'static> Messenger<C> {
         })
     }
 
+    /// How many messages of a peer can be received now, whatever their stages; of one that is not
+    /// connected, none.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// let mut messenger = Messenger::builder(MessengerConfig::default())
+    ///     .handle(|_: &Jump, _: &mut Context<'_, ()>| {})
+    ///     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// assert_eq!(messenger.room(peer), 512);
+    /// messenger.receive(peer, Delivery::Reliable, &[5, 0, 16, 4, 0, 0, 0], Duration::ZERO)?;
+    /// assert_eq!(messenger.room(peer), 511);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn room(&self, peer: PeerId) -> usize {
+        let Some(peer) = self.peers.get(peer) else { return 0 };
+        let stages = self.config.stages.iter().map(|stage| self.inbox.room(*stage));
+        let own = self.config.peer_messages.saturating_sub(peer.waiting_messages);
+        stages.fold(own, usize::min)
+    }
+
+    /// Whether any batch that an honest peer sends can be received now, and nothing of it would be
+    /// discarded. Where it cannot, let the reliable ones wait until stages were run, and the frame has
+    /// ended.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Stage, Wire};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// let limits = MessengerConfig { batch_messages: 2, peer_messages: 4, ..Default::default() };
+    /// let mut messenger =
+    ///     Messenger::builder(limits).handle(|_: &Jump, _: &mut Context<'_, ()>| {}).build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// let batch = [15, 0, 16, 4, 0, 0, 0, 16, 4, 0, 0, 0, 16, 4, 0, 0, 0];
+    /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
+    /// assert!(!messenger.can_receive(peer));
+    /// messenger.run_stage(Stage::Update, &mut ());
+    /// assert!(messenger.can_receive(peer));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn can_receive(&self, peer: PeerId) -> bool {
+        let has_bytes = self.peers.get(peer).is_some_and(|peer| peer.has_room(&self.config));
+        has_bytes && self.room(peer) >= self.config.batch_messages
+    }
+
     fn receive_batch(
         &mut self,
         from: PeerId,

@@ -18,7 +18,7 @@ use crate::stream::{Explained, Field, ReadError, Shape, Variant};
 pub(super) const FIRST: u8 = 16;
 
 /// Another number for each change of what [`Registry::id`] hashes.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// How many types of messages an application can have.
 pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
@@ -186,8 +186,9 @@ impl<C: 'static> Registry<C> {
             Packing::Bytes => 1,
         };
         hash.update(&[FORM, packing]);
-        hash.update(&(config.channels as u64).to_le_bytes());
-        hash.update(&(config.max_fragmented as u64).to_le_bytes());
+        for limit in [config.channels, config.max_fragmented, config.batch_messages] {
+            hash.update(&(limit as u64).to_le_bytes());
+        }
         for entry in &self.entries {
             hash.update(&(entry.name.len() as u64).to_le_bytes());
             hash.update(entry.name.as_bytes());
