@@ -369,8 +369,8 @@ pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
     Context, Delivery, Disconnected, FaultCounters, Hooks, InternalBatch, MAX_MESSAGES, Message,
     MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig,
-    Outcome, PeerId, PeerStats, RefusedMessage, RegistryError, Route, SendError, SentTo, Stage,
-    Traffic,
+    Outcome, PeerId, PeerMessageStats, PeerStats, RefusedMessage, RegistryError, Route, SendError,
+    SentTo, Stage, Traffic,
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,

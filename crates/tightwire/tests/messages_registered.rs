@@ -5,7 +5,7 @@ mod common {
     pub(crate) mod office;
 }
 
-use common::office::{Chat, Counting, Jump, Level, Log, Score, builder};
+use common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to, builder};
 use tightwire::{
     Context, Delivery, Message, Messenger, MessengerConfig, PeerId, RegistryError, Route,
     SendError, Stage, Wire,
@@ -61,6 +61,55 @@ fn what_cannot_be_sent_is_said() {
     let route = Route::from(Delivery::Reliable).on_channel(16);
     let refused = messenger.send(&mut log, to, &mut Jump, route);
     assert_eq!(refused, Err(SendError::UnknownChannel { message: "Jump", channel: 16 }));
+}
+
+#[test]
+fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
+    let mut side = Side::new(MessengerConfig::default());
+    let peers = [(); 2].map(|()| side.messenger.add_peer(1200));
+    let all = |side: &mut Side, delivery| {
+        side.messenger.broadcast(&mut side.log, None, &mut Jump, delivery).unwrap()
+    };
+    assert_eq!(all(&mut side, Delivery::Reliable).sent, 2);
+    side.messenger.set_blocked(peers[1], true);
+    for delivery in Delivery::ALL {
+        let sent = all(&mut side, delivery);
+        assert_eq!((sent.sent, sent.refused), (1, 1));
+        assert_eq!(sent.first_error, Some(SendError::Blocked(peers[1])));
+        let sent = side.messenger.send(&mut side.log, peers[1], &mut Jump, delivery);
+        let sentence = "peer 1 does not keep up: send it less, and this later";
+        assert_eq!(sent.unwrap_err().to_string(), sentence);
+    }
+    assert_eq!(batches_to(peers[1], &side.end_frame()).len(), 1);
+    side.messenger.set_blocked(peers[1], false);
+    assert_eq!(all(&mut side, Delivery::Reliable).sent, 2);
+    let jumps = |peer| {
+        side.messenger.peer_message_stats(peer).find(|stats| stats.message == "Jump").unwrap().sent
+    };
+    assert_eq!((jumps(peers[0]).messages, jumps(peers[1]).messages), (7, 2));
+    assert_eq!(side.messenger.peer_stats(peers[1]).unwrap().sent, jumps(peers[1]));
+}
+
+#[test]
+fn handlers_kick_each_peer_once_and_only_peers() {
+    let kick = |_: &Jump, context: &mut Context<'_, Vec<PeerId>>| {
+        for peer in context.state.clone() {
+            context.kick(peer, "jumped");
+        }
+    };
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(kick).build().unwrap();
+    let peers = [(); 3].map(|()| messenger.add_peer(1200));
+    messenger.remove_peer(peers[1]);
+    let mut state = [&peers[..], &[PeerId::LOCAL]].concat();
+    messenger.run_stage(Stage::Update, &mut state);
+    for _ in 0..2 {
+        messenger.send(&mut state, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    }
+    // One that has gone before it was asked for is no concern any more.
+    messenger.remove_peer(peers[2]);
+    assert_eq!(messenger.poll_kick(), Some((peers[0], "jumped".into())));
+    assert_eq!(messenger.poll_kick(), None);
 }
 
 #[test]

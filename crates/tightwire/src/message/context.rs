@@ -84,6 +84,32 @@ impl<'a, C: 'static> Context<'a, C> {
         (sizes.header(), sizes.batch())
     }
 
+    /// Asks that a peer be disconnected, and says why, in words that the peer is told. It stays until
+    /// whoever has the connections has asked [`Messenger::poll_kick`]. Only the first reason counts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Stage, Wire};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Cheat;
+    ///
+    /// let mut messenger = Messenger::builder(MessengerConfig::default())
+    ///     .handle(|_: &Cheat, context: &mut Context<'_, ()>| context.kick(context.sender(), "cheating"))
+    ///     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.receive(peer, Delivery::Reliable, &[5, 0, 16, 4, 0, 0, 0], Duration::ZERO)?;
+    /// messenger.run_stage(Stage::Update, &mut ());
+    /// assert_eq!(messenger.poll_kick(), Some((peer, "cheating".to_string())));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn kick(&mut self, peer: PeerId, reason: &str) {
+        let Messenger { kicks, peers, .. } = &mut *self.messenger;
+        if peers.get(peer).is_some() && kicks.iter().all(|(other, _)| *other != peer) {
+            kicks.push((peer, reason.into()));
+        }
+    }
+
     /// Sends to one: see [`Messenger::send`]. A message of the type that is being handled, to this
     /// side and this stage, waits until the handler has returned.
     ///

@@ -53,6 +53,8 @@ pub enum SendError {
         /// What was wrong.
         error: WriteError,
     },
+    /// The peer does not keep up, and nothing more is taken for it.
+    Blocked(PeerId),
     /// As many batches wait for the peer as there may be.
     QueueFull(PeerId),
     /// A hook did not let it pass.
@@ -172,6 +174,9 @@ impl fmt::Display for SendError {
                  send it by a delivery that fragments"
             ),
             Self::NotWritten { message, error } => write!(f, "{message}: {error}"),
+            Self::Blocked(peer) => {
+                write!(f, "{peer} does not keep up: send it less, and this later")
+            }
             Self::QueueFull(peer) => {
                 write!(
                     f,

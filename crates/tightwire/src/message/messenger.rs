@@ -1,6 +1,7 @@
 //! Messages from the application to batches, and from batches to handlers.
 
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 use core::{fmt, mem};
@@ -10,8 +11,7 @@ use super::peer::Peers;
 use super::pool::Pool;
 use super::registry::{Entry, Outcome, Registry};
 use super::{
-    Context, Delivery, FaultCounters, Hooks, Message, MessageStats, MessengerConfig, PeerId,
-    PeerStats, RegistryError, Stage,
+    Context, Delivery, FaultCounters, Hooks, Message, MessengerConfig, PeerId, RegistryError, Stage,
 };
 use crate::schema::{Schema, SchemaError};
 
@@ -64,6 +64,8 @@ pub struct Messenger<C> {
     pub(super) now: Duration,
     pub(super) hooks: Option<Box<dyn Hooks>>,
     pub(super) faults: FaultCounters,
+    /// Whom handlers want to be gone, and why; each peer once.
+    pub(super) kicks: Vec<(PeerId, String)>,
 }
 
 /// Registers the messages of a [`Messenger`].
@@ -148,6 +150,7 @@ impl<C: 'static> MessengerBuilder<C> {
             now: Duration::ZERO,
             hooks,
             faults: FaultCounters::default(),
+            kicks: Vec::new(),
             config,
         })
     }
@@ -178,7 +181,7 @@ impl<C: 'static> Messenger<C> {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn add_peer(&mut self, mtu: usize) -> PeerId {
-        self.peers.add(mtu, &self.config)
+        self.peers.add(mtu, self.registry.len(), &self.config)
     }
 
     /// A peer has gone. What waits for it is dropped, and what came from it and waits for its stage
@@ -188,6 +191,7 @@ impl<C: 'static> Messenger<C> {
         if let Some(gone) = self.peers.remove(peer) {
             gone.discard(&mut self.pool);
             self.inbox.discard(peer, &mut self.pool);
+            self.kicks.retain(|(other, _)| *other != peer);
         }
     }
 
@@ -196,6 +200,31 @@ impl<C: 'static> Messenger<C> {
     pub fn set_mtu(&mut self, peer: PeerId, mtu: usize) {
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.set_mtu(mtu);
+        }
+    }
+
+    /// Whether a peer keeps up so badly that sending to it is an error. What waits for it already is
+    /// sent.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// use tightwire::SendError;
+    ///
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_blocked(peer, true);
+    /// let sent = messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable);
+    /// assert_eq!(sent, Err(SendError::Blocked(peer)));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn set_blocked(&mut self, peer: PeerId, is_blocked: bool) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_blocked(is_blocked);
         }
     }
 
@@ -256,28 +285,10 @@ impl<C: 'static> Messenger<C> {
         self.stage = None;
     }
 
-    /// The numbers of the messages and what became of them.
-    pub fn messages(&self) -> impl Iterator<Item = (u8, &'static str, MessageStats)> {
-        self.registry.iter().map(|(number, entry)| (number, entry.name, entry.stats))
-    }
-
-    /// What became of the messages of a type.
-    #[must_use]
-    pub fn message_stats<M: Message>(&self) -> Option<MessageStats> {
-        let number = self.registry.number::<M>()?;
-        self.messages().find(|(other, ..)| *other == number).map(|(.., stats)| stats)
-    }
-
-    /// What went to a peer and came from it.
-    #[must_use]
-    pub fn peer_stats(&self, peer: PeerId) -> Option<PeerStats> {
-        self.peers.get(peer).map(|peer| peer.stats)
-    }
-
-    /// What was refused, by its reason.
-    #[must_use]
-    pub fn faults(&self) -> FaultCounters {
-        self.faults
+    /// The next peer that a handler [wants to be gone](Context::kick), and why. Whoever has the
+    /// connection ends it.
+    pub fn poll_kick(&mut self) -> Option<(PeerId, String)> {
+        (!self.kicks.is_empty()).then(|| self.kicks.remove(0))
     }
 
     /// 64 bits that both sides must have in common: they change when a message is another, or has

@@ -29,4 +29,4 @@ pub use messenger::{Disconnected, Messenger, MessengerBuilder};
 pub use peer::PeerId;
 pub use registry::{MAX_MESSAGES, Outcome};
 pub use send::SentTo;
-pub use stats::{FaultCounters, MessageStats, PeerStats, Traffic};
+pub use stats::{FaultCounters, MessageStats, PeerMessageStats, PeerStats, Traffic};

@@ -1,12 +1,14 @@
 //! The other sides, and what waits for them.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use super::batch::Batch;
 use super::header::Sizes;
 use super::pool::Pool;
-use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError};
+use super::registry::FIRST;
+use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError, Traffic};
 
 /// A peer of a [`Messenger`](crate::Messenger), or its own side.
 ///
@@ -26,6 +28,8 @@ pub(super) struct Peer {
     /// The largest that it has ever been: what the peer sends has its own limit, and may be on its
     /// way.
     largest_mtu: usize,
+    /// Whether nothing can be sent to it.
+    is_blocked: bool,
     /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
     /// takes as long as it has places in memory to look at.
     open: Batch,
@@ -37,7 +41,9 @@ pub(super) struct Peer {
     /// Those of them that nothing waits in; they count until the frame ends, or a peer could send
     /// any number of them.
     pub(super) refused_bytes: usize,
-    pub(super) stats: PeerStats,
+    stats: PeerStats,
+    /// What was sent and received of each type, by its number.
+    types: Vec<[Traffic; 2]>,
 }
 
 /// All of them, found by their place.
@@ -53,8 +59,11 @@ impl PeerId {
 }
 
 impl Peer {
-    /// The largest batch of a delivery that is sent.
+    /// The largest batch of a delivery that is sent: nothing if it is blocked.
     pub(super) fn limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
+        if self.is_blocked {
+            return 0;
+        }
         let configured = if delivery.fragments() { config.max_fragmented } else { self.mtu };
         configured.min(Sizes::of(delivery).max_batch())
     }
@@ -62,6 +71,10 @@ impl Peer {
     /// The largest batch of a delivery that is received.
     pub(super) fn receive_limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
         if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
+    }
+
+    pub(super) fn set_blocked(&mut self, is_blocked: bool) {
+        self.is_blocked = is_blocked;
     }
 
     /// Whether a batch of any size that is received has room, so that it would be taken.
@@ -116,6 +129,7 @@ impl Peer {
     #[inline]
     pub(super) fn append_quickly(
         &mut self,
+        number: u8,
         message: &[u8],
         delivery: Delivery,
         config: &MessengerConfig,
@@ -124,8 +138,48 @@ impl Peer {
         if !self.open.append_within(message, delivery, config.batch_messages, limit) {
             return false;
         }
-        self.stats.sent.add(message.len());
+        self.count_sent(number, message.len());
         true
+    }
+
+    /// Counts a message that stands in a batch. Nothing else does, or every copy of a broadcast would
+    /// pay for two counters.
+    #[inline]
+    pub(super) fn count_sent(&mut self, number: u8, bytes: usize) {
+        if let Some([sent, _]) = self.types.get_mut(place(number)) {
+            sent.add(bytes);
+        }
+    }
+
+    /// Counts a message that waits for its stage.
+    #[inline]
+    pub(super) fn count_received(&mut self, number: u8, bytes: usize) {
+        if let Some([_, received]) = self.types.get_mut(place(number)) {
+            received.add(bytes);
+        }
+    }
+
+    /// Counts a batch that came.
+    pub(super) fn count_batch(&mut self) {
+        self.stats.batches_received += 1;
+    }
+
+    /// Counts a batch or a message that was refused.
+    pub(super) fn count_refused(&mut self) {
+        self.stats.refused += 1;
+    }
+
+    /// What was sent and received of each type.
+    pub(super) fn types(&self) -> &[[Traffic; 2]] {
+        &self.types
+    }
+
+    pub(super) fn stats(&self) -> PeerStats {
+        self.types.iter().fold(self.stats, |mut all, [sent, received]| {
+            all.sent += *sent;
+            all.received += *received;
+            all
+        })
     }
 
     /// Gives each batch that has messages to `deliver`, in order, until one is not taken.
@@ -163,16 +217,18 @@ impl Peer {
 }
 
 impl Peers {
-    pub(super) fn add(&mut self, mtu: usize, config: &MessengerConfig) -> PeerId {
+    pub(super) fn add(&mut self, mtu: usize, types: usize, config: &MessengerConfig) -> PeerId {
         let peer = Peer {
             mtu,
             largest_mtu: mtu,
+            is_blocked: false,
             open: Batch::default(),
             complete: Vec::with_capacity(config.send_queue.min(64)),
             waiting_messages: 0,
             waiting_bytes: 0,
             refused_bytes: 0,
             stats: PeerStats::default(),
+            types: vec![Default::default(); types],
         };
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push((0, None));
@@ -205,6 +261,12 @@ impl Peers {
         peer.as_mut().filter(|_| *generation == id.generation)
     }
 
+    /// One to which messages can be sent.
+    pub(super) fn open_mut(&mut self, id: PeerId) -> Result<&mut Peer, SendError> {
+        let peer = self.get_mut(id).ok_or(SendError::UnknownPeer(id))?;
+        if peer.is_blocked { Err(SendError::Blocked(id)) } else { Ok(peer) }
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut Peer)> {
         (0..).zip(&mut self.places).filter_map(|(place, (generation, peer))| {
             Some((PeerId { place, generation: *generation }, peer.as_mut()?))
@@ -220,6 +282,12 @@ impl Peers {
     pub(super) fn ids(&self) -> impl Iterator<Item = PeerId> {
         (0..).map_while(|place| self.at(place)).flatten()
     }
+}
+
+/// Where a type stands in a list of all of them.
+#[inline]
+fn place(number: u8) -> usize {
+    usize::from(number.wrapping_sub(FIRST))
 }
 
 impl fmt::Display for PeerId {

@@ -8,7 +8,6 @@ use super::header::{Header, Sizes};
 use super::inbox::{Inbox, Item};
 use super::{
     Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
-    Traffic,
 };
 use crate::stream::Explained;
 
@@ -134,16 +133,13 @@ impl<C: 'static> Messenger<C> {
             return Err(MessageFault::PeerLimit.into());
         }
         peer.waiting_bytes += length;
-        peer.stats.batches_received += 1;
+        peer.count_batch();
 
         let room = self.config.peer_messages.saturating_sub(peer.waiting_messages);
-        let mut taken = Taken { held: None, room, traffic: Traffic::default() };
+        let mut taken = Taken { held: None, room, messages: 0 };
         let walked = self.receive_messages(from, delivery, batch, now, &mut taken);
         if let Some(peer) = self.peers.get_mut(from) {
-            let Traffic { messages, bytes } = taken.traffic;
-            peer.waiting_messages += messages as usize;
-            peer.stats.received.messages += messages;
-            peer.stats.received.bytes += bytes;
+            peer.waiting_messages += taken.messages;
             peer.refused_bytes += if taken.held.is_none() { length } else { 0 };
         }
         walked
@@ -176,7 +172,10 @@ impl<C: 'static> Messenger<C> {
             let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
             inbox.push(&Origin { sender: from, route, time: now, number }, held, body);
             taken.room -= 1;
-            taken.traffic.add(sizes.header() + size);
+            taken.messages += 1;
+            if let Some(peer) = self.peers.get_mut(from) {
+                peer.count_received(number, sizes.header() + size);
+            }
             if let Some(entry) = self.registry.entry(number) {
                 entry.stats.received.add(sizes.header() + size);
                 if let Some(hooks) = &mut self.hooks {
@@ -321,7 +320,7 @@ impl<C: 'static> Messenger<C> {
             entry.name
         });
         if let Some(peer) = self.peers.get_mut(peer) {
-            peer.stats.refused += 1;
+            peer.count_refused();
         }
         if let Some(hooks) = &mut self.hooks {
             let inbox = &self.inbox;
@@ -337,7 +336,7 @@ struct Taken {
     /// memory, however many of its kind come.
     held: Option<usize>,
     room: usize,
-    traffic: Traffic,
+    messages: usize,
 }
 
 /// Why nothing more of a batch is taken, and the number of the message where that shows.

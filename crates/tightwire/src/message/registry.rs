@@ -174,6 +174,11 @@ impl<C: 'static> Registry<C> {
         self.entries.get_mut(usize::from(number.checked_sub(FIRST)?))
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &Entry<C>)> {
         (FIRST..=u8::MAX).zip(&self.entries)
     }

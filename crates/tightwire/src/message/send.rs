@@ -160,7 +160,7 @@ impl<C: 'static> Messenger<C> {
             // loop. Whatever is different takes the long way.
             if let (Some(bytes), None) = (&written, &self.hooks)
                 && let Some(peer) = self.peers.get_mut(to)
-                && peer.append_quickly(bytes, route.delivery, &self.config)
+                && peer.append_quickly(number, bytes, route.delivery, &self.config)
             {
                 result.sent += 1;
                 copies += 1;
@@ -181,7 +181,7 @@ impl<C: 'static> Messenger<C> {
                     let sent = if to == PeerId::LOCAL {
                         self.send_to_self(state, number, message, route, Some(&bytes))
                     } else {
-                        self.copy(to, &bytes, M::NAME, route).map(Some)
+                        self.copy(to, number, &bytes, M::NAME, route).map(Some)
                     };
                     copies += u64::from(sent.is_ok() && to != PeerId::LOCAL);
                     written = Some(bytes);
@@ -249,7 +249,7 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<usize, SendError> {
         let bound = self.bound(message);
         let Self { peers, pool, config, registry, .. } = self;
-        let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
+        let peer = peers.open_mut(to)?;
         let limit = max_body(route, peer.limit(route.delivery, config));
         if limit.is_none_or(|limit| bound > limit) {
             let limit = limit.unwrap_or(0);
@@ -265,7 +265,7 @@ impl<C: 'static> Messenger<C> {
                 return Err(SendError::NotWritten { message: M::NAME, error });
             }
         };
-        peer.stats.sent.add(header_len + size);
+        peer.count_sent(number, header_len + size);
         if let Some(entry) = registry.entry(number) {
             entry.stats.sent.add(header_len + size);
         }
@@ -312,19 +312,20 @@ impl<C: 'static> Messenger<C> {
     fn copy(
         &mut self,
         to: PeerId,
+        number: u8,
         bytes: &[u8],
         message: &'static str,
         route: Route,
     ) -> Result<usize, SendError> {
         let Self { peers, pool, config, .. } = self;
         let size = bytes.len() - Sizes::of(route.delivery).header();
-        let peer = peers.get_mut(to).ok_or(SendError::UnknownPeer(to))?;
+        let peer = peers.open_mut(to)?;
         let limit = max_body(route, peer.limit(route.delivery, config));
         if limit.is_none_or(|limit| size > limit) {
             return Err(SendError::TooLarge { message, size, limit: limit.unwrap_or(0) });
         }
         peer.batch(to, route.delivery, bytes.len(), pool, config)?.append(bytes, pool);
-        peer.stats.sent.add(bytes.len());
+        peer.count_sent(number, bytes.len());
         Ok(size)
     }
 

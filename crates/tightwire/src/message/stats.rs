@@ -1,6 +1,9 @@
 //! What went out, what came in, and what was refused.
 
-use super::MessageFault;
+use core::ops::AddAssign;
+
+use super::peer::Peer;
+use super::{Message, MessageFault, Messenger, PeerId};
 
 /// Messages and the bytes of their bodies and headers; one of this side to itself has no header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -23,6 +26,18 @@ pub struct MessageStats {
     pub handled: u64,
     /// Refused when they came in or when they were read, and failed in the handler.
     pub refused: u64,
+}
+
+/// What went to one peer and came from it, of one type.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct PeerMessageStats {
+    /// The name of the type.
+    pub message: &'static str,
+    /// Written into the peer's batches.
+    pub sent: Traffic,
+    /// Queued for a stage.
+    pub received: Traffic,
 }
 
 /// What went to one peer and came from it.
@@ -63,10 +78,72 @@ pub struct FaultCounters {
     pub vetoed: u64,
 }
 
+impl<C: 'static> Messenger<C> {
+    /// The numbers of the messages and what became of them.
+    pub fn messages(&self) -> impl Iterator<Item = (u8, &'static str, MessageStats)> {
+        self.registry.iter().map(|(number, entry)| (number, entry.name, entry.stats))
+    }
+
+    /// What became of the messages of a type.
+    #[must_use]
+    pub fn message_stats<M: Message>(&self) -> Option<MessageStats> {
+        let number = self.registry.number::<M>()?;
+        self.messages().find(|(other, ..)| *other == number).map(|(.., stats)| stats)
+    }
+
+    /// What went to a peer and came from it.
+    #[must_use]
+    pub fn peer_stats(&self, peer: PeerId) -> Option<PeerStats> {
+        self.peers.get(peer).map(Peer::stats)
+    }
+
+    /// What went to a peer and came from it of each type, in the order of their numbers; nothing for one
+    /// that is not connected.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Duck;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default())
+    /// #     .send_only::<Duck>()
+    /// #     .send_only::<Jump>()
+    /// #     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.send(&mut (), peer, &mut Jump, Delivery::Reliable)?;
+    /// let sent: Vec<_> =
+    ///     messenger.peer_message_stats(peer).map(|stats| (stats.message, stats.sent.bytes)).collect();
+    /// assert_eq!(sent, [("Duck", 0), ("Jump", 5)]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn peer_message_stats(&self, peer: PeerId) -> impl Iterator<Item = PeerMessageStats> {
+        let types = self.peers.get(peer).map_or(&[][..], Peer::types);
+        self.registry.iter().zip(types).map(|((_, entry), &[sent, received])| PeerMessageStats {
+            message: entry.name,
+            sent,
+            received,
+        })
+    }
+
+    /// What was refused, by its reason.
+    #[must_use]
+    pub fn faults(&self) -> FaultCounters {
+        self.faults
+    }
+}
+
 impl Traffic {
     pub(super) fn add(&mut self, bytes: usize) {
         self.messages += 1;
         self.bytes += bytes as u64;
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.messages += other.messages;
+        self.bytes += other.bytes;
     }
 }
 
