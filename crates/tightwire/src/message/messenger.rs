@@ -203,6 +203,26 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
+    /// The transport carries no larger batches to a peer than this, of the delivery that fragments:
+    /// fewer bytes than [`max_fragmented`](MessengerConfig::max_fragmented) says.
+    ///
+    /// ```
+    /// # use tightwire::{Delivery, Message, Messenger, MessengerConfig, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Duck([u64; 8]);
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default()).send_only::<Duck>().build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_max_fragmented(peer, 64);
+    /// let delivery = Delivery::ReliableFragmentedSequenced;
+    /// assert!(messenger.send(&mut (), peer, &mut Duck::default(), delivery).is_err());
+    /// # Ok::<(), tightwire::RegistryError>(())
+    /// ```
+    pub fn set_max_fragmented(&mut self, peer: PeerId, most: usize) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_max_fragmented(most, &self.config);
+        }
+    }
+
     /// Whether a peer keeps up so badly that sending to it is an error. What waits for it already is
     /// sent.
     ///

@@ -28,6 +28,8 @@ pub(super) struct Peer {
     /// The largest that it has ever been: what the peer sends has its own limit, and may be on its
     /// way.
     largest_mtu: usize,
+    /// The largest that is.
+    max_fragmented: usize,
     /// Whether nothing can be sent to it.
     is_blocked: bool,
     /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
@@ -60,17 +62,22 @@ impl PeerId {
 
 impl Peer {
     /// The largest batch of a delivery that is sent: nothing if it is blocked.
-    pub(super) fn limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
+    pub(super) fn limit(&self, delivery: Delivery) -> usize {
         if self.is_blocked {
             return 0;
         }
-        let configured = if delivery.fragments() { config.max_fragmented } else { self.mtu };
+        let configured = if delivery.fragments() { self.max_fragmented } else { self.mtu };
         configured.min(Sizes::of(delivery).max_batch())
     }
 
     /// The largest batch of a delivery that is received.
     pub(super) fn receive_limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
         if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
+    }
+
+    /// No more than what both sides have agreed on.
+    pub(super) fn set_max_fragmented(&mut self, most: usize, config: &MessengerConfig) {
+        self.max_fragmented = most.min(config.max_fragmented);
     }
 
     pub(super) fn set_blocked(&mut self, is_blocked: bool) {
@@ -98,7 +105,7 @@ impl Peer {
         pool: &mut Pool,
         config: &MessengerConfig,
     ) -> Result<&mut Batch, SendError> {
-        let limit = self.limit(delivery, config);
+        let limit = self.limit(delivery);
         let is_full =
             self.open.len() + more > limit || self.open.messages() >= config.batch_messages;
         let is_next = !self.open.is_empty() && (self.open.delivery() != delivery || is_full);
@@ -134,7 +141,7 @@ impl Peer {
         delivery: Delivery,
         config: &MessengerConfig,
     ) -> bool {
-        let limit = self.limit(delivery, config);
+        let limit = self.limit(delivery);
         if !self.open.append_within(message, delivery, config.batch_messages, limit) {
             return false;
         }
@@ -221,6 +228,7 @@ impl Peers {
         let peer = Peer {
             mtu,
             largest_mtu: mtu,
+            max_fragmented: config.max_fragmented,
             is_blocked: false,
             open: Batch::default(),
             complete: Vec::with_capacity(config.send_queue.min(64)),

@@ -250,7 +250,7 @@ impl<C: 'static> Messenger<C> {
         let bound = self.bound(message);
         let Self { peers, pool, config, registry, .. } = self;
         let peer = peers.open_mut(to)?;
-        let limit = max_body(route, peer.limit(route.delivery, config));
+        let limit = max_body(route, peer.limit(route.delivery));
         if limit.is_none_or(|limit| bound > limit) {
             let limit = limit.unwrap_or(0);
             return Err(SendError::TooLarge { message: M::NAME, size: bound, limit });
@@ -320,7 +320,7 @@ impl<C: 'static> Messenger<C> {
         let Self { peers, pool, config, .. } = self;
         let size = bytes.len() - Sizes::of(route.delivery).header();
         let peer = peers.open_mut(to)?;
-        let limit = max_body(route, peer.limit(route.delivery, config));
+        let limit = max_body(route, peer.limit(route.delivery));
         if limit.is_none_or(|limit| size > limit) {
             return Err(SendError::TooLarge { message, size, limit: limit.unwrap_or(0) });
         }
