@@ -3,6 +3,7 @@
 mod hex;
 mod quic;
 mod reason;
+mod session;
 mod token;
 mod transport;
 
@@ -12,5 +13,9 @@ pub use quic::{
     QuicError, SimulatedSocket, Socket, Trust, Udp,
 };
 pub use reason::{Reason, TokenFault};
+pub use session::{
+    Admit, Admitted, Client, ClientBuilder, PeerReport, Server, ServerBuilder, SessionConfig,
+    SessionError, SessionEvent,
+};
 pub use token::{Admission, Claims, NotMinted, SealedToken, TokenGate, TokenGateConfig, TokenKey};
 pub use transport::{Connection, Event, NotSent, Path, Transport};

@@ -1,0 +1,252 @@
+//! What a server and a client have in common.
+
+use core::time::Duration;
+use std::collections::VecDeque;
+
+use tightwire::{Delivery, Disconnected, InternalBatch, Messenger, PeerId, Stage};
+
+use super::description::{Description, UNKNOWN, protocol_id};
+use super::hub::{Hub, MAX_DATAGRAM, Step};
+use super::links::{Links, Open, State};
+use super::role::Role;
+use super::said::Said;
+use super::{PeerReport, SessionConfig, SessionError};
+use crate::{Connection, NotSent, Reason, Transport};
+
+/// A session over a transport: the server's or the client's.
+pub(super) struct Session<C, T, R> {
+    pub(super) transport: T,
+    pub(super) hub: Hub<C>,
+    pub(super) role: R,
+    /// Connections that cannot go on, and why.
+    failed: Vec<(Connection, Reason)>,
+}
+
+impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
+    pub(super) fn new(
+        transport: T,
+        config: SessionConfig,
+        messenger: Messenger<C>,
+        role: R,
+    ) -> Result<Self, SessionError> {
+        let limits = &config.messenger;
+        let most = limits.peer_messages.min(limits.receive_queue);
+        if most < 2 * limits.batch_messages {
+            let wrong = "`peer_messages`, `receive_queue`: at least twice `batch_messages`";
+            return Err(SessionError::Config(wrong));
+        }
+        let description = Description::new(&config, &messenger)?;
+        let protocol = protocol_id(description.identity(), &messenger);
+        let hub = Hub {
+            config,
+            messenger,
+            description,
+            protocol,
+            links: Links::default(),
+            events: VecDeque::new(),
+            now: Duration::ZERO,
+            out: Vec::new(),
+        };
+        Ok(Self { transport, hub, role, failed: Vec::new() })
+    }
+
+    pub(super) fn receive(&mut self, now: Duration) {
+        self.hub.now = now;
+        self.hub.messenger.begin_frame(now);
+        self.transport.handle_input(now);
+        for (connection, open) in self.hub.links.open_mut() {
+            if !self.hub.messenger.can_receive(open.peer) {
+                self.transport.pause(connection);
+            }
+        }
+        while let Some(event) = self.transport.poll_event() {
+            let step = self.hub.handle(&mut self.role, event);
+            self.take(step);
+        }
+        self.close_those_who_hesitate();
+        self.look_at_paths();
+    }
+
+    pub(super) fn run_stages(&mut self, state: &mut C) {
+        for stage in self.hub.config.messenger.stages {
+            self.hub.messenger.run_stage(*stage, state);
+        }
+    }
+
+    pub(super) fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.hub.messenger.run_stage(stage, state);
+    }
+
+    pub(super) fn transmit(&mut self, now: Duration) {
+        self.hub.now = now;
+        while let Some((peer, text)) = self.hub.messenger.poll_kick() {
+            self.close(peer, &Reason::kicked(&text));
+        }
+        self.look_at_backlogs();
+        self.answer();
+        let Self { transport, hub, failed, .. } = self;
+        let Hub { messenger, links, .. } = hub;
+        messenger.end_frame(|peer, delivery, batch| {
+            let (connection, open) = links.peer_mut(peer).ok_or(Disconnected)?;
+            if open.is_dropping && !is_reliable(delivery) {
+                open.dropped += 1;
+                return Ok(());
+            }
+            let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
+            match error {
+                // Its event comes.
+                NotSent::NotConnected(_) => return Err(Disconnected),
+                _ if !is_reliable(delivery) => {
+                    open.dropped += 1;
+                    return Ok(());
+                }
+                // Whoever misses a reliable message has another state from then on.
+                NotSent::Full { .. } => failed.push((connection, Reason::TooSlow)),
+                NotSent::TooLarge { .. } => {
+                    failed.push((connection, Reason::failed(&error.to_string())));
+                }
+            }
+            Err(Disconnected)
+        });
+        while let Some((connection, reason)) = self.failed.pop() {
+            self.take(Step::close(connection, reason));
+        }
+        self.hub.forget_the_gone();
+        self.transport.handle_output(now);
+    }
+
+    pub(super) fn take(&mut self, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Pause(connection) => self.transport.pause(connection),
+            Step::Send(connection) => {
+                let sent = self.transport.send(connection, InternalBatch::DELIVERY, &self.hub.out);
+                let reason = match sent {
+                    Ok(()) | Err(NotSent::NotConnected(_)) => return,
+                    Err(NotSent::Full { .. }) => Reason::TooSlow,
+                    Err(error) => Reason::failed(&error.to_string()),
+                };
+                self.take(Step::close(connection, reason));
+            }
+            Step::Close(connection, told, shown) => {
+                self.transport.close(connection, &told);
+                self.hub.end(connection, shown, R::IS_SERVER);
+            }
+        }
+    }
+
+    /// Ends the connection of a peer. What it sent and was not handled is dropped.
+    pub(super) fn close(&mut self, peer: PeerId, reason: &Reason) {
+        if let Some((connection, _)) = self.hub.links.peer_mut(peer) {
+            self.take(Step::close(connection, reason.clone()));
+        }
+    }
+
+    /// Ends all connections.
+    pub(super) fn close_all(&mut self, reason: &Reason) {
+        let all: Vec<_> = self.hub.links.iter().map(|(connection, _)| connection).collect();
+        for connection in all {
+            self.take(Step::close(connection, reason.clone()));
+        }
+    }
+
+    pub(super) fn ask_schema(&mut self, peer: PeerId) {
+        let Some((connection, open)) = self.hub.links.peer_mut(peer) else { return };
+        open.has_asked = true;
+        let step = self.hub.say(connection, Said::Ask);
+        self.take(step);
+    }
+
+    pub(super) fn report(&self, peer: PeerId) -> Option<PeerReport> {
+        let connection = self.hub.links.connection(peer)?;
+        let mut open = self.hub.links.iter().filter(|(other, _)| *other == connection);
+        let batches_dropped = match &open.next()?.1.state {
+            State::Open(open) => open.dropped,
+            _ => 0,
+        };
+        Some(PeerReport {
+            path: self.transport.path(connection).unwrap_or_default(),
+            stats: self.hub.messenger.peer_stats(peer)?,
+            messages: self.hub.messenger.peer_message_stats(peer).collect(),
+            batches_dropped,
+        })
+    }
+
+    /// How much can be sent at once changes.
+    fn look_at_paths(&mut self) {
+        let Hub { links, messenger, .. } = &mut self.hub;
+        for (connection, open) in links.open_mut() {
+            if let Some(path) = self.transport.path(connection) {
+                messenger.set_mtu(open.peer, path.max_datagram.min(MAX_DATAGRAM));
+                messenger.set_max_fragmented(open.peer, path.max_fragmented);
+            }
+        }
+    }
+
+    /// Ends connections that do not become peers.
+    fn close_those_who_hesitate(&mut self) {
+        let Hub { links, now, config, .. } = &self.hub;
+        for (connection, link) in links.iter() {
+            let is_late = now.saturating_sub(link.since) >= config.hello_timeout;
+            match &link.state {
+                State::New | State::Welcomed(_) if is_late => {
+                    self.failed.push((connection, Reason::TimedOut));
+                }
+                State::Different(text) if is_late => {
+                    let text = text.as_deref().unwrap_or(UNKNOWN);
+                    self.failed.push((connection, Reason::mismatch(text)));
+                }
+                _ => {}
+            }
+        }
+        while let Some((connection, reason)) = self.failed.pop() {
+            self.take(Step::close(connection, reason));
+        }
+    }
+
+    /// Sends less to those who do not keep up, and nothing to those who never will.
+    fn look_at_backlogs(&mut self) {
+        let Self { transport, hub, failed, .. } = self;
+        let Hub { config, links, messenger, now, .. } = hub;
+        for (connection, open) in links.open_mut() {
+            let Some(path) = transport.path(connection) else { continue };
+            let is_slow = path.backlog > config.refuse_above;
+            let since = *open.slow_since.get_or_insert(*now);
+            if !is_slow {
+                open.slow_since = None;
+            } else if now.saturating_sub(since) >= config.patience {
+                failed.push((connection, Reason::TooSlow));
+            }
+            open.is_dropping = path.backlog > config.drop_unreliable_above;
+            messenger.set_blocked(open.peer, is_slow);
+        }
+        while let Some((connection, reason)) = self.failed.pop() {
+            self.take(Step::close(connection, reason));
+        }
+    }
+
+    /// Tells those who have asked what messages look like; not often, since it is long.
+    fn answer(&mut self) {
+        let now = self.hub.now;
+        let is_due = |open: &Open| {
+            let is_early = |last| now.saturating_sub(last) < BETWEEN_ANSWERS;
+            open.is_asked && !open.answered.is_some_and(is_early)
+        };
+        loop {
+            let next = self.hub.links.open_mut().find(|(_, open)| is_due(open));
+            let Some((connection, open)) = next else { break };
+            open.is_asked = false;
+            open.answered = Some(now);
+            let description = Box::new(self.hub.description.clone());
+            let step = self.hub.say(connection, Said::Answer(description));
+            self.take(step);
+        }
+    }
+}
+
+fn is_reliable(delivery: Delivery) -> bool {
+    !matches!(delivery, Delivery::Unreliable | Delivery::UnreliableSequenced)
+}
+
+/// How often a peer is told what messages look like.
+const BETWEEN_ANSWERS: Duration = Duration::from_secs(1);

@@ -1,0 +1,70 @@
+//! Who may connect.
+
+use core::time::Duration;
+
+use crate::TokenFault;
+
+/// Decides by their tokens who may connect to a [`Server`](crate::Server).
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire_transport::{Admit, Admitted, TokenFault};
+///
+/// /// Lets in whoever knows the word, as often as they like.
+/// struct Password(&'static str);
+///
+/// impl Admit for Password {
+///     fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+///         let is_known = token == self.0.as_bytes();
+///         is_known.then(Admitted::default).ok_or(TokenFault::NotGenuine)
+///     }
+///
+///     fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+///         Ok(())
+///     }
+/// }
+/// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenFault::NotGenuine));
+/// ```
+pub trait Admit {
+    /// Says whether a token is good at this time since 1970, and whose it is. Remembers nothing: a
+    /// client that is refused for another reason can come again.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenFault`] says why it is not.
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault>;
+
+    /// Takes a token that was good a moment ago.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenFault`] if it cannot be taken.
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault>;
+}
+
+/// What a token says about a client.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Admitted {
+    /// The number of the client, which the game's backend chose.
+    pub client: u64,
+    /// What the backend says about it.
+    pub user_data: Vec<u8>,
+}
+
+/// Lets everybody in, without a token.
+#[derive(Debug, Default)]
+pub(super) struct Anyone {
+    /// How many there were.
+    count: u64,
+}
+
+impl Admit for Anyone {
+    fn check(&mut self, _: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+        Ok(Admitted { client: self.count + 1, user_data: Vec::new() })
+    }
+
+    fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+        self.count += 1;
+        Ok(())
+    }
+}

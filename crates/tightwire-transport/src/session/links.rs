@@ -1,0 +1,142 @@
+//! The connections of a session, and how far each has come.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tightwire::PeerId;
+
+use super::Admitted;
+use crate::{Connection, Reason};
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) address: Option<SocketAddr>,
+    /// When it came so far.
+    pub(super) since: Duration,
+    pub(super) state: State,
+}
+
+/// How far a connection has come.
+#[derive(Debug)]
+pub(super) enum State {
+    /// The client has to say hello, or the server to answer it.
+    New,
+    /// The client has a place at this server, and may not know it.
+    Welcomed(Admitted),
+    /// The sides tell each other what they speak, since it is not the same; why, as far as this side
+    /// knows.
+    Different(Option<String>),
+    /// Messages go both ways.
+    Open(Open),
+    /// It has ended, for this reason; what came before has to be handled yet.
+    Gone(PeerId, Reason),
+}
+
+/// A connection over which messages go.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) peer: PeerId,
+    /// Whether the client has said that it knows. Other messages can overtake that.
+    pub(super) is_ready: bool,
+    /// Since when too much is on its way to the peer.
+    pub(super) slow_since: Option<Duration>,
+    /// Whether unreliable batches are dropped now, and how many were.
+    pub(super) is_dropping: bool,
+    pub(super) dropped: u64,
+    /// Whether this side wants to know what the other's messages look like.
+    pub(super) has_asked: bool,
+    /// Whether the other side does, and when it was told last.
+    pub(super) is_asked: bool,
+    pub(super) answered: Option<Duration>,
+}
+
+/// All of them. In an order of their own, so that a replay does the same.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    links: BTreeMap<Connection, Link>,
+    peers: BTreeMap<PeerId, Connection>,
+}
+
+impl Open {
+    fn new(peer: PeerId, is_ready: bool) -> Self {
+        Self {
+            peer,
+            is_ready,
+            slow_since: None,
+            is_dropping: false,
+            dropped: 0,
+            has_asked: false,
+            is_asked: false,
+            answered: None,
+        }
+    }
+}
+
+impl Links {
+    pub(super) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    pub(super) fn add(
+        &mut self,
+        connection: Connection,
+        address: Option<SocketAddr>,
+        now: Duration,
+    ) {
+        self.links.insert(connection, Link { address, since: now, state: State::New });
+    }
+
+    pub(super) fn get_mut(&mut self, connection: Connection) -> Option<&mut Link> {
+        self.links.get_mut(&connection)
+    }
+
+    /// Messages go over a connection from now on.
+    pub(super) fn open(&mut self, connection: Connection, peer: PeerId, is_ready: bool) {
+        if let Some(link) = self.links.get_mut(&connection) {
+            link.state = State::Open(Open::new(peer, is_ready));
+            self.peers.insert(peer, connection);
+        }
+    }
+
+    pub(super) fn remove(&mut self, connection: Connection) -> Option<Link> {
+        let link = self.links.remove(&connection)?;
+        if let State::Open(Open { peer, .. }) | State::Gone(peer, _) = &link.state {
+            self.peers.remove(peer);
+        }
+        Some(link)
+    }
+
+    pub(super) fn connection(&self, peer: PeerId) -> Option<Connection> {
+        self.peers.get(&peer).copied()
+    }
+
+    /// The connection of a peer that has not gone.
+    pub(super) fn peer_mut(&mut self, peer: PeerId) -> Option<(Connection, &mut Open)> {
+        let connection = self.connection(peer)?;
+        match &mut self.links.get_mut(&connection)?.state {
+            State::Open(open) => Some((connection, open)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Connection, &Link)> {
+        self.links.iter().map(|(connection, link)| (*connection, link))
+    }
+
+    pub(super) fn open_mut(&mut self) -> impl Iterator<Item = (Connection, &mut Open)> {
+        self.links.iter_mut().filter_map(|(connection, link)| match &mut link.state {
+            State::Open(open) => Some((*connection, open)),
+            _ => None,
+        })
+    }
+
+    /// The peers to which can be sent.
+    pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
+        self.links.values().filter_map(|link| match &link.state {
+            State::Open(open) => Some(open.peer),
+            _ => None,
+        })
+    }
+}

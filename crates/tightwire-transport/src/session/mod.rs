@@ -1,0 +1,21 @@
+//! Sessions: who is connected, what both sides speak, and their messages.
+
+mod builder;
+mod client;
+mod common;
+mod config;
+mod description;
+mod event;
+mod gate;
+mod hub;
+mod links;
+mod role;
+mod said;
+mod server;
+
+pub use builder::{ClientBuilder, ServerBuilder};
+pub use client::Client;
+pub use config::SessionConfig;
+pub use event::{PeerReport, SessionError, SessionEvent};
+pub use gate::{Admit, Admitted};
+pub use server::Server;

@@ -1,0 +1,155 @@
+//! What only a server does, and what only a client does, until messages go both ways.
+
+use super::description::UNKNOWN;
+use super::hub::{Hub, Step};
+use super::links::State;
+use super::said::{FORMAT, Hello, MAX_DESCRIPTION, NotUnderstood, Said, Welcome};
+use super::{Admit, SessionEvent};
+use crate::{Connection, Reason};
+
+/// A side of a session.
+pub(super) trait Role {
+    const IS_SERVER: bool;
+
+    /// There is a connection.
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step;
+
+    /// The other side said something that belongs to the beginning.
+    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step;
+
+    /// The other side said something that nobody understands.
+    fn not_understood(&self, from: Connection, error: NotUnderstood) -> Step {
+        match error {
+            NotUnderstood::Format(there) => {
+                let of = |here, there| format!("session format: {here} here, {there} there");
+                let told = Reason::mismatch(&of(there, FORMAT));
+                Step::Close(from, told, Reason::mismatch(&of(FORMAT, there)))
+            }
+            NotUnderstood::Malformed => {
+                Step::violation(from, "an internal message that nobody understands")
+            }
+        }
+    }
+}
+
+/// Lets clients in, or not.
+pub(super) struct ServerRole {
+    pub(super) gate: Box<dyn Admit>,
+}
+
+/// Wants to be let in.
+pub(super) struct ClientRole {
+    pub(super) token: Vec<u8>,
+}
+
+impl Role for ServerRole {
+    const IS_SERVER: bool = true;
+
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
+        // Those who have not said hello take memory too.
+        if hub.links.len() > 2 * hub.config.max_clients + STRANGERS {
+            return Step::close(connection, Reason::Busy);
+        }
+        Step::Nothing
+    }
+
+    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step {
+        let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
+        match (&mut link.state, said) {
+            (State::New, Said::Hello(hello)) => self.hello(hub, from, &hello),
+            (State::Welcomed(_), Said::Ready) => {
+                hub.open(from, true);
+                Step::Nothing
+            }
+            (State::Open(open), Said::Ready) if !open.is_ready => {
+                open.is_ready = true;
+                Step::Nothing
+            }
+            (State::Different(_), Said::Described(there)) => {
+                let [told, shown] =
+                    [there.mismatch(&hub.description), hub.description.mismatch(&there)];
+                Step::Close(from, Reason::mismatch(&told), Reason::mismatch(&shown))
+            }
+            _ => Step::violation(from, "an internal message that was not its turn"),
+        }
+    }
+}
+
+impl ServerRole {
+    fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
+        let unix_now = hub.config.unix_start.saturating_add(hub.now);
+        // The token first: strangers learn nothing about the game, and not whether there is room.
+        let admitted = match self.gate.check(&hello.token, unix_now) {
+            Ok(admitted) => admitted,
+            Err(fault) => return Step::close(from, Reason::Token(fault)),
+        };
+        if hello.protocol != hub.protocol {
+            return different(hub, from);
+        }
+        let is_client = |state: &State| matches!(state, State::Open(_) | State::Welcomed(_));
+        let clients = hub.links.iter().filter(|(_, link)| is_client(&link.state)).count();
+        if clients >= hub.config.max_clients {
+            return Step::close(from, Reason::Full);
+        }
+        if let Err(fault) = self.gate.redeem(&hello.token, unix_now) {
+            return Step::close(from, Reason::Token(fault));
+        }
+        let client = admitted.client;
+        let now = hub.now;
+        if let Some(link) = hub.links.get_mut(from) {
+            link.state = State::Welcomed(admitted);
+            link.since = now;
+        }
+        hub.say(from, Said::Welcome(Welcome { client }))
+    }
+}
+
+/// Tells a client what this server speaks, and waits for what the client does.
+fn different<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
+    let step = hub.say(from, Said::Different(Box::new(hub.description.clone())));
+    if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
+        return Step::close(from, Reason::mismatch(UNKNOWN));
+    }
+    let now = hub.now;
+    if let Some(link) = hub.links.get_mut(from) {
+        link.state = State::Different(None);
+        link.since = now;
+    }
+    step
+}
+
+impl Role for ClientRole {
+    const IS_SERVER: bool = false;
+
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
+        let (format, protocol, token) = (FORMAT, hub.protocol, self.token.clone());
+        hub.say(connection, Said::Hello(Hello { format, protocol, token }))
+    }
+
+    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step {
+        let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
+        match (&mut link.state, said) {
+            (State::New, Said::Welcome(welcome)) => {
+                hub.open(from, true);
+                if let Some(SessionEvent::Connected { client, .. }) = hub.events.back_mut() {
+                    *client = welcome.client;
+                }
+                hub.say(from, Said::Ready)
+            }
+            (state @ State::New, Said::Different(there)) => {
+                *state = State::Different(Some(hub.description.mismatch(&there)));
+                let step = hub.say(from, Said::Described(Box::new(hub.description.clone())));
+                // The server waits, and then says that it does not know why.
+                if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
+                    Step::Nothing
+                } else {
+                    step
+                }
+            }
+            _ => Step::violation(from, "an internal message that was not its turn"),
+        }
+    }
+}
+
+/// How many may connect without a hello, besides as many as there can be clients.
+const STRANGERS: usize = 64;

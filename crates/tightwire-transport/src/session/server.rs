@@ -1,0 +1,224 @@
+//! The side that others connect to.
+
+use core::fmt;
+use core::time::Duration;
+
+use tightwire::{Message, Messenger, PeerId, Route, SendError, SentTo, Stage};
+
+use super::common::Session;
+use super::role::ServerRole;
+use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent};
+use crate::{Reason, Transport};
+
+/// The side that others connect to, over any [`Transport`]. `C` is the application's own state, which
+/// handlers get.
+///
+/// A frame is [`tick`](Self::tick), and then [`poll_event`](Self::poll_event) until nothing is left.
+/// `tick` is [`receive`](Self::receive), [`run_stage`](Self::run_stage) for each stage, and
+/// [`transmit`](Self::transmit), for those who need them one by one. In between, the application
+/// [sends](Self::send).
+///
+/// A client is a peer when it has shown its token, speaks the same protocol, and knows that it was
+/// taken. Nothing of it is handled before, and nothing is sent to it. A peer that does not keep up loses
+/// unreliable messages first; then sending to it is an [error](SendError::Blocked); then it is
+/// disconnected. Its own reliable messages are never discarded: those that there is no room for wait on
+/// its side.
+///
+/// A new message is three changes: its struct, its handler, and a line where it is registered.
+///
+/// ```
+/// use tightwire::{Context, Message, MessengerBuilder, Wire};
+/// use tightwire_transport::{Client, Server, SessionConfig};
+/// # use std::time::Duration;
+/// # use tightwire_transport::{Connection, Event, NotSent, Path, Reason, Transport};
+/// # struct Nowhere;
+/// # impl Transport for Nowhere {
+/// #     fn handle_input(&mut self, _: Duration) {}
+/// #     fn poll_event(&mut self) -> Option<Event<'_>> { None }
+/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSent> {
+/// #         Err(NotSent::NotConnected(to))
+/// #     }
+/// #     fn pause(&mut self, _: Connection) {}
+/// #     fn close(&mut self, _: Connection, _: &Reason) {}
+/// #     fn handle_output(&mut self, _: Duration) {}
+/// #     fn path(&self, _: Connection) -> Option<Path> { None }
+/// #     fn next_time(&self) -> Option<Duration> { None }
+/// # }
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Chat {
+///     #[wire(max_len = 100)]
+///     text: String,
+/// }
+///
+/// fn on_chat(chat: &Chat, context: &mut Context<'_, Vec<String>>) {
+///     context.state.push(chat.text.clone());
+/// }
+///
+/// /// What the server and its clients have in common.
+/// fn messages(builder: MessengerBuilder<Vec<String>>) -> MessengerBuilder<Vec<String>> {
+///     builder.handle(on_chat)
+/// }
+///
+/// let config = SessionConfig::new("arena", "1.0");
+/// let server = Server::builder(config.clone()).register(messages).open_to_anyone().build(Nowhere)?;
+/// let client = Client::builder(config).register(messages).build(Nowhere)?;
+/// assert_eq!(server.protocol_id(), client.protocol_id());
+/// # Ok::<(), tightwire_transport::SessionError>(())
+/// ```
+pub struct Server<C, T> {
+    pub(super) session: Session<C, T, ServerRole>,
+}
+
+impl<C: 'static, T: Transport> Server<C, T> {
+    /// With this configuration, and no messages yet.
+    #[must_use]
+    pub fn builder(config: SessionConfig) -> ServerBuilder<C, T> {
+        ServerBuilder::new(config)
+    }
+
+    /// A whole frame: takes what has come by `now`, handles it at all stages, and sends what there is
+    /// to send.
+    pub fn tick(&mut self, now: Duration, state: &mut C) {
+        self.session.receive(now);
+        self.session.run_stages(state);
+        self.session.transmit(now);
+    }
+
+    /// Takes what has come by `now`. It may be called more often than there are frames, so that
+    /// messages have the times at which they came.
+    pub fn receive(&mut self, now: Duration) {
+        self.session.receive(now);
+    }
+
+    /// Handles the messages that wait for a stage: see [`Messenger::run_stage`].
+    pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.session.run_stage(stage, state);
+    }
+
+    /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were
+    /// handled.
+    pub fn transmit(&mut self, now: Duration) {
+        self.session.transmit(now);
+    }
+
+    /// What happened, until nothing is left.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.session.hub.events.pop_front()
+    }
+
+    /// Sends a message to one: see [`Messenger::send`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send<M: Message>(
+        &mut self,
+        state: &mut C,
+        to: PeerId,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send(state, to, message, route)
+    }
+
+    /// Sends a message to many: see [`Messenger::send_to`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was sent to nobody.
+    pub fn send_to<M: Message>(
+        &mut self,
+        state: &mut C,
+        recipients: impl IntoIterator<Item = PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.session.hub.messenger.send_to(state, recipients, message, route)
+    }
+
+    /// Sends a message to every client but one, or to all: see [`Messenger::broadcast`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was sent to nobody.
+    pub fn broadcast<M: Message>(
+        &mut self,
+        state: &mut C,
+        except: Option<PeerId>,
+        message: &mut M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.session.hub.messenger.broadcast(state, except, message, route)
+    }
+
+    /// Disconnects a client at once, and tells it why. What it sent and was not handled is dropped. A
+    /// handler uses [`Context::kick`](tightwire::Context::kick).
+    pub fn kick(&mut self, peer: PeerId, text: &str) {
+        self.session.close(peer, &Reason::kicked(text));
+    }
+
+    /// Disconnects everybody, and tells them that the server stops.
+    pub fn shut_down(&mut self, now: Duration) {
+        self.session.close_all(&Reason::ShuttingDown);
+        self.session.transmit(now);
+    }
+
+    /// Asks a client what its messages look like: a [`SessionEvent::Schema`] follows. It answers once a
+    /// second.
+    pub fn request_schema(&mut self, peer: PeerId) {
+        self.session.ask_schema(peer);
+    }
+
+    /// The clients, in the order in which they connected.
+    pub fn peers(&self) -> impl Iterator<Item = PeerId> {
+        self.session.hub.links.peers()
+    }
+
+    /// How a client is doing.
+    #[must_use]
+    pub fn stats(&self, peer: PeerId) -> Option<PeerReport> {
+        self.session.report(peer)
+    }
+
+    /// The number that both sides must have in common: of the game, its version, and all messages.
+    #[must_use]
+    pub fn protocol_id(&self) -> u64 {
+        self.session.hub.protocol
+    }
+
+    /// What this side was told.
+    #[must_use]
+    pub fn config(&self) -> &SessionConfig {
+        &self.session.hub.config
+    }
+
+    /// For the game's random numbers: the same in a replay.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.session.hub.config.seed
+    }
+
+    /// The messages: their numbers, totals and faults.
+    #[must_use]
+    pub fn messenger(&self) -> &Messenger<C> {
+        &self.session.hub.messenger
+    }
+
+    /// What carries the batches.
+    #[must_use]
+    pub fn transport(&self) -> &T {
+        &self.session.transport
+    }
+
+    /// What carries the batches. Its connections are the session's: nothing may be taken from it.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.session.transport
+    }
+}
+
+impl<C, T> fmt::Debug for Server<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("config", &self.session.hub.config).finish_non_exhaustive()
+    }
+}
