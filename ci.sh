@@ -77,8 +77,9 @@ test() {
     cargo test --workspace --all-features
     cargo test --workspace --all-features --release
     cargo run --release --quiet >/dev/null
+    cargo build --quiet --workspace --all-features --examples
     for example in examples/*.rs; do
-        cargo run --quiet -p tightwire --all-features --example "$(basename "$example" .rs)" >/dev/null
+        "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
     instructions
     # Every codec's round trip is checked before anything is timed.

@@ -2,9 +2,10 @@
 
 use core::time::Duration;
 
-use crate::TokenFault;
+use crate::{TokenFault, TokenGate};
 
-/// Decides by their tokens who may connect to a [`Server`](crate::Server).
+/// Decides by their tokens who may connect to a [`Server`](crate::Server): a [`TokenGate`], or
+/// something of the game's own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -49,6 +50,21 @@ pub struct Admitted {
     pub client: u64,
     /// What the backend says about it.
     pub user_data: Vec<u8>,
+}
+
+impl Admit for TokenGate {
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
+        if token.is_empty() {
+            return Err(TokenFault::Missing);
+        }
+        let claims = self.check(token, unix_now)?.into_claims();
+        Ok(Admitted { client: claims.client, user_data: claims.user_data })
+    }
+
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
+        let admission = self.check(token, unix_now)?;
+        self.redeem(&admission)
+    }
 }
 
 /// Lets everybody in, without a token.

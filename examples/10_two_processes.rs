@@ -1,0 +1,113 @@
+//! A server and a client in two processes, over encrypted UDP: the client connects with a token, talks,
+//! is given points, and leaves.
+
+use std::error::Error;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, thread};
+
+use tightwire::{Context, Delivery, Message, MessengerBuilder, SendError, Wire};
+use tightwire_transport::{
+    Certificate, Claims, Client, Quic, QuicConfig, Reason, SealedToken, Server, SessionConfig,
+    SessionEvent, TokenGate, TokenKey, Trust, Udp,
+};
+
+#[derive(Wire, Message, Default, Clone, Debug)]
+struct Chat {
+    #[wire(max_len = 120)]
+    text: String,
+}
+
+#[derive(Wire, Message, Default, Clone, Debug)]
+struct Score {
+    #[wire(range = 0..=1000)]
+    points: u16,
+}
+
+/// The state that handlers get: the points of the client.
+type Points = u16;
+
+/// A line is worth a point for each letter.
+fn on_chat(chat: &Chat, context: &mut Context<'_, Points>) -> Result<(), SendError> {
+    let sender = context.sender();
+    println!("server: {sender} says {:?}", chat.text);
+    let points = chat.text.len() as u16;
+    context.send(sender, &mut Score { points }, Delivery::ReliableSequenced)
+}
+
+fn on_score(score: &Score, context: &mut Context<'_, Points>) {
+    *context.state += score.points;
+}
+
+/// Both sides register the same messages.
+fn messages(builder: MessengerBuilder<Points>) -> MessengerBuilder<Points> {
+    builder.handle(on_chat).handle(on_score)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match &arguments[..] {
+        [address, fingerprint, token] => client(address, fingerprint, token),
+        _ => server(),
+    }
+}
+
+fn server() -> Result<(), Box<dyn Error>> {
+    let certificate = Certificate::self_signed(["localhost"])?;
+    let socket = Udp::server("127.0.0.1:0".parse()?)?;
+    let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
+    let address = transport.address();
+    let key = TokenKey::generate()?;
+    let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+    // What the game's backend does when a player wants to play.
+    let token = key.mint(&Claims::new(7, "eu-west-3", unix_now, Duration::from_secs(60)))?;
+
+    let mut server = Server::builder(SessionConfig::new("arena", "1.0"))
+        .register(messages)
+        .with_tokens(TokenGate::new(vec![key], "eu-west-3"))
+        .build(transport)?;
+    let mut process = Command::new(env::current_exe()?)
+        .args([address.to_string(), certificate.fingerprint().to_string(), token.to_string()])
+        .spawn()?;
+
+    let (mut points, start) = (0, Instant::now());
+    loop {
+        server.tick(start.elapsed(), &mut points);
+        match server.poll_event() {
+            Some(SessionEvent::Disconnected { reason: Reason::Left, .. }) => break,
+            Some(SessionEvent::Disconnected { reason, .. }) => return Err(reason.into()),
+            Some(event) => println!("server: {event:?}"),
+            None => thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    assert!(process.wait()?.success());
+    Ok(())
+}
+
+fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn Error>> {
+    let address = address.parse()?;
+    let trust = Trust::Pinned(vec![fingerprint.parse()?]);
+    let (config, start) = (QuicConfig::default(), Instant::now());
+    let socket = Udp::client(address)?;
+    let transport = Quic::connect(socket, address, "localhost", &trust, config, start.elapsed())?;
+    let mut client = Client::builder(SessionConfig::new("arena", "1.0"))
+        .register(messages)
+        .token(token.parse::<SealedToken>()?.as_bytes())
+        .build(transport)?;
+    let mut points = 0;
+    while points == 0 {
+        client.tick(start.elapsed(), &mut points);
+        match client.poll_event() {
+            Some(SessionEvent::Connected { .. }) => {
+                let mut chat = Chat { text: "hello".into() };
+                client.send(&mut points, &mut chat, Delivery::Reliable)?;
+            }
+            Some(SessionEvent::Disconnected { reason, .. }) => return Err(reason.into()),
+            _ => thread::sleep(Duration::from_millis(2)),
+        }
+    }
+    println!("client: {} points", points);
+    assert_eq!(points, 5);
+    client.disconnect(start.elapsed());
+    Ok(())
+}
