@@ -372,6 +372,7 @@ impl<S: Socket> Quic<S> {
         match output {
             Output::Connected => Event::Connected { connection, address: Some(address) },
             Output::Disconnected(reason) => Event::Disconnected { connection, reason },
+            Output::Refused(reason) => Event::Refused { address: Some(address), reason },
             Output::Batch(delivery, batch) => {
                 self.current = batch;
                 Event::Batch { from: connection, delivery, batch: &self.current }

@@ -21,6 +21,8 @@ pub(super) struct Slot {
     pub(super) address: SocketAddr,
     quinn: quinn_proto::Connection,
     state: State,
+    /// Whether the application knows of it: clients know of theirs.
+    is_known: bool,
     incoming: Incoming,
     outgoing: Outgoing,
     /// Reliable batches are not handed out.
@@ -56,6 +58,8 @@ pub(super) enum Output {
     Connected,
     Batch(Delivery, Bytes),
     Disconnected(Reason),
+    /// A connection that never was complete.
+    Refused(Reason),
 }
 
 impl Slot {
@@ -68,6 +72,7 @@ impl Slot {
         Self {
             id,
             address,
+            is_known: quinn.side().is_client(),
             quinn,
             state: State::Handshake { until },
             incoming: Incoming::default(),
@@ -151,6 +156,7 @@ impl Slot {
             State::Handshake { .. } | State::Over => return None,
             State::New => {
                 self.state = State::Connected;
+                self.is_known = true;
                 return Some(Output::Connected);
             }
             State::Connected | State::Ended(_) => {}
@@ -170,7 +176,8 @@ impl Slot {
             return None;
         }
         match core::mem::replace(&mut self.state, State::Over) {
-            State::Ended(reason) => Some(Output::Disconnected(reason)),
+            State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
+            State::Ended(reason) => Some(Output::Refused(reason)),
             _ => None,
         }
     }
