@@ -1,6 +1,7 @@
 //! Sessions and transports for [Tightwire](tightwire).
 
 mod hex;
+mod in_process;
 mod quic;
 mod reason;
 mod session;
@@ -8,6 +9,7 @@ mod token;
 mod transport;
 
 pub use hex::NotHex;
+pub use in_process::{InProcess, InProcessConfig};
 pub use quic::{
     BadCertificate, Certificate, Fingerprint, Network, Packet, Packets, Quic, QuicConfig,
     QuicError, SimulatedSocket, Socket, Trust, Udp,

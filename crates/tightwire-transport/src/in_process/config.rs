@@ -1,0 +1,69 @@
+//! The limits of the two ends, and the network between them.
+
+use core::time::Duration;
+
+use tightwire::{Delivery, LinkConfig};
+
+/// How the two ends of an [`InProcess`](crate::InProcess) are connected, and how much they keep.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::LinkConfig;
+/// use tightwire_transport::InProcessConfig;
+///
+/// let link = LinkConfig { latency: Duration::from_millis(40), loss: 0.05, ..LinkConfig::default() };
+/// let config = InProcessConfig { link, ..InProcessConfig::default() };
+/// assert_eq!(config.max_datagram, 1200);
+/// ```
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct InProcessConfig {
+    /// The network, the same in both directions. The default is perfect.
+    pub link: LinkConfig,
+    /// The largest batch of a delivery that does not fragment, in bytes. The others are sent in pieces
+    /// of this size.
+    pub max_datagram: usize,
+    /// The largest batch of a delivery that fragments, in bytes.
+    pub max_fragmented: usize,
+    /// How many bytes of reliable batches can wait to be sent and acknowledged, 64 bytes more for each
+    /// counted, and as many of unreliable ones to be sent. No batch can be larger.
+    pub backlog: usize,
+    /// How many bytes of reliable batches can wait to be polled, 64 bytes more for each counted, and as
+    /// many of unreliable ones. Of the former then no more are accepted, of the latter the oldest are
+    /// dropped.
+    pub receive_limit: usize,
+    /// How long nothing has to come until the connection is over. An idle one sends a frame in each
+    /// tenth of that.
+    pub timeout: Duration,
+}
+
+impl Default for InProcessConfig {
+    fn default() -> Self {
+        Self {
+            link: LinkConfig::default(),
+            max_datagram: 1200,
+            max_fragmented: 1 << 20,
+            backlog: 4 << 20,
+            receive_limit: 4 << 20,
+            timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+impl InProcessConfig {
+    /// With limits that can be kept.
+    pub(super) fn checked(mut self) -> Self {
+        self.max_datagram = self.max_datagram.clamp(1, self.backlog.max(1));
+        self.max_fragmented = self.max_fragmented.clamp(self.max_datagram, self.backlog.max(1));
+        self
+    }
+
+    /// The largest batch of a delivery.
+    pub(super) fn limit(&self, delivery: Delivery) -> usize {
+        if delivery.fragments() { self.max_fragmented } else { self.max_datagram }
+    }
+
+    /// How often an idle connection sends something.
+    pub(super) fn keep_alive(&self) -> Duration {
+        self.timeout / 10
+    }
+}
