@@ -1,5 +1,6 @@
 //! Sessions and transports for [Tightwire](tightwire).
 
+pub mod conformance;
 mod hex;
 mod in_process;
 mod quic;

@@ -22,7 +22,7 @@ use crate::Reason;
 /// So a frame is: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
 ///
 /// To write one for another platform, implement this and let
-/// `conformance::run` judge it. What it has to promise:
+/// [`conformance::run`](crate::conformance::run) judge it. What it has to promise:
 ///
 /// * **Deliveries.** Each batch arrives as its [`Delivery`] says, whole and unchanged, with the
 ///   delivery that it was sent with. The two sequenced reliable ones are in order each by itself. A
@@ -43,6 +43,10 @@ pub trait Transport {
     fn poll_event(&mut self) -> Option<Event<'_>>;
 
     /// Sends a batch. The unreliable ones may be dropped, also by this side.
+    ///
+    /// It is a batch as a [`Messenger`](tightwire::Messenger) makes it: it begins with the size of what
+    /// follows, in 2 bytes, or in 4 for a delivery that [fragments](Delivery::fragments), the lowest
+    /// first. So on a stream of bytes, a transport needs no frames of its own.
     ///
     /// # Errors
     ///
