@@ -126,7 +126,8 @@ pub struct Path {
     pub jitter: Duration,
     /// The share of packets that were lost, of those sent so far.
     pub loss: f64,
-    /// The bytes of reliable batches that were sent and have not arrived, as far as is known.
+    /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
+    /// knows, those that have not arrived.
     pub backlog: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,

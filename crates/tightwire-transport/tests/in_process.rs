@@ -6,8 +6,9 @@ mod common;
 
 use std::time::{Duration, Instant};
 
+use common::networks::{self, bursts, latency};
 use common::{pair, ready_pair};
-use tightwire::{Bandwidth, Bursts, Delivery, LinkConfig};
+use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::conformance::{self, Options, Report};
 use tightwire_transport::{Event, InProcess, InProcessConfig, NotSent, Reason, Transport};
 
@@ -30,14 +31,6 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
         assert!(figures.arrived > figures.sent / 100, "{delivery:?}");
     }
     report
-}
-
-fn latency() -> LinkConfig {
-    LinkConfig { latency: Duration::from_millis(30), ..LinkConfig::default() }
-}
-
-fn bursts() -> Option<Bursts> {
-    Some(Bursts { begin: 0.01, end: 0.1, loss: 0.9 })
 }
 
 #[test]
@@ -88,23 +81,12 @@ fn promises_are_kept_with_a_tenth_corrupted() {
 
 #[test]
 fn promises_are_kept_with_little_bandwidth() {
-    let bandwidth = Some(Bandwidth { bytes_per_second: 4_000_000, queue_bytes: 64_000 });
-    judge("4 MB/s", LinkConfig { bandwidth, ..latency() }, 9);
+    judge("4 MB/s", networks::narrow(), 9);
 }
 
 #[test]
 fn promises_are_kept_with_everything_at_once() {
-    let everything = LinkConfig {
-        jitter: Duration::from_millis(100),
-        loss: 0.05,
-        bursts: bursts(),
-        duplication: 0.1,
-        reordering: 0.2,
-        corruption: 0.02,
-        bandwidth: Some(Bandwidth { bytes_per_second: 8_000_000, queue_bytes: 128_000 }),
-        ..latency()
-    };
-    judge("everything", everything, 10);
+    judge("everything", networks::everything(), 10);
 }
 
 #[test]

@@ -16,6 +16,9 @@ const BATCHES: u32 = 50;
 /// The longest frame.
 const FRAME: Duration = Duration::from_millis(20);
 
+/// What was sent has arrived by then, also if it was lost a few times.
+const SETTLING: Duration = Duration::from_secs(5);
+
 /// How long the other end looks away while the connection ends, and how long it is watched then.
 const WATCHED: Duration = Duration::from_secs(1);
 
@@ -81,14 +84,19 @@ fn after_end(ledgers: &[Ledger]) -> Fault {
     Fault::AfterEnd { arrived, sent }
 }
 
-/// Sends batches until they have arrived, at an end that does not look.
+/// Sends batches, and waits until they have arrived at an end that does not look.
 fn send_batches<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledgers: &mut [Ledger; 3],
     end: End,
 ) -> Result<(), Broken> {
     let start = stand.now();
-    while ledgers.iter().any(|ledger| ledger.next() < BATCHES) || stand.path(end)?.backlog > 0 {
+    let mut settled = start;
+    while stand.now() - settled < SETTLING {
+        // What is on its way may not be counted.
+        if ledgers.iter().any(|ledger| ledger.next() < BATCHES) || stand.path(end)?.backlog > 0 {
+            settled = stand.now();
+        }
         stand.begin_frame();
         stand.poll_batches(end, nothing)?;
         for (ledger, delivery) in ledgers.iter_mut().zip(reliable()) {

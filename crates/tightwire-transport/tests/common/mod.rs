@@ -1,4 +1,7 @@
-//! Pairs of ends.
+//! Pairs of ends, and networks between them.
+
+#[allow(dead_code, reason = "not every test needs all")]
+pub(crate) mod networks;
 
 use std::time::Duration;
 

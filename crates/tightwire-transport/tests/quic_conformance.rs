@@ -1,0 +1,60 @@
+//! QUIC keeps the promises of every delivery, over every network.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "common/networks.rs"]
+mod networks;
+
+use std::time::{Duration, Instant};
+
+use networks::{bursts, latency};
+use tightwire::{Delivery, LinkConfig};
+use tightwire_transport::conformance::{self, Clock, Options, Pair, Report};
+use tightwire_transport::{
+    Certificate, Network, Quic, QuicConfig, SimulatedSocket, Socket, Trust, Udp,
+};
+
+const BATCHES: u32 = if cfg!(debug_assertions) { 1_000 } else { 100_000 };
+
+fn pair<S: Socket>(
+    server: S,
+    client: S,
+    config: QuicConfig,
+    clock: Clock,
+) -> Pair<Quic<S>, Quic<S>> {
+    let certificate = Certificate::self_signed(["game.example"]).unwrap();
+    let trust = Trust::Pinned(vec![certificate.fingerprint()]);
+    let address = server.address();
+    let server = Quic::listen(server, &certificate, config).unwrap();
+    let now = Duration::ZERO;
+    let client = Quic::connect(client, address, "game.example", &trust, config, now).unwrap();
+    Pair { client, server, clock }
+}
+
+fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<SimulatedSocket>> {
+    let network = Network::new(link, seed);
+    let server = network.socket(([10, 0, 0, 1], 7777).into());
+    let client = network.socket(([10, 0, 0, 2], 1000).into());
+    // Many times what a game sends.
+    let packets_per_second = 1_000_000;
+    let config = QuicConfig { seed: Some(seed), packets_per_second, ..QuicConfig::default() };
+    pair(server, client, config, Clock::jumping())
+}
+
+fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
+    let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
+    let options = Options { batches: BATCHES, is_perfect, ..Options::default() };
+    let start = Instant::now();
+    let report = conformance::run(|| simulated(link, seed), &options);
+    let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));
+    println!("{name}, judged in {:.2} s:\n{report}\n", start.elapsed().as_secs_f64());
+    for (delivery, figures) in Delivery::ALL.iter().zip(&report.deliveries) {
+        assert_eq!(figures.sent, 2 * u64::from(BATCHES), "{delivery:?}");
+        assert!(figures.arrived > figures.sent / 100, "{delivery:?}");
+    }
+    report
+}
+
+#[test]
+fn promises_are_kept_over_a_perfect_link() {
+    judge("perfect", LinkConfig::default(), 1);
+}
