@@ -19,8 +19,8 @@ use tightwire::{Delivery, LinkConfig};
 pub struct InProcessConfig {
     /// The network, the same in both directions. The default is perfect.
     pub link: LinkConfig,
-    /// The largest batch of a delivery that does not fragment, in bytes. The others are sent in pieces
-    /// of this size.
+    /// The largest batch of a delivery that does not fragment, in bytes: at most 65,537, since its size
+    /// has 16 bits. The others are sent in pieces of this size.
     pub max_datagram: usize,
     /// The largest batch of a delivery that fragments, in bytes.
     pub max_fragmented: usize,
@@ -50,9 +50,12 @@ impl Default for InProcessConfig {
 }
 
 impl InProcessConfig {
+    /// A size of 16 bits, and what it can say.
+    const MAX_DATAGRAM: usize = 2 + u16::MAX as usize;
+
     /// With limits that can be kept.
     pub(super) fn checked(mut self) -> Self {
-        self.max_datagram = self.max_datagram.clamp(1, self.backlog.max(1));
+        self.max_datagram = self.max_datagram.min(Self::MAX_DATAGRAM).clamp(1, self.backlog.max(1));
         self.max_fragmented = self.max_fragmented.clamp(self.max_datagram, self.backlog.max(1));
         self
     }

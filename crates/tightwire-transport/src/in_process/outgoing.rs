@@ -282,7 +282,7 @@ impl Rate {
     const MOST: usize = 1 << 20;
 
     fn new(piece: usize) -> Self {
-        let window = piece * Self::LEAST;
+        let window = cost(piece) * Self::LEAST;
         let threshold = usize::MAX;
         Self { in_flight: 0, window, threshold, calm_until: Duration::ZERO, piece }
     }
@@ -295,13 +295,13 @@ impl Rate {
         self.in_flight -= cost(bytes);
         let more = match self.window < self.threshold {
             true => cost(bytes),
-            false => cost(bytes) * self.piece / self.window,
+            false => cost(bytes) * cost(self.piece) / self.window,
         };
-        self.window = (self.window + more).min(Self::MOST.max(self.piece * Self::LEAST));
+        self.window = (self.window + more).min(Self::MOST.max(cost(self.piece) * Self::LEAST));
     }
 
     fn handle_loss(&mut self) {
-        self.window = (self.window / 2).max(self.piece * Self::LEAST);
+        self.window = (self.window / 2).max(cost(self.piece) * Self::LEAST);
         self.threshold = self.window;
     }
 }
