@@ -42,7 +42,7 @@ fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<Si
 
 fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
-    let options = Options { batches: BATCHES, is_perfect, ..Options::default() };
+    let options = Options { batches: BATCHES, is_perfect, burst: 8, ..Options::default() };
     let start = Instant::now();
     let report = conformance::run(|| simulated(link, seed), &options);
     let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));

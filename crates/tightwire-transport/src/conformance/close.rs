@@ -90,8 +90,7 @@ fn send_batches<A: Transport, B: Transport>(
     ledgers: &mut [Ledger; 3],
     end: End,
 ) -> Result<(), Broken> {
-    let start = stand.now();
-    let mut settled = start;
+    let (mut progress, mut settled) = ((usize::MAX, stand.now()), stand.now());
     while stand.now() - settled < SETTLING {
         // What is on its way may not be counted.
         if ledgers.iter().any(|ledger| ledger.next() < BATCHES) || stand.path(end)?.backlog > 0 {
@@ -103,7 +102,11 @@ fn send_batches<A: Transport, B: Transport>(
             while ledger.next() < BATCHES && send(stand, ledger, end, delivery, 100)? {}
         }
         stand.end_frame(FRAME);
-        if stand.now() - start > stand.options.patience {
+        let backlog = stand.path(end)?.backlog;
+        if backlog != progress.0 {
+            progress = (backlog, stand.now());
+        }
+        if stand.now() - progress.1 > stand.options.patience {
             return Err(Broken { end, fault: Fault::Stuck(stand.options.patience) });
         }
     }
@@ -113,7 +116,7 @@ fn send_batches<A: Transport, B: Transport>(
 /// There is no connection any more.
 fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Broken> {
     let connection = stand.connection(end);
-    let said = stand.send(end, Delivery::Reliable, 0, 100);
+    let said = stand.send(end, Delivery::Reliable, 0, 12);
     let fault = if said != Err(NotSent::NotConnected(connection)) {
         Fault::NotRefused { expected: "not connected", said }
     } else if stand.transport(end).path(connection).is_some() {

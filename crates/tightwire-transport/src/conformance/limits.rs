@@ -145,9 +145,12 @@ pub(super) fn send<A: Transport, B: Transport>(
     delivery: Delivery,
     length: usize,
 ) -> Result<bool, Broken> {
-    // One of the smallest is always as long as it is.
-    let is_tiny = batch::is_tiny(ledger.next());
-    let length = if is_tiny { batch::length(delivery, ledger.next(), length) } else { length };
+    let length = match batch::is_tiny(ledger.next()) {
+        // One of the smallest is always as long as it is.
+        true => batch::length(delivery, ledger.next(), length),
+        false if delivery.fragments() => length.min(stand.path(end)?.max_fragmented),
+        false => length.min(stand.path(end)?.max_datagram),
+    };
     match stand.send(end, delivery, ledger.next(), length) {
         Ok(()) => {
             ledger.handle_sent(length);

@@ -49,9 +49,13 @@ pub(super) fn check<A: Transport, B: Transport>(
         }
         stand.end_frame(options.frame);
 
-        let moved = flows.iter().map(Flow::moved).sum();
-        if moved != progress.0 {
-            progress = (moved, now);
+        // While a large batch comes in pieces, its sender knows how much is left.
+        let mut state = flows.iter().map(Flow::moved).sum::<u64>();
+        for end in End::BOTH {
+            state = batch::mix(state ^ stand.path(end)?.backlog as u64);
+        }
+        if state != progress.0 {
+            progress = (state, now);
         }
         let quiet = now - progress.1;
         let is_sent = flows.iter().all(|flow| flow.is_sent(options.batches));
