@@ -34,9 +34,14 @@ fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<Si
     let network = Network::new(link, seed);
     let server = network.socket(([10, 0, 0, 1], 7777).into());
     let client = network.socket(([10, 0, 0, 2], 1000).into());
-    // Many times what a game sends.
-    let packets_per_second = 1_000_000;
-    let config = QuicConfig { seed: Some(seed), packets_per_second, ..QuicConfig::default() };
+    let config = QuicConfig {
+        seed: Some(seed),
+        // Many times what a game sends.
+        packets_per_second: 1_000_000,
+        // A burst of losses is counted in packets, and who is idle sends few.
+        idle_timeout: Duration::from_secs(60),
+        ..QuicConfig::default()
+    };
     pair(server, client, config, Clock::jumping())
 }
 
@@ -57,4 +62,79 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
 #[test]
 fn promises_are_kept_over_a_perfect_link() {
     judge("perfect", LinkConfig::default(), 1);
+}
+
+#[test]
+fn promises_are_kept_with_5_percent_lost() {
+    let report = judge("5 % loss", LinkConfig { loss: 0.05, ..latency() }, 2);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_20_percent_lost() {
+    let report = judge("20 % loss", LinkConfig { loss: 0.2, ..latency() }, 3);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_loss_in_bursts() {
+    judge("bursts", LinkConfig { bursts: bursts(), ..latency() }, 4);
+}
+
+#[test]
+fn promises_are_kept_with_200_ms_of_jitter() {
+    judge("200 ms jitter", LinkConfig { jitter: Duration::from_millis(200), ..latency() }, 5);
+}
+
+#[test]
+fn promises_are_kept_with_a_third_doubled() {
+    judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
+}
+
+#[test]
+fn promises_are_kept_with_a_third_out_of_order() {
+    let report = judge("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }, 7);
+    assert!(report.deliveries[Delivery::Unreliable as usize].overtaken > 0);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_a_tenth_corrupted() {
+    judge("10 % corrupted", LinkConfig { corruption: 0.1, ..latency() }, 8);
+}
+
+#[test]
+fn promises_are_kept_with_little_bandwidth() {
+    judge("4 MB/s", networks::narrow(), 9);
+}
+
+#[test]
+fn promises_are_kept_with_everything_at_once() {
+    judge("everything", networks::everything(), 10);
+}
+
+#[test]
+fn promises_are_kept_over_real_sockets() {
+    let make_pair = || {
+        let server = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
+        let client = Udp::client(server.address()).unwrap();
+        pair(server, client, QuicConfig::default(), Clock::real())
+    };
+    // A busy machine may lose packets of its own.
+    let options = Options { batches: 1000, burst: 4, is_perfect: false, ..Options::default() };
+    let report = conformance::run(make_pair, &options).unwrap();
+    println!("real sockets:\n{report}");
+    for figures in &report.deliveries {
+        assert!(figures.arrived > figures.sent / 2);
+    }
+}
+
+#[test]
+fn the_same_seed_goes_the_same_way() {
+    let link = LinkConfig { loss: 0.1, reordering: 0.1, ..latency() };
+    let options = Options { batches: 500, burst: 8, is_perfect: false, ..Options::default() };
+    let run = |seed| conformance::run(|| simulated(link, seed), &options).unwrap();
+    let first = run(1);
+    assert_eq!(run(1), first);
+    assert_ne!(run(2).digest, first.digest);
 }

@@ -3,14 +3,42 @@
 use core::any::Any;
 use core::time::Duration;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory};
 
-/// Makes a [`Window`] for each connection.
+/// Makes the [`Window`] of a connection.
 #[derive(Debug)]
-pub(super) struct Windows;
+pub(super) struct Windows {
+    pub(super) more: More,
+}
+
+/// What a connection and its window tell each other: how often something was acknowledged, and bytes
+/// that may be on their way besides the window, so that something can be tried when nothing is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct More(Arc<(AtomicU64, AtomicU64)>);
+
+impl More {
+    pub(super) fn acknowledgements(&self) -> u64 {
+        self.0.0.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.1.load(Ordering::Relaxed)
+    }
+
+    /// A packet, and then twice as much each time.
+    pub(super) fn grow(&self) {
+        self.0.1.store((self.bytes() * 2).clamp(PACKET, CEILING), Ordering::Relaxed);
+    }
+
+    fn acknowledge(&self) {
+        self.0.0.fetch_add(1, Ordering::Relaxed);
+        self.0.1.store(0, Ordering::Relaxed);
+    }
+}
 
 /// How many bytes may be on their way: a window that grows while round trips stay short, and shrinks
 /// while they are long, since then something waits in a queue.
@@ -22,6 +50,7 @@ pub(super) struct Windows;
 #[derive(Clone, Debug)]
 struct Window {
     bytes: u64,
+    more: More,
     mtu: u64,
     /// Doubles each round trip, until something waits.
     is_starting: bool,
@@ -46,9 +75,10 @@ struct Round {
 }
 
 impl Window {
-    fn new(now: Instant, mtu: u16) -> Self {
+    fn new(now: Instant, mtu: u16, more: More) -> Self {
         Self {
             bytes: START,
+            more,
             mtu: mtu.into(),
             is_starting: true,
             shortest: [Duration::MAX; 2],
@@ -108,6 +138,7 @@ impl Controller for Window {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
+        self.more.acknowledge();
         let round_trip = now.saturating_duration_since(sent);
         self.round.round_trips += round_trip;
         self.round.deviations += round_trip.abs_diff(rtt.get());
@@ -132,7 +163,7 @@ impl Controller for Window {
     }
 
     fn window(&self) -> u64 {
-        self.bytes
+        self.bytes + self.more.bytes()
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
@@ -150,12 +181,14 @@ impl Controller for Window {
 
 impl ControllerFactory for Windows {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        Box::new(Window::new(now, mtu))
+        Box::new(Window::new(now, mtu, self.more.clone()))
     }
 }
 
 /// A few frames of state.
 const START: u64 = 32 << 10;
+/// More than a packet has.
+const PACKET: u64 = 1500;
 /// Enough for a few frames each round trip, also where round trips are long.
 const FLOOR_PACKETS: u64 = 6;
 const CEILING: u64 = 4 << 20;

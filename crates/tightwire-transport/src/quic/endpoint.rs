@@ -9,10 +9,12 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use quinn_proto::{
-    ClientConfig, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming, Transmit,
+    ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming, ServerConfig, Transmit,
 };
 use tightwire::Delivery;
 
+use super::congestion::More;
+use super::farewell::Farewells;
 use super::flood::Flood;
 use super::slot::{Output, Slot};
 use super::socket::{Packet, Packets, Socket};
@@ -70,6 +72,7 @@ pub struct Quic<S> {
     config: QuicConfig,
     socket: S,
     endpoint: Endpoint,
+    server: Option<Arc<ServerConfig>>,
     /// What `now == 0` is for QUIC, which needs such a time; only differences matter.
     epoch: Instant,
     now: Duration,
@@ -88,6 +91,7 @@ pub struct Quic<S> {
     handshakes: usize,
     /// Packets of no connection.
     responses: Vec<(Transmit, Vec<u8>)>,
+    farewells: Farewells,
     /// Packets that the socket did not take.
     stalled: Option<(Transmit, Vec<u8>)>,
     /// The batch that was handed out last.
@@ -124,7 +128,8 @@ impl<S: Socket> Quic<S> {
         config: QuicConfig,
         now: Duration,
     ) -> Result<Self, QuicError> {
-        let client: ClientConfig = setup::client(trust, &config)?;
+        let more = More::default();
+        let client = setup::client(trust, &config, more.clone())?;
         let mut quic = Self::new(socket, None, None, config);
         quic.now = now;
         let instant = quic.instant(now);
@@ -132,22 +137,24 @@ impl<S: Socket> Quic<S> {
             .endpoint
             .connect(instant, client, server, name)
             .map_err(|error| QuicError::Address { server, why: error.to_string() })?;
-        quic.add(handle, server, quinn);
+        quic.add(handle, server, quinn, more);
         Ok(quic)
     }
 
     fn new(
         socket: S,
-        server: Option<Arc<quinn_proto::ServerConfig>>,
+        server: Option<Arc<ServerConfig>>,
         reset_key: Option<&[u8; 32]>,
         config: QuicConfig,
     ) -> Self {
         let endpoint_config = setup::endpoint(reset_key, &config);
-        let endpoint = Endpoint::new(Arc::new(endpoint_config), server, socket.finds_mtu(), None);
+        let finds_mtu = socket.finds_mtu();
+        let endpoint = Endpoint::new(Arc::new(endpoint_config), server.clone(), finds_mtu, None);
         Self {
             config,
             socket,
             endpoint,
+            server,
             epoch: Instant::now(),
             now: Duration::ZERO,
             slots: Vec::new(),
@@ -160,6 +167,7 @@ impl<S: Socket> Quic<S> {
             addresses: HashMap::new(),
             handshakes: 0,
             responses: Vec::new(),
+            farewells: Farewells::default(),
             stalled: None,
             current: Bytes::new(),
             send_buffer: Vec::new(),
@@ -186,6 +194,7 @@ impl<S: Socket> Quic<S> {
         handle: ConnectionHandle,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
+        more: More,
     ) {
         let place = handle.0;
         if self.slots.len() <= place {
@@ -193,7 +202,7 @@ impl<S: Socket> Quic<S> {
         }
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
-        *slot = Some(Slot::new(id, address, quinn, self.now + self.config.handshake_timeout));
+        *slot = Some(Slot::new(id, address, quinn, more, self.now + self.config.handshake_timeout));
         self.handshakes += 1;
         *self.addresses.entry(address.ip()).or_default() += 1;
         self.flood.add(address, self.now);
@@ -267,7 +276,7 @@ impl<S: Socket> Quic<S> {
             match event {
                 DatagramEvent::ConnectionEvent(handle, event) => {
                     if let Some(slot) = self.slot(handle.0) {
-                        slot.handle_event(event);
+                        slot.handle_packet(event, now);
                     }
                     self.mark(handle.0);
                 }
@@ -297,8 +306,11 @@ impl<S: Socket> Quic<S> {
             }
             return;
         }
-        match self.endpoint.accept(incoming, now, &mut answer, None) {
-            Ok((handle, quinn)) => self.add(handle, address, quinn),
+        let more = More::default();
+        let server = self.server.as_ref();
+        let server = server.and_then(|of| setup::server_for(of, &self.config, more.clone()).ok());
+        match self.endpoint.accept(incoming, now, &mut answer, server.map(Arc::new)) {
+            Ok((handle, quinn)) => self.add(handle, address, quinn, more),
             Err(error) => {
                 if let Some(response) = error.response {
                     self.responses.push((response, answer));
@@ -343,6 +355,9 @@ impl<S: Socket> Quic<S> {
             let Some(transmit) = slot.poll_transmit(instant, max_packets, &mut buffer) else {
                 break;
             };
+            if slot.has_closed() {
+                self.farewells.add(transmit.destination, &buffer[..transmit.size], now);
+            }
             is_sent = send(&mut self.socket, now, &transmit, &buffer);
             if !is_sent {
                 self.stalled = Some((transmit, mem::take(&mut buffer)));
@@ -360,6 +375,7 @@ impl<S: Socket> Quic<S> {
             self.stalled = Some((transmit, bytes));
             return false;
         }
+        self.farewells.send(&mut self.socket, now);
         for (transmit, bytes) in self.responses.drain(..) {
             // They are answers to packets: who does not get one asks again.
             let _ = send(&mut self.socket, now, &transmit, &bytes);
@@ -428,7 +444,7 @@ impl<S: Socket> Transport for Quic<S> {
             if slot.timeout.is_some_and(|timeout| timeout <= instant) {
                 slot.handle_timeout(instant);
                 self.mark(place);
-            } else if slot.handle_time(now, instant) {
+            } else if slot.handle_time(now, instant) || slot.handle_silence(now) {
                 self.mark(place);
             }
         }
@@ -451,7 +467,7 @@ impl<S: Socket> Transport for Quic<S> {
         let Some((_, Some(slot))) = self.slots.get_mut(place) else {
             return Err(NotSent::NotConnected(to));
         };
-        slot.send(delivery, batch, &self.config)?;
+        slot.send(delivery, batch, &self.config, self.now)?;
         self.mark(place);
         Ok(())
     }
@@ -504,7 +520,8 @@ impl<S: Socket> Transport for Quic<S> {
             return Some(self.now);
         }
         let slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
-        slots.filter_map(|slot| slot.next_time(self.epoch)).chain(self.socket.next_time()).min()
+        let slots = slots.filter_map(|slot| slot.next_time(self.epoch));
+        slots.chain(self.socket.next_time()).chain(self.farewells.next_time()).min()
     }
 }
 

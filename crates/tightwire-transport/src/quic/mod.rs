@@ -4,6 +4,7 @@ mod certificate;
 mod config;
 mod congestion;
 mod endpoint;
+mod farewell;
 mod flood;
 mod incoming;
 mod network;

@@ -52,7 +52,7 @@ impl Outgoing {
         self.dropped
     }
 
-    /// Takes a batch for a connection that is complete.
+    /// Takes a batch that is not too long.
     pub(super) fn send(
         &mut self,
         quinn: &mut Quinn,
@@ -60,13 +60,6 @@ impl Outgoing {
         batch: &[u8],
         config: &QuicConfig,
     ) -> Result<(), NotSent> {
-        let limit = match delivery.fragments() {
-            true => config.max_fragmented,
-            false => max_datagram(quinn),
-        };
-        if batch.len() > limit {
-            return Err(NotSent::TooLarge { size: batch.len(), limit });
-        }
         if matches!(delivery, Delivery::Unreliable | Delivery::UnreliableSequenced) {
             self.send_datagram(quinn, delivery, batch);
             return Ok(());

@@ -11,7 +11,7 @@ use quinn_proto::{
 use ring::hmac;
 
 use super::certificate::{client_crypto, server_crypto};
-use super::congestion::Windows;
+use super::congestion::{More, Windows};
 use super::{BadCertificate, Certificate, QuicConfig, Trust};
 
 /// Why a [`Quic`](crate::Quic) endpoint could not be made.
@@ -36,15 +36,31 @@ pub(super) fn server(
     config: &QuicConfig,
 ) -> Result<ServerConfig, QuicError> {
     let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
-    server.transport_config(Arc::new(transport(config)?));
+    // Each connection gets one of its own; this is to say now what is wrong with it.
+    server.transport_config(Arc::new(transport(config, More::default())?));
     // They are answered at once, and wait for nobody.
     server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
     Ok(server)
 }
 
-pub(super) fn client(trust: &Trust, config: &QuicConfig) -> Result<ClientConfig, QuicError> {
+/// The same server, for one connection.
+pub(super) fn server_for(
+    server: &ServerConfig,
+    config: &QuicConfig,
+    more: More,
+) -> Result<ServerConfig, QuicError> {
+    let mut server = server.clone();
+    server.transport_config(Arc::new(transport(config, more)?));
+    Ok(server)
+}
+
+pub(super) fn client(
+    trust: &Trust,
+    config: &QuicConfig,
+    more: More,
+) -> Result<ClientConfig, QuicError> {
     let mut client = ClientConfig::new(client_crypto(trust)?);
-    client.transport_config(Arc::new(transport(config)?));
+    client.transport_config(Arc::new(transport(config, more)?));
     Ok(client)
 }
 
@@ -68,7 +84,7 @@ pub(super) fn endpoint(reset_key: Option<&[u8; 32]>, config: &QuicConfig) -> End
     endpoint
 }
 
-fn transport(config: &QuicConfig) -> Result<TransportConfig, QuicError> {
+fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
     let idle = IdleTimeout::try_from(config.idle_timeout)
         .map_err(|_| QuicError::Config("`idle_timeout`: there are no such times"))?;
     if config.send_datagrams.min(config.receive_datagrams) < 4096 {
@@ -88,7 +104,7 @@ fn transport(config: &QuicConfig) -> Result<TransportConfig, QuicError> {
         .send_fairness(false)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
-        .congestion_controller_factory(Arc::new(Windows));
+        .congestion_controller_factory(Arc::new(Windows { more }));
     Ok(transport)
 }
 

@@ -9,6 +9,7 @@ use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, Stre
 use tightwire::Delivery;
 
 use super::QuicConfig;
+use super::congestion::More;
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, max_datagram};
 use super::reasons::reason_of;
@@ -25,6 +26,8 @@ pub(super) struct Slot {
     is_known: bool,
     incoming: Incoming,
     outgoing: Outgoing,
+    /// This side has ended it.
+    has_closed: bool,
     /// Reliable batches are not handed out.
     pub(super) is_paused: bool,
     /// What is to be done is in a list already.
@@ -33,6 +36,15 @@ pub(super) struct Slot {
     /// When QUIC has something to do.
     pub(super) timeout: Option<Instant>,
     max_datagram: usize,
+    /// How often something was acknowledged, and what was sent by the last time.
+    acknowledgements: u64,
+    sent: u64,
+    /// Since when something was sent and nothing was, and when that was last tried to change.
+    unanswered: Option<Duration>,
+    last_try: Duration,
+    more: More,
+    /// The largest datagram that there ever was room for: batches of this size may wait.
+    largest_datagram: usize,
     /// How much the round trip varies, smoothed, and the last one.
     jitter: Duration,
     last_round_trip: Duration,
@@ -67,6 +79,7 @@ impl Slot {
         id: Connection,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
+        more: More,
         until: Duration,
     ) -> Self {
         Self {
@@ -77,11 +90,18 @@ impl Slot {
             state: State::Handshake { until },
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
+            has_closed: false,
             is_paused: false,
             is_dirty: false,
             is_ready: false,
             timeout: None,
             max_datagram: 0,
+            acknowledgements: 0,
+            sent: 0,
+            unanswered: None,
+            last_try: Duration::ZERO,
+            more,
+            largest_datagram: 0,
             jitter: Duration::ZERO,
             last_round_trip: Duration::ZERO,
         }
@@ -99,9 +119,22 @@ impl Slot {
         matches!(self.state, State::New | State::Connected)
     }
 
-    /// Takes what came for it.
+    /// Takes what the endpoint has for it.
     pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
         self.quinn.handle_event(event);
+    }
+
+    /// Takes a packet that came for it.
+    pub(super) fn handle_packet(&mut self, event: ConnectionEvent, now: Duration) {
+        self.quinn.handle_event(event);
+        if self.more.acknowledgements() != self.acknowledgements {
+            self.acknowledgements = self.more.acknowledgements();
+            // Something else may be on its way, unless nothing was sent since the last time.
+            let frames = self.quinn.stats().frame_tx;
+            let sent = frames.stream + frames.datagram;
+            self.unanswered = (sent != self.sent).then_some(now);
+            self.sent = sent;
+        }
         let round_trip = self.quinn.rtt();
         let change = round_trip.abs_diff(self.last_round_trip);
         self.jitter = (self.jitter * 15 + change) / 16;
@@ -124,12 +157,33 @@ impl Slot {
         true
     }
 
+    /// Tries something if nothing is acknowledged: `true` if it does.
+    ///
+    /// QUIC waits twice as long after each try, so that after an interruption of some seconds it waits
+    /// for as many again; and quinn acknowledges nothing while its window is full. For a game that is
+    /// too long.
+    pub(super) fn handle_silence(&mut self, now: Duration) -> bool {
+        if self.next_try().is_none_or(|time| time > now) {
+            return false;
+        }
+        self.last_try = now;
+        self.more.grow();
+        self.quinn.ping();
+        true
+    }
+
+    fn next_try(&self) -> Option<Duration> {
+        let since = self.unanswered.filter(|_| self.is_connected())?;
+        Some((since + SILENCE.max(self.quinn.rtt() * 3)).max(self.last_try + BETWEEN_TRIES))
+    }
+
     /// What QUIC says since the last time.
     pub(super) fn poll_quinn(&mut self) {
         while let Some(event) = self.quinn.poll() {
             match event {
                 QuinnEvent::Connected => {
                     self.last_round_trip = self.quinn.rtt();
+                    self.max_datagram = max_datagram(&mut self.quinn);
                     self.state = State::New;
                 }
                 QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
@@ -168,6 +222,7 @@ impl Slot {
                 let reason = Reason::violation(violation);
                 self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
                 self.state = State::Over;
+                self.has_closed = true;
                 return Some(Output::Disconnected(reason));
             }
         }
@@ -198,10 +253,17 @@ impl Slot {
         delivery: Delivery,
         batch: &[u8],
         config: &QuicConfig,
+        now: Duration,
     ) -> Result<(), NotSent> {
         if !self.is_connected() {
             return Err(NotSent::NotConnected(self.id));
         }
+        let fragments = delivery.fragments();
+        let limit = if fragments { config.max_fragmented } else { self.largest_datagram };
+        if batch.len() > limit {
+            return Err(NotSent::TooLarge { size: batch.len(), limit });
+        }
+        self.unanswered.get_or_insert(now);
         self.outgoing.send(&mut self.quinn, delivery, batch, config)
     }
 
@@ -209,6 +271,7 @@ impl Slot {
         if !matches!(self.state, State::Over) {
             self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
             self.state = State::Over;
+            self.has_closed = true;
         }
     }
 
@@ -227,6 +290,7 @@ impl Slot {
     pub(super) fn refresh(&mut self) {
         self.timeout = self.quinn.poll_timeout();
         self.max_datagram = max_datagram(&mut self.quinn);
+        self.largest_datagram = self.largest_datagram.max(self.max_datagram);
     }
 
     /// When it has something to do.
@@ -236,12 +300,17 @@ impl Slot {
             State::Handshake { until } => Some(until),
             _ => None,
         };
-        timeout.into_iter().chain(until).min()
+        timeout.into_iter().chain(until).chain(self.next_try()).min()
     }
 
     /// Where it comes from now: a client may have got another address.
     pub(super) fn remote_address(&self) -> SocketAddr {
         self.quinn.remote_address()
+    }
+
+    /// Whether this side has ended it.
+    pub(super) fn has_closed(&self) -> bool {
+        self.has_closed
     }
 
     /// Whether everybody knows how it ended.
@@ -270,3 +339,7 @@ impl Slot {
         })
     }
 }
+
+/// After so much silence something is tried, and then at this distance.
+const SILENCE: Duration = Duration::from_millis(500);
+const BETWEEN_TRIES: Duration = Duration::from_millis(250);

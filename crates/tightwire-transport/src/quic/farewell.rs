@@ -1,0 +1,58 @@
+//! The last packets of connections that this side has closed.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use super::socket::{Packets, Socket};
+
+/// Sends the packet that says why a connection was closed a few times more.
+///
+/// QUIC sends it once, and again whenever something comes; but a peer that has nothing to say sends
+/// nothing, and if the packet was lost learns no more than that it was forgotten.
+#[derive(Debug, Default)]
+pub(super) struct Farewells {
+    waiting: Vec<Farewell>,
+}
+
+#[derive(Debug)]
+struct Farewell {
+    to: SocketAddr,
+    bytes: Vec<u8>,
+    next: Duration,
+    /// Until the one after that; doubles each time.
+    pause: Duration,
+}
+
+impl Farewells {
+    /// The packet was sent.
+    pub(super) fn add(&mut self, to: SocketAddr, bytes: &[u8], now: Duration) {
+        if self.waiting.len() < MOST {
+            let (bytes, next) = (bytes.to_vec(), now + FIRST_PAUSE);
+            self.waiting.push(Farewell { to, bytes, next, pause: FIRST_PAUSE * 2 });
+        }
+    }
+
+    pub(super) fn send(&mut self, socket: &mut impl Socket, now: Duration) {
+        self.waiting.retain_mut(|farewell| {
+            if farewell.next > now {
+                return true;
+            }
+            let Farewell { to, bytes, .. } = farewell;
+            let size = bytes.len();
+            // One that finds no room is as good as lost.
+            let _ = socket.send(now, &Packets { to: *to, from: None, congestion: 0, bytes, size });
+            farewell.next = now + farewell.pause;
+            farewell.pause *= 2;
+            farewell.pause <= LAST_PAUSE
+        });
+    }
+
+    pub(super) fn next_time(&self) -> Option<Duration> {
+        self.waiting.iter().map(|farewell| farewell.next).min()
+    }
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LAST_PAUSE: Duration = Duration::from_millis(1280);
+/// Whoever makes many connections end cannot make more of this.
+const MOST: usize = 256;
