@@ -33,6 +33,12 @@ impl Description {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn of(identity: Identity, limits: [u64; 3]) -> Self {
+        let [channels, max_fragmented, batch_messages] = limits;
+        Self { identity, channels, max_fragmented, batch_messages }
+    }
+
     pub(super) fn into_identity(self) -> Identity {
         self.identity
     }

@@ -112,3 +112,8 @@ const DIFFERENT: u8 = 3;
 const DESCRIBED: u8 = 4;
 const ASK: u8 = 5;
 const ANSWER: u8 = 6;
+
+#[cfg(test)]
+#[path = "said_tests.rs"]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn nothing_but_one_internal_message_is_one() {
         let mut batch = vec![9; 100];
-        InternalBatch::write(2, &mut 0x0102_0304_u32, &mut batch).unwrap();
+        assert_eq!(InternalBatch::write(2, &mut 0x0102_0304_u32, &mut batch), Ok(()));
         assert_eq!(InternalBatch::read(&batch), Some((2, &[4, 3, 2, 1][..])));
         for length in 0..batch.len() {
             assert_eq!(InternalBatch::read(&batch[..length]), None);
