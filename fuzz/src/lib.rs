@@ -84,3 +84,13 @@ pub fn messages(data: &[u8]) {
 pub fn token(data: &[u8]) {
     transport::token(data);
 }
+
+/// Gives a server whatever comes as batches of a hostile client and of a stranger.
+pub fn session(data: &[u8]) {
+    transport::session(data);
+}
+
+/// Plays whatever comes as a recording.
+pub fn recording(data: &[u8]) {
+    transport::recording(data);
+}

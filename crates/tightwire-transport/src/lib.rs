@@ -5,6 +5,7 @@ mod hex;
 mod in_process;
 mod quic;
 mod reason;
+mod recording;
 mod session;
 mod token;
 mod transport;
@@ -16,6 +17,7 @@ pub use quic::{
     QuicError, SimulatedSocket, Socket, Trust, Udp,
 };
 pub use reason::{Reason, TokenFault};
+pub use recording::{Recorder, RecordingError, Replay, Step};
 pub use session::{
     Admit, Admitted, Client, ClientBuilder, PeerReport, Server, ServerBuilder, SessionConfig,
     SessionError, SessionEvent,

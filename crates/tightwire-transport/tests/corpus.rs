@@ -10,3 +10,13 @@ mod replay;
 fn tokens_of_the_corpus_and_their_neighbours() {
     replay::fuzz("token", checks::token, 50_000);
 }
+
+#[test]
+fn sessions_of_the_corpus_and_their_neighbours() {
+    replay::fuzz("session", checks::session, 50_000);
+}
+
+#[test]
+fn recordings_of_the_corpus_and_their_neighbours() {
+    replay::fuzz("recording", checks::recording, 50_000);
+}

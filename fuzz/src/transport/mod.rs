@@ -1,5 +1,10 @@
 //! The checks of `tightwire-transport`: one function per fuzz target, as in `checks`.
 
+mod game;
+mod recording;
+mod session;
 mod token;
 
+pub(crate) use recording::recording;
+pub(crate) use session::session;
 pub(crate) use token::token;

@@ -129,7 +129,7 @@ impl<C: 'static, T: Transport> ServerBuilder<C, T> {
             None => return Err(SessionError::NoGate),
         };
         let messenger = messages.build()?;
-        Ok(Server { session: Session::new(transport, config, messenger, ServerRole { gate })? })
+        Ok(Server { session: Session::new(transport, config, messenger, ServerRole::new(gate))? })
     }
 }
 

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use tightwire::{Message, Messenger, PeerId, Route, SendError, Stage};
+use tightwire::{Identity, Message, Messenger, PeerId, Route, SendError, Stage};
 
 use super::common::Session;
 use super::role::ClientRole;
@@ -104,6 +104,12 @@ impl<C: 'static, T: Transport> Client<C, T> {
     #[must_use]
     pub fn protocol_id(&self) -> u64 {
         self.session.hub.protocol
+    }
+
+    /// What this side speaks: the game, its version, and the layout of all messages.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        self.session.hub.description.identity()
     }
 
     /// What this side was told.

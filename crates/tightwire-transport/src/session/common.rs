@@ -192,9 +192,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 State::New | State::Welcomed(_) if is_late => {
                     self.failed.push((connection, Reason::TimedOut));
                 }
-                State::Different(text) if is_late => {
-                    let text = text.as_deref().unwrap_or(UNKNOWN);
-                    self.failed.push((connection, Reason::mismatch(text)));
+                State::Different(reason) if is_late => {
+                    let reason = reason.clone().unwrap_or_else(|| Reason::mismatch(UNKNOWN));
+                    self.failed.push((connection, reason));
                 }
                 _ => {}
             }

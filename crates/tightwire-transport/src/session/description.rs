@@ -49,13 +49,14 @@ impl Description {
 
     /// Why this side does not understand the other.
     pub(super) fn mismatch(&self, there: &Self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        if let Some(mismatch) = self.identity.mismatch(&there.identity) {
-            lines.extend(mismatch.iter().map(shown));
-        }
-        // A packet would not be different for it; but names decide the numbers.
-        let layout = self.identity.schema().diff(there.identity.schema());
-        lines.extend(layout.iter().filter(|line| is_message(line)).map(shown));
+        let mut lines: Vec<String> = match self.identity.mismatch(&there.identity) {
+            Some(mismatch) => mismatch.iter().map(shown).collect(),
+            // A packet would not be different for a name; but names decide the numbers.
+            None => {
+                let layout = self.identity.schema().diff(there.identity.schema());
+                layout.iter().filter(|line| is_message(line)).map(shown).collect()
+            }
+        };
         for (what, here, there) in [
             ("channels", self.channels, there.channels),
             ("max_fragmented", self.max_fragmented, there.max_fragmented),

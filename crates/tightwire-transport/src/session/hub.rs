@@ -144,8 +144,8 @@ impl<C: 'static> Hub<C> {
         };
         match &mut link.state {
             State::Open(open) => link.state = State::Gone(open.peer, reason),
-            State::Different(Some(text)) => {
-                let reason = Reason::mismatch(text);
+            State::Different(Some(reason)) => {
+                let reason = reason.clone();
                 self.end(connection, reason, is_server);
             }
             // Nobody is told of strangers who leave.

@@ -27,7 +27,7 @@ pub(super) enum State {
     Welcomed(Admitted),
     /// The sides tell each other what they speak, since it is not the same; why, as far as this side
     /// knows.
-    Different(Option<String>),
+    Different(Option<Reason>),
     /// Messages go both ways.
     Open(Open),
     /// It has ended, for this reason; what came before has to be handled yet.

@@ -1,6 +1,8 @@
 //! What only a server does, and what only a client does, until messages go both ways.
 
-use super::description::UNKNOWN;
+use core::time::Duration;
+
+use super::description::{Description, UNKNOWN};
 use super::hub::{Hub, Step};
 use super::links::State;
 use super::said::{FORMAT, Hello, MAX_DESCRIPTION, NotUnderstood, Said, Welcome};
@@ -34,7 +36,18 @@ pub(super) trait Role {
 
 /// Lets clients in, or not.
 pub(super) struct ServerRole {
-    pub(super) gate: Box<dyn Admit>,
+    gate: Box<dyn Admit>,
+    /// What was explained last, as many have it in common.
+    explained: Option<Explained>,
+    /// How many explanations there were in the second that began at this time.
+    explanations: (Duration, u32),
+}
+
+/// A difference to other sides, as they see it and as this side does.
+struct Explained {
+    there: Description,
+    told: Reason,
+    shown: Reason,
 }
 
 /// Wants to be let in.
@@ -66,9 +79,8 @@ impl Role for ServerRole {
                 Step::Nothing
             }
             (State::Different(_), Said::Described(there)) => {
-                let [told, shown] =
-                    [there.mismatch(&hub.description), hub.description.mismatch(&there)];
-                Step::Close(from, Reason::mismatch(&told), Reason::mismatch(&shown))
+                let (told, shown) = self.explain(&hub.description, *there, hub.now);
+                Step::Close(from, told, shown)
             }
             _ => Step::violation(from, "an internal message that was not its turn"),
         }
@@ -76,6 +88,37 @@ impl Role for ServerRole {
 }
 
 impl ServerRole {
+    pub(super) fn new(gate: Box<dyn Admit>) -> Self {
+        Self { gate, explained: None, explanations: (Duration::ZERO, 0) }
+    }
+
+    /// Why the other side is refused, as it sees it and as this side does. It takes long for those who
+    /// make it long, and their token is not used up: so it is not done often.
+    fn explain(
+        &mut self,
+        here: &Description,
+        there: Description,
+        now: Duration,
+    ) -> (Reason, Reason) {
+        if self.explained.as_ref().is_none_or(|explained| explained.there != there) {
+            let (since, count) = &mut self.explanations;
+            if now.saturating_sub(*since) >= Duration::from_secs(1) {
+                (*since, *count) = (now, 0);
+            }
+            if *count == EXPLANATIONS {
+                return (Reason::mismatch(UNKNOWN), Reason::mismatch(UNKNOWN));
+            }
+            *count += 1;
+            let told = Reason::mismatch(&there.mismatch(here));
+            let shown = Reason::mismatch(&here.mismatch(&there));
+            self.explained = Some(Explained { there, told, shown });
+        }
+        let explained = self.explained.as_ref();
+        explained
+            .map(|Explained { told, shown, .. }| (told.clone(), shown.clone()))
+            .unwrap_or_default()
+    }
+
     fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
         let unix_now = hub.config.unix_start.saturating_add(hub.now);
         // The token first: strangers learn nothing about the game, and not whether there is room.
@@ -137,7 +180,8 @@ impl Role for ClientRole {
                 hub.say(from, Said::Ready)
             }
             (state @ State::New, Said::Different(there)) => {
-                *state = State::Different(Some(hub.description.mismatch(&there)));
+                let reason = Reason::mismatch(&hub.description.mismatch(&there));
+                *state = State::Different(Some(reason));
                 let step = hub.say(from, Said::Described(Box::new(hub.description.clone())));
                 // The server waits, and then says that it does not know why.
                 if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
@@ -153,3 +197,6 @@ impl Role for ClientRole {
 
 /// How many may connect without a hello, besides as many as there can be clients.
 const STRANGERS: usize = 64;
+
+/// How many differences are explained in a second, not counting those of the same side as before.
+const EXPLANATIONS: u32 = 2;

@@ -76,6 +76,21 @@ impl Net {
         self.0.borrow_mut().is_overtaking = true;
     }
 
+    /// Frees what no end looks at any more.
+    pub(crate) fn forget_the_closed(&self) {
+        let mut inner = self.0.borrow_mut();
+        let is_over = |lane: Option<&Lane>| lane.is_none_or(|lane| lane.is_over);
+        let gone: Vec<_> = (inner.lanes.keys().map(|(connection, _)| *connection))
+            .filter(|connection| {
+                [false, true].into_iter().all(|end| is_over(inner.lanes.get(&(*connection, end))))
+            })
+            .collect();
+        for connection in gone {
+            inner.lanes.remove(&(connection, false));
+            inner.lanes.remove(&(connection, true));
+        }
+    }
+
     /// Whether nothing arrives at a client any more.
     pub(crate) fn stick(&self, connection: u64, is_stuck: bool) {
         let mut inner = self.0.borrow_mut();

@@ -1,0 +1,42 @@
+use allocation_counter::measure;
+use tightwire_transport::Replay;
+
+use super::game::server;
+
+/// If the first byte is odd, the rest is a file. Else it is the bodies of records, each behind its
+/// length, and they get what stands before records.
+pub(crate) fn recording(data: &[u8]) {
+    let Some((kind, rest)) = data.split_first() else { return };
+    if kind % 2 == 1 {
+        return play(rest);
+    }
+    let mut file = b"tightrec".to_vec();
+    let mut rest = rest;
+    while let Some((length, others)) = rest.split_first() {
+        let (body, others) = others.split_at(others.len().min(usize::from(*length)));
+        rest = others;
+        file.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        file.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
+        file.extend_from_slice(body);
+    }
+    play(&file);
+}
+
+/// To the end, in as many steps as there can be.
+fn play(file: &[u8]) {
+    let memory = measure(|| {
+        let Ok(replay) = Replay::new(file) else { return };
+        let mut server = server(replay);
+        let mut counted = Vec::new();
+        let mut steps = 0;
+        while let Some(step) = server.transport_mut().next_step() {
+            server.tick(step.receive_at, &mut counted);
+            steps += 1;
+        }
+        assert!(steps <= file.len() / 8, "{steps} steps");
+        if let Some(error) = server.transport_mut().error() {
+            assert!(!error.to_string().is_empty());
+        }
+    });
+    assert!(memory.bytes_max < (8 << 20) + (64 << 10) * file.len() as u64);
+}
