@@ -138,7 +138,7 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
                 token += 1;
                 let hello = hello(server.session.protocol_id(), token.to_string().as_bytes());
                 next.send(InternalBatch::DELIVERY, &hello);
-                server.tick(0);
+                server.tick(u64::from(sent));
                 let mut ready = Vec::new();
                 InternalBatch::write(2, &mut (), &mut ready).unwrap();
                 next.send(InternalBatch::DELIVERY, &ready);

@@ -1,6 +1,7 @@
 //! A server and its clients, which write down what they hear.
 #![allow(dead_code)] // Each test uses a part of it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use tightwire::{Context, Message, MessengerBuilder, PeerId, Wire};
@@ -64,14 +65,14 @@ pub(crate) fn config() -> SessionConfig {
 
 /// Tokens that are numbers, each for one use.
 #[derive(Default)]
-pub(crate) struct Numbers(Vec<Vec<u8>>);
+pub(crate) struct Numbers(BTreeSet<Vec<u8>>);
 
 impl Admit for Numbers {
     fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
         if token.is_empty() {
             return Err(TokenFault::Missing);
         }
-        if self.0.iter().any(|used| used == token) {
+        if self.0.contains(token) {
             return Err(TokenFault::Used);
         }
         let text = std::str::from_utf8(token).map_err(|_| TokenFault::NotGenuine)?;
@@ -80,7 +81,7 @@ impl Admit for Numbers {
     }
 
     fn redeem(&mut self, token: &[u8], _: Duration) -> Result<(), TokenFault> {
-        self.0.push(token.to_vec());
+        self.0.insert(token.to_vec());
         Ok(())
     }
 }
