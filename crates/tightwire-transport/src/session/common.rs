@@ -9,7 +9,7 @@ use super::description::{Description, UNKNOWN, protocol_id};
 use super::hub::{Hub, MAX_DATAGRAM, Step};
 use super::links::{Links, Open, State};
 use super::role::Role;
-use super::said::Said;
+use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::{Connection, NotSent, Reason, Transport};
 
@@ -239,6 +239,12 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             open.answered = Some(now);
             let description = Box::new(self.hub.description.clone());
             let step = self.hub.say(connection, Said::Answer(description));
+            let path = self.transport.path(connection).unwrap_or_default();
+            let size = self.hub.out.len();
+            if size == 0 || size > MAX_DESCRIPTION.min(path.max_fragmented) {
+                log::warn!("{connection} asked for the schema, which is too long to be sent");
+                continue;
+            }
             self.take(step);
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use tightwire::{Delivery, InternalBatch, Messenger, PeerId};
 
-use super::description::Description;
+use super::description::{Description, UNKNOWN};
 use super::links::{Link, Links, Open, State};
 use super::role::Role;
 use super::said::Said;
@@ -148,6 +148,7 @@ impl<C: 'static> Hub<C> {
                 let reason = reason.clone();
                 self.end(connection, reason, is_server);
             }
+            State::Different(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
             // Nobody is told of strangers who leave.
             _ if is_server => drop(self.links.remove(connection)),
             _ => self.end(connection, reason, is_server),
