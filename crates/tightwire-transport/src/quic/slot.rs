@@ -183,7 +183,7 @@ impl Slot {
             match event {
                 QuinnEvent::Connected => {
                     self.last_round_trip = self.quinn.rtt();
-                    self.max_datagram = max_datagram(&mut self.quinn);
+                    self.refresh();
                     self.state = State::New;
                 }
                 QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
