@@ -4,6 +4,7 @@ mod codecs;
 mod counting;
 mod data;
 mod harness;
+mod network;
 mod packets;
 mod protection;
 mod quantise;
@@ -112,6 +113,9 @@ fn main() {
     if is_wanted(system::NAME) {
         objects.append(&mut system::run(options.length, options.json));
     }
+    if is_wanted(network::NAME) {
+        objects.append(&mut network::run(options.length, options.json));
+    }
     if options.json {
         println!("[\n{}\n]", objects.join(",\n"));
     }
@@ -119,7 +123,7 @@ fn main() {
 
 /// What `--packet` takes.
 fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name).chain([protection::NAME, system::NAME])
+    TABLES.iter().map(|table| table.name).chain([protection::NAME, system::NAME, network::NAME])
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {

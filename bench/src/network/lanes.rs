@@ -1,0 +1,122 @@
+//! A server and its clients over UDP on this machine, in one thread.
+
+use super::end::{End, QuicConfig, Traffic, certificate};
+use super::messages::{Position, Tally};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+use tightwire::{Context, Delivery, Messenger, MessengerConfig};
+use tightwire_transport::Udp;
+
+/// Messages that each side sends to each other side in a frame.
+pub const PER_PEER: usize = 20;
+
+pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
+
+pub const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// How the messages travel.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Kind {
+    Unreliable,
+    ReliableOrdered,
+}
+
+impl Kind {
+    pub const ALL: [Self; 2] = [Self::Unreliable, Self::ReliableOrdered];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unreliable => "unreliable",
+            Self::ReliableOrdered => "reliable ordered",
+        }
+    }
+}
+
+pub trait Lane {
+    fn name(&self) -> &'static str;
+    /// A frame of all clients, and then of the server, at the next time: everybody handles what
+    /// came, and sends. There are [`PER_PEER`] messages from each client and then to each, or none.
+    fn frame(&mut self, kind: Kind, messages: &mut [Position]);
+    fn is_connected(&self) -> bool;
+    /// All that was handled.
+    fn handled(&self) -> Tally;
+    /// All that was sent, by everybody.
+    fn traffic(&self) -> Traffic;
+}
+
+/// Messengers over QUIC.
+pub struct Tightwire {
+    now: Duration,
+    server: End<Udp, Tally>,
+    clients: Vec<End<Udp, Tally>>,
+}
+
+impl Tightwire {
+    pub fn new(clients: usize) -> Self {
+        let certificate = certificate();
+        let config = QuicConfig::default();
+        let messenger = || {
+            Messenger::builder(MessengerConfig::default())
+                .handle(|position: &Position, context: &mut Context<'_, Tally>| {
+                    context.state.add(position);
+                })
+                .build()
+                .expect("one message")
+        };
+        let socket = Udp::server(ANY_PORT).expect("a socket");
+        let server = End::server(socket, &certificate, config, messenger());
+        let address = server.transport.address();
+        let client = |_| {
+            let socket = Udp::client(address).expect("a socket");
+            End::client(socket, address, &certificate, config, messenger())
+        };
+        Self { now: Duration::ZERO, server, clients: (0..clients).map(client).collect() }
+    }
+}
+
+impl Lane for Tightwire {
+    fn name(&self) -> &'static str {
+        "tightwire"
+    }
+
+    fn frame(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { now, server, clients } = self;
+        *now += FRAME;
+        let delivery = match kind {
+            Kind::Unreliable => Delivery::Unreliable,
+            Kind::ReliableOrdered => Delivery::ReliableSequenced,
+        };
+        let mut messages = messages.chunks_exact_mut(PER_PEER);
+        for client in clients {
+            client.receive(*now);
+            for message in messages.next().into_iter().flatten() {
+                client.send(client.ids[0], message, delivery);
+            }
+            client.flush(*now);
+        }
+        server.receive(*now);
+        for (index, messages) in messages.enumerate() {
+            let to = server.ids[index];
+            messages.iter_mut().for_each(|message| server.send(to, message, delivery));
+        }
+        server.flush(*now);
+    }
+
+    fn is_connected(&self) -> bool {
+        self.server.ids.len() == self.clients.len()
+            && self.clients.iter().all(|client| client.ids.len() == 1)
+    }
+
+    fn handled(&self) -> Tally {
+        let mut all = self.server.state;
+        self.clients.iter().for_each(|client| all.join(client.state));
+        all
+    }
+
+    fn traffic(&self) -> Traffic {
+        self.clients.iter().chain([&self.server]).fold(Traffic::default(), |all, end| {
+            let sent = end.sent();
+            Traffic { bytes: all.bytes + sent.bytes, packets: all.packets + sent.packets }
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! The same over renet2.
+
+use super::end::Traffic;
+use super::lanes::{ANY_PORT, FRAME, Kind, Lane, PER_PEER};
+use super::messages::{Position, SIZE, Tally};
+use ::renet2::{
+    Bytes, ClientId, ConnectionConfig, DefaultChannel, RenetClient, RenetServer, ServerEvent,
+};
+use renet2_netcode::{
+    ClientAuthentication, ClientSocket, ConnectToken, NETCODE_KEY_BYTES, NativeSocket,
+    NetcodeClientTransport, NetcodeServerTransport, NetcodeTransportError, ServerAuthentication,
+    ServerSetupConfig, ServerSocket,
+};
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// renet2 with its default channels over netcode with connect tokens, so that packets are encrypted.
+pub struct Renet2 {
+    server: RenetServer,
+    server_transport: NetcodeServerTransport,
+    clients: Vec<(RenetClient, NetcodeClientTransport)>,
+    /// In the order in which they came.
+    ids: Vec<ClientId>,
+    handled: Tally,
+    sent: Arc<Sent>,
+}
+
+impl Renet2 {
+    pub fn new(clients: usize) -> Self {
+        let sent = Arc::new(Sent::default());
+        let private_key: [u8; NETCODE_KEY_BYTES] = std::array::from_fn(|place| place as u8);
+        let now = Duration::from_secs(1);
+        let socket = UdpSocket::bind(ANY_PORT).expect("a socket");
+        let address = socket.local_addr().expect("it is bound");
+        let config = ServerSetupConfig {
+            current_time: now,
+            max_token_lifetime: 5,
+            max_clients: clients,
+            protocol_id: PROTOCOL,
+            socket_addresses: vec![vec![address]],
+            authentication: ServerAuthentication::Secure { private_key },
+        };
+        let socket = Counted::new(socket, &sent);
+        let server_transport = NetcodeServerTransport::new(config, socket).expect("a server");
+        let client = |id| {
+            let connect_token = ConnectToken::generate(
+                now,
+                PROTOCOL,
+                300,
+                id,
+                15,
+                0,
+                vec![address],
+                None,
+                &private_key,
+            )
+            .expect("a token");
+            let socket = UdpSocket::bind(ANY_PORT).expect("a socket");
+            let transport = NetcodeClientTransport::new(
+                now,
+                ClientAuthentication::Secure { connect_token },
+                Counted::new(socket, &sent),
+            );
+            (RenetClient::new(channels(), false), transport.expect("a client"))
+        };
+        let clients = (0..clients as u64).map(client).collect();
+        let server = RenetServer::new(channels());
+        let (ids, handled) = (Vec::new(), Tally::default());
+        Self { server, server_transport, clients, ids, handled, sent }
+    }
+}
+
+impl Lane for Renet2 {
+    fn name(&self) -> &'static str {
+        "renet2"
+    }
+
+    fn frame(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { server, server_transport, clients, ids, handled, .. } = self;
+        let channel: u8 = match kind {
+            Kind::Unreliable => DefaultChannel::Unreliable.into(),
+            Kind::ReliableOrdered => DefaultChannel::ReliableOrdered.into(),
+        };
+        let mut messages = messages.chunks_exact(PER_PEER);
+        for (client, transport) in clients {
+            client.update(FRAME);
+            transport.update(FRAME, client).expect("a connection");
+            while let Some(bytes) = client.receive_message(channel) {
+                handled.add(&read(&bytes));
+            }
+            for message in messages.next().into_iter().flatten() {
+                client.send_message(channel, write(message));
+            }
+            transport.send_packets(client).expect("a connection");
+        }
+        server.update(FRAME);
+        server_transport.update(FRAME, server).expect("connections");
+        while let Some(event) = server.get_event() {
+            match event {
+                ServerEvent::ClientConnected { client_id } => ids.push(client_id),
+                other => panic!("{other:?}"),
+            }
+        }
+        for id in &*ids {
+            while let Some(bytes) = server.receive_message(*id, channel) {
+                handled.add(&read(&bytes));
+            }
+        }
+        for (id, messages) in ids.iter().zip(messages) {
+            for message in messages {
+                server.send_message(*id, channel, write(message));
+            }
+        }
+        server_transport.send_packets(server);
+    }
+
+    fn is_connected(&self) -> bool {
+        self.ids.len() == self.clients.len()
+            && self.clients.iter().all(|(client, _)| client.is_connected())
+    }
+
+    fn handled(&self) -> Tally {
+        self.handled
+    }
+
+    fn traffic(&self) -> Traffic {
+        let [bytes, packets] = [&self.sent.bytes, &self.sent.packets];
+        Traffic { bytes: bytes.load(Ordering::Relaxed), packets: packets.load(Ordering::Relaxed) }
+    }
+}
+
+const PROTOCOL: u64 = 7;
+
+fn channels() -> ConnectionConfig {
+    ConnectionConfig::from_shared_channels(DefaultChannel::config())
+}
+
+fn write(position: &Position) -> Bytes {
+    Bytes::copy_from_slice(&position.to_bytes())
+}
+
+fn read(bytes: &[u8]) -> Position {
+    let bytes: &[u8; SIZE] = bytes.try_into().expect("16 bytes");
+    Position::from_bytes(bytes)
+}
+
+/// What went to the network: renet2's own counters leave out what netcode adds.
+#[derive(Debug, Default)]
+struct Sent {
+    bytes: AtomicU64,
+    packets: AtomicU64,
+}
+
+/// renet2's socket for UDP, and counts.
+#[derive(Debug)]
+struct Counted {
+    socket: NativeSocket,
+    sent: Arc<Sent>,
+}
+
+impl Counted {
+    fn new(socket: UdpSocket, sent: &Arc<Sent>) -> Self {
+        Self { socket: NativeSocket::new(socket).expect("a socket"), sent: sent.clone() }
+    }
+
+    /// There is one thread: no other changes it in between.
+    fn count(&self, bytes: usize) {
+        let Sent { bytes: all, packets } = &*self.sent;
+        all.store(all.load(Ordering::Relaxed) + bytes as u64, Ordering::Relaxed);
+        packets.store(packets.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+}
+
+impl ServerSocket for Counted {
+    fn is_encrypted(&self) -> bool {
+        ServerSocket::is_encrypted(&self.socket)
+    }
+
+    fn is_reliable(&self) -> bool {
+        ServerSocket::is_reliable(&self.socket)
+    }
+
+    fn addr(&self) -> std::io::Result<SocketAddr> {
+        ServerSocket::addr(&self.socket)
+    }
+
+    fn is_closed(&mut self) -> bool {
+        false
+    }
+
+    fn close(&mut self) {}
+
+    fn connection_denied(&mut self, _: SocketAddr) {}
+
+    fn connection_accepted(&mut self, _: u64, _: SocketAddr) {}
+
+    fn disconnect(&mut self, _: SocketAddr) {}
+
+    fn preupdate(&mut self) {}
+
+    fn try_recv(&mut self, buffer: &mut [u8]) -> std::io::Result<(usize, SocketAddr)> {
+        ServerSocket::try_recv(&mut self.socket, buffer)
+    }
+
+    fn postupdate(&mut self) {}
+
+    fn send(&mut self, address: SocketAddr, packet: &[u8]) -> Result<(), NetcodeTransportError> {
+        self.count(packet.len());
+        ServerSocket::send(&mut self.socket, address, packet)
+    }
+}
+
+impl ClientSocket for Counted {
+    fn is_encrypted(&self) -> bool {
+        ClientSocket::is_encrypted(&self.socket)
+    }
+
+    fn is_reliable(&self) -> bool {
+        ClientSocket::is_reliable(&self.socket)
+    }
+
+    fn addr(&self) -> std::io::Result<SocketAddr> {
+        ClientSocket::addr(&self.socket)
+    }
+
+    fn is_closed(&mut self) -> bool {
+        false
+    }
+
+    fn close(&mut self) {}
+
+    fn preupdate(&mut self) {}
+
+    fn try_recv(&mut self, buffer: &mut [u8]) -> std::io::Result<(usize, SocketAddr)> {
+        ClientSocket::try_recv(&mut self.socket, buffer)
+    }
+
+    fn postupdate(&mut self) {}
+
+    fn send(&mut self, address: SocketAddr, packet: &[u8]) -> Result<(), NetcodeTransportError> {
+        self.count(packet.len());
+        ClientSocket::send(&mut self.socket, address, packet)
+    }
+}
