@@ -7,9 +7,6 @@ use std::time::Duration;
 use tightwire::{Context, Delivery, Messenger, MessengerConfig};
 use tightwire_transport::Udp;
 
-/// Messages that each side sends to each other side in a frame.
-pub const PER_PEER: usize = 20;
-
 pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 pub const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
@@ -30,13 +27,21 @@ impl Kind {
             Self::ReliableOrdered => "reliable ordered",
         }
     }
+
+    fn delivery(self) -> Delivery {
+        match self {
+            Self::Unreliable => Delivery::Unreliable,
+            Self::ReliableOrdered => Delivery::ReliableSequenced,
+        }
+    }
 }
 
 pub trait Lane {
     fn name(&self) -> &'static str;
-    /// A frame of all clients, and then of the server, at the next time: everybody handles what
-    /// came, and sends. There are [`PER_PEER`] messages from each client and then to each, or none.
-    fn frame(&mut self, kind: Kind, messages: &mut [Position]);
+    /// A frame of all clients, at the next time: they handle what came, and send their messages.
+    fn clients(&mut self, kind: Kind, messages: &mut [Position]);
+    /// The server's frame, at the same time, with its messages for all clients.
+    fn server(&mut self, kind: Kind, messages: &mut [Position]);
     fn is_connected(&self) -> bool;
     /// All that was handled.
     fn handled(&self) -> Tally;
@@ -79,25 +84,26 @@ impl Lane for Tightwire {
         "tightwire"
     }
 
-    fn frame(&mut self, kind: Kind, messages: &mut [Position]) {
-        let Self { now, server, clients } = self;
+    fn clients(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { now, clients, .. } = self;
         *now += FRAME;
-        let delivery = match kind {
-            Kind::Unreliable => Delivery::Unreliable,
-            Kind::ReliableOrdered => Delivery::ReliableSequenced,
-        };
-        let mut messages = messages.chunks_exact_mut(PER_PEER);
+        let mut messages = messages.chunks_exact_mut((messages.len() / clients.len()).max(1));
         for client in clients {
             client.receive(*now);
             for message in messages.next().into_iter().flatten() {
-                client.send(client.ids[0], message, delivery);
+                client.send(client.ids[0], message, kind.delivery());
             }
             client.flush(*now);
         }
+    }
+
+    fn server(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { now, server, clients } = self;
         server.receive(*now);
+        let messages = messages.chunks_exact_mut((messages.len() / clients.len()).max(1));
         for (index, messages) in messages.enumerate() {
             let to = server.ids[index];
-            messages.iter_mut().for_each(|message| server.send(to, message, delivery));
+            messages.iter_mut().for_each(|message| server.send(to, message, kind.delivery()));
         }
         server.flush(*now);
     }

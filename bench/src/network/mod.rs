@@ -6,17 +6,18 @@ mod messages;
 mod overhead;
 mod renet2;
 
+use self::renet2::Renet2;
 use crate::harness::{Length, median, median_ratio};
 use end::Traffic;
 use fastrand::Rng;
-use lanes::{Kind, Lane, PER_PEER, Tightwire};
+use lanes::{Kind, Lane, Tightwire};
 use messages::{Position, Tally};
-use self::renet2::Renet2;
 use std::time::{Duration, Instant};
 
 pub const NAME: &str = "network";
 
-const CLIENTS: [usize; 3] = [1, 16, 64];
+/// Clients, and the messages that each sends and is sent in a frame.
+const WORLDS: [(usize, usize); 4] = [(1, 20), (16, 20), (64, 20), (16, 100)];
 
 /// Client frames in what is timed: some milliseconds.
 const CLIENT_FRAMES: usize = 512;
@@ -24,17 +25,22 @@ const CLIENT_FRAMES: usize = 512;
 /// The libraries with a number of clients. The first is the one that the others are compared to.
 struct World {
     clients: usize,
+    per_frame: usize,
     lanes: [Box<dyn Lane>; 2],
-    messages: Vec<Position>,
+    /// Of a frame: those of all clients, and those to all of them.
+    messages: [Vec<Position>; 2],
 }
 
 /// A library with a number of clients and one kind of messages; times are per message, in ns.
 #[derive(Default)]
 struct Entry {
     clients: usize,
+    per_frame: usize,
     kind: &'static str,
     lane: &'static str,
     cpu: Vec<f64>,
+    /// The part of it that the server took.
+    server: Vec<f64>,
     wall: Vec<f64>,
     /// In what was timed.
     arrived: u64,
@@ -49,17 +55,21 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
         let entries = entries.iter().flatten().zip(firsts(&entries)).map(|(entry, first)| {
             format!(
                 concat!(
-                    r#"{{"packet":"{}","kind":"{}","clients":{},"lane":"{}","cpu_ns":{:.2},"#,
-                    r#""wall_ns":{:.2},"ratio":{:.4},"arrived":{},"lost":{},"bytes":{:.3},"#,
+                    r#"{{"packet":"{}","kind":"{}","clients":{},"per_frame":{},"lane":"{}","#,
+                    r#""cpu_ns":{:.2},"server_ns":{:.2},"wall_ns":{:.2},"ratio":{:.4},"#,
+                    r#""server_ratio":{:.4},"arrived":{},"lost":{},"bytes":{:.3},"#,
                     r#""packets":{:.4}}}"#
                 ),
                 NAME,
                 entry.kind,
                 entry.clients,
+                entry.per_frame,
                 entry.lane,
                 median(entry.cpu.clone()),
+                median(entry.server.clone()),
                 median(entry.wall.clone()),
                 median_ratio(&entry.cpu, &first.cpu),
+                median_ratio(&entry.server, &first.server),
                 entry.arrived,
                 entry.lost,
                 entry.traffic.bytes as f64 / entry.arrived as f64,
@@ -68,35 +78,37 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
         });
         return entries.chain(overhead::json()).collect();
     }
+    println!("{NAME}: messages of 16 bytes each way, encrypted, over UDP ({rounds} rounds)");
     println!(
-        "{NAME}: 16 bytes a message, {PER_PEER} each way a frame, encrypted ({rounds} rounds)"
-    );
-    println!(
-        "{:<18}{:<9}{:<11}{:>10}{:>9}{:>9}{:>12}{:>8}{:>8}{:>9}{:>6}",
+        "{:<17}{:>8}{:>6}  {:<10}{:>10}{:>8}{:>8}{:>11}{:>7}{:>11}{:>9}{:>7}{:>9}{:>5}",
         "per message",
         "clients",
+        "each",
         "",
         "arrived",
-        "cpu ns",
         "wall ns",
+        "cpu ns",
         "per core s",
-        "time x",
+        "cpu x",
+        "server ns",
+        "server x",
         "bytes",
         "packets",
         "lost"
     );
     for (entry, first) in entries.iter().flatten().zip(firsts(&entries)) {
         let cpu = median(entry.cpu.clone());
+        print!("{:<17}{:>8}{:>6}", entry.kind, entry.clients, entry.per_frame);
         println!(
-            "{:<18}{:<9}{:<11}{:>10}{:>9.1}{:>9.1}{:>12.2e}{:>8.2}{:>8.2}{:>9.4}{:>6}",
-            entry.kind,
-            entry.clients,
+            "  {:<10}{:>10}{:>8.1}{:>8.1}{:>11.2e}{:>7.2}{:>11.1}{:>9.2}{:>7.2}{:>9.4}{:>5}",
             entry.lane,
             entry.arrived,
-            cpu,
             median(entry.wall.clone()),
+            cpu,
             1e9 / cpu,
             median_ratio(&entry.cpu, &first.cpu),
+            median(entry.server.clone()),
+            median_ratio(&entry.server, &first.server),
             entry.traffic.bytes as f64 / entry.arrived as f64,
             entry.traffic.packets as f64 / entry.arrived as f64,
             entry.lost,
@@ -113,7 +125,7 @@ fn firsts(entries: &[[Entry; 2]]) -> impl Iterator<Item = &Entry> {
 }
 
 fn measure(length: Length) -> (Vec<[Entry; 2]>, usize) {
-    let mut worlds = CLIENTS.map(World::new);
+    let mut worlds = WORLDS.map(|(clients, per_frame)| World::new(clients, per_frame));
     let mut entries: Vec<[Entry; 2]> = Vec::new();
     for kind in Kind::ALL {
         entries.extend(worlds.iter().map(|world| world.entries(kind)));
@@ -136,17 +148,18 @@ fn measure(length: Length) -> (Vec<[Entry; 2]>, usize) {
 }
 
 impl World {
-    fn new(clients: usize) -> Self {
+    fn new(clients: usize, per_frame: usize) -> Self {
         let mut rng = Rng::with_seed(clients as u64);
-        let messages = (0..2 * PER_PEER * clients).map(|_| Position::random(&mut rng)).collect();
+        let messages = [(); 2]
+            .map(|()| (0..per_frame * clients).map(|_| Position::random(&mut rng)).collect());
         let lanes: [Box<dyn Lane>; 2] =
             [Box::new(Tightwire::new(clients)), Box::new(Renet2::new(clients))];
-        let mut world = Self { clients, lanes, messages };
+        let mut world = Self { clients, per_frame, lanes, messages };
         for lane in &mut world.lanes {
             // A second more, so that both are done with whatever they find out in the beginning.
             let mut left = 60;
             for _ in 0..600 {
-                lane.frame(Kind::Unreliable, &mut []);
+                frame(&mut **lane, Kind::Unreliable, &mut Default::default());
                 left -= usize::from(lane.is_connected() && left > 0);
             }
             assert_eq!(left, 0, "{} does not connect", lane.name());
@@ -155,9 +168,10 @@ impl World {
     }
 
     fn entries(&self, kind: Kind) -> [Entry; 2] {
-        let Self { clients, lanes, .. } = self;
+        let Self { clients, per_frame, lanes, .. } = self;
         [0, 1].map(|index| Entry {
             clients: *clients,
+            per_frame: *per_frame,
             kind: kind.name(),
             lane: lanes[index].name(),
             ..Entry::default()
@@ -165,28 +179,30 @@ impl World {
     }
 
     fn pass(&mut self, kind: Kind, lane: usize, entry: &mut Entry) {
-        let Self { clients, lanes, messages } = self;
+        let Self { clients, lanes, messages, .. } = self;
         let lane = &mut *lanes[lane];
         let frames = CLIENT_FRAMES / *clients;
         let begin = lane.handled();
         // Not timed, so that the caches are this lane's again, and as much is on its way when the
         // time begins as when it ends.
         let untimed = frames / 4;
-        (0..untimed).for_each(|_| lane.frame(kind, messages));
+        for _ in 0..untimed {
+            frame(lane, kind, messages);
+        }
 
         let (handled, traffic) = (lane.handled(), lane.traffic());
         let (cpu, wall) = (cpu_time(), Instant::now());
-        (0..frames).for_each(|_| lane.frame(kind, messages));
+        let server: Duration = (0..frames).map(|_| frame(lane, kind, messages)).sum();
         let (cpu, wall) = (cpu_time() - cpu, wall.elapsed());
         let (arrived, traffic) =
             (lane.handled().messages - handled.messages, lane.traffic().since(traffic));
 
         let mut sent = begin;
-        let mut frame = Tally::default();
-        messages.iter().for_each(|message| frame.add(message));
-        (0..untimed + frames).for_each(|_| sent.join(frame));
+        let mut one = Tally::default();
+        messages.iter().flatten().for_each(|message| one.add(message));
+        (0..untimed + frames).for_each(|_| sent.join(one));
         for _ in 0..DRAIN {
-            lane.frame(kind, &mut []);
+            frame(lane, kind, &mut Default::default());
             if lane.handled() == sent {
                 break;
             }
@@ -199,12 +215,21 @@ impl World {
             kind.name()
         );
         entry.cpu.push(cpu.as_nanos() as f64 / arrived as f64);
+        entry.server.push(server.as_nanos() as f64 / arrived as f64);
         entry.wall.push(wall.as_nanos() as f64 / arrived as f64);
         entry.arrived += arrived;
         entry.traffic.bytes += traffic.bytes;
         entry.traffic.packets += traffic.packets;
         entry.lost += lost;
     }
+}
+
+/// A frame of everybody. Returns the time that the server took.
+fn frame(lane: &mut dyn Lane, kind: Kind, messages: &mut [Vec<Position>; 2]) -> Duration {
+    lane.clients(kind, &mut messages[0]);
+    let start = cpu_time();
+    lane.server(kind, &mut messages[1]);
+    cpu_time() - start
 }
 
 /// Frames in which what was sent has to arrive, also if packets are lost.

@@ -1,7 +1,7 @@
 //! The same over renet2.
 
 use super::end::Traffic;
-use super::lanes::{ANY_PORT, FRAME, Kind, Lane, PER_PEER};
+use super::lanes::{ANY_PORT, FRAME, Kind, Lane};
 use super::messages::{Position, SIZE, Tally};
 use ::renet2::{
     Bytes, ClientId, ConnectionConfig, DefaultChannel, RenetClient, RenetServer, ServerEvent,
@@ -77,24 +77,26 @@ impl Lane for Renet2 {
         "renet2"
     }
 
-    fn frame(&mut self, kind: Kind, messages: &mut [Position]) {
-        let Self { server, server_transport, clients, ids, handled, .. } = self;
-        let channel: u8 = match kind {
-            Kind::Unreliable => DefaultChannel::Unreliable.into(),
-            Kind::ReliableOrdered => DefaultChannel::ReliableOrdered.into(),
-        };
-        let mut messages = messages.chunks_exact(PER_PEER);
+    fn clients(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { clients, handled, .. } = self;
+        let channel = channel(kind);
+        let mut messages = messages.chunks_exact((messages.len() / clients.len()).max(1));
         for (client, transport) in clients {
             client.update(FRAME);
             transport.update(FRAME, client).expect("a connection");
             while let Some(bytes) = client.receive_message(channel) {
                 handled.add(&read(&bytes));
             }
-            for message in messages.next().into_iter().flatten() {
-                client.send_message(channel, write(message));
-            }
+            write(messages.next().unwrap_or_default(), |message| {
+                client.send_message(channel, message);
+            });
             transport.send_packets(client).expect("a connection");
         }
+    }
+
+    fn server(&mut self, kind: Kind, messages: &mut [Position]) {
+        let Self { server, server_transport, ids, handled, .. } = self;
+        let channel = channel(kind);
         server.update(FRAME);
         server_transport.update(FRAME, server).expect("connections");
         while let Some(event) = server.get_event() {
@@ -108,10 +110,9 @@ impl Lane for Renet2 {
                 handled.add(&read(&bytes));
             }
         }
+        let messages = messages.chunks_exact((messages.len() / ids.len().max(1)).max(1));
         for (id, messages) in ids.iter().zip(messages) {
-            for message in messages {
-                server.send_message(*id, channel, write(message));
-            }
+            write(messages, |message| server.send_message(*id, channel, message));
         }
         server_transport.send_packets(server);
     }
@@ -137,8 +138,19 @@ fn channels() -> ConnectionConfig {
     ConnectionConfig::from_shared_channels(DefaultChannel::config())
 }
 
-fn write(position: &Position) -> Bytes {
-    Bytes::copy_from_slice(&position.to_bytes())
+fn channel(kind: Kind) -> u8 {
+    match kind {
+        Kind::Unreliable => DefaultChannel::Unreliable.into(),
+        Kind::ReliableOrdered => DefaultChannel::ReliableOrdered.into(),
+    }
+}
+
+/// In one piece of memory for all: cheaper than one for each.
+fn write(messages: &[Position], mut send: impl FnMut(Bytes)) {
+    let mut all = Vec::with_capacity(messages.len() * SIZE);
+    messages.iter().for_each(|message| all.extend_from_slice(&message.to_bytes()));
+    let all = Bytes::from(all);
+    (0..messages.len()).for_each(|index| send(all.slice(index * SIZE..(index + 1) * SIZE)));
 }
 
 fn read(bytes: &[u8]) -> Position {
