@@ -242,19 +242,15 @@ impl<S: Socket> Quic<S> {
 
     /// Something happened to a connection.
     fn mark(&mut self, place: usize) {
-        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
-        if !mem::replace(&mut slot.is_dirty, true) {
-            self.dirty.push(place);
-        }
-        if !mem::replace(&mut slot.is_ready, true) {
-            self.ready.push_back(place);
+        if let Some((_, Some(slot))) = self.slots.get_mut(place) {
+            slot.mark(place, &mut self.dirty, &mut self.ready);
         }
     }
 
     fn receive(&mut self, now: Duration) {
         let instant = self.instant(now);
-        let Self { socket, endpoint, flood, responses, .. } = self;
-        let mut events = Vec::new();
+        let Self { socket, endpoint, flood, responses, slots, dirty, ready, .. } = self;
+        let mut newcomers = Vec::new();
         let mut left = self.config.packets_per_input;
         socket.receive(now, &mut |packet: Packet<'_>| {
             left -= 1;
@@ -265,24 +261,22 @@ impl<S: Socket> Quic<S> {
                 let bytes = packet.bytes.into();
                 let ecn = EcnCodepoint::from_bits(packet.congestion);
                 match endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
+                    // At once: such events are large, and to collect them is to copy them.
+                    Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                        if let Some((_, Some(slot))) = slots.get_mut(handle.0) {
+                            slot.handle_packet(event, now);
+                            slot.mark(handle.0, dirty, ready);
+                        }
+                    }
+                    Some(DatagramEvent::NewConnection(incoming)) => newcomers.push(incoming),
                     Some(DatagramEvent::Response(transmit)) => responses.push((transmit, answer)),
-                    Some(event) => events.push(event),
                     None => {}
                 }
             }
             left > 0
         });
-        for event in events {
-            match event {
-                DatagramEvent::ConnectionEvent(handle, event) => {
-                    if let Some(slot) = self.slot(handle.0) {
-                        slot.handle_packet(event, now);
-                    }
-                    self.mark(handle.0);
-                }
-                DatagramEvent::NewConnection(incoming) => self.handle_newcomer(incoming, instant),
-                DatagramEvent::Response(_) => {}
-            }
+        for incoming in newcomers {
+            self.handle_newcomer(incoming, instant);
         }
     }
 

@@ -90,6 +90,9 @@ fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErr
     if config.send_datagrams.min(config.receive_datagrams) < 4096 {
         return Err(QuicError::Config("`send_datagrams`, `receive_datagrams`: 4096 are the least"));
     }
+    if config.packets_per_input == 0 {
+        return Err(QuicError::Config("`packets_per_input`: one is the least"));
+    }
     let mut transport = TransportConfig::default();
     transport
         .max_idle_timeout(Some(idle))

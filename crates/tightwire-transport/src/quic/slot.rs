@@ -1,6 +1,8 @@
 //! One connection.
 
+use core::mem;
 use core::time::Duration;
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -119,6 +121,21 @@ impl Slot {
         matches!(self.state, State::New | State::Connected)
     }
 
+    /// Something happened to it: its place comes into the lists, unless it is there already.
+    pub(super) fn mark(
+        &mut self,
+        place: usize,
+        dirty: &mut Vec<usize>,
+        ready: &mut VecDeque<usize>,
+    ) {
+        if !mem::replace(&mut self.is_dirty, true) {
+            dirty.push(place);
+        }
+        if !mem::replace(&mut self.is_ready, true) {
+            ready.push_back(place);
+        }
+    }
+
     /// Takes what the endpoint has for it.
     pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
         self.quinn.handle_event(event);
@@ -230,7 +247,7 @@ impl Slot {
         if self.is_paused || !matches!(self.state, State::Ended(_)) {
             return None;
         }
-        match core::mem::replace(&mut self.state, State::Over) {
+        match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
             State::Ended(reason) => Some(Output::Refused(reason)),
             _ => None,

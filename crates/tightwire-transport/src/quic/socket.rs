@@ -90,7 +90,7 @@ impl Udp {
         } else {
             std::net::Ipv6Addr::UNSPECIFIED.into()
         };
-        Self::open((any, 0).into(), 1)
+        Self::open((any, 0).into(), CLIENT_BATCH.min(BATCH_SIZE))
     }
 
     fn open(address: SocketAddr, batch: usize) -> io::Result<Self> {
@@ -113,10 +113,14 @@ impl Socket for Udp {
     fn receive(&mut self, _: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
         let Self { socket, state, buffers, .. } = self;
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        let batch = buffers.len();
         loop {
-            let mut slices: Vec<_> = buffers.iter_mut().map(|b| io::IoSliceMut::new(b)).collect();
+            let mut each = buffers.iter_mut();
+            let mut slices: [_; BATCH_SIZE] = core::array::from_fn(|_| {
+                io::IoSliceMut::new(each.next().map_or(&mut [], Vec::as_mut_slice))
+            });
             // An error is that of one packet before, or that there is none.
-            let count = match state.recv((&*socket).into(), &mut slices, &mut metas) {
+            let count = match state.recv((&*socket).into(), &mut slices[..batch], &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => continue,
@@ -129,6 +133,10 @@ impl Socket for Udp {
                         return;
                     }
                 }
+            }
+            // The system would have given more: no need to ask.
+            if count < batch && GIVES_ALL {
+                return;
             }
         }
     }
@@ -159,3 +167,10 @@ impl Socket for Udp {
         !self.state.may_fragment()
     }
 }
+
+/// The packets that a client takes from the system at once: a frame brings one or two, and with more
+/// room than that, the system says in the same call that there are no more.
+const CLIENT_BATCH: usize = 4;
+
+/// Whether the system gives all packets that there are in one call, as far as there is room.
+const GIVES_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));
