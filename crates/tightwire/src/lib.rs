@@ -499,8 +499,3 @@ pub mod __private {
     pub use crate::stream::Run;
     pub use crate::stream::derived::*;
 }
-
-/// The README's example is compiled and run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

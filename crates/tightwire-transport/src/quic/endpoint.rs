@@ -253,7 +253,7 @@ impl<S: Socket> Quic<S> {
         let mut newcomers = Vec::new();
         let mut left = self.config.packets_per_input;
         socket.receive(now, &mut |packet: Packet<'_>| {
-            left -= 1;
+            left = left.saturating_sub(1);
             if flood.admits(packet.from, now) {
                 let mut answer = Vec::new();
                 // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what

@@ -86,64 +86,27 @@ impl Incoming {
         quinn: &mut Quinn,
         config: &QuicConfig,
     ) -> Result<Option<(Delivery, Bytes)>, Violation> {
-        while let Some(&stream) = self.readable.front() {
-            let mut assembly = self.streams.remove(&stream).unwrap_or_default();
-            let next = self.read(quinn, stream, &mut assembly, config)?;
-            match next {
+        let Self { streams, readable, ordered, .. } = self;
+        while let Some(&stream) = readable.front() {
+            let assembly = streams.entry(stream).or_default();
+            match assembly.read(quinn, stream, ordered, config)? {
                 // More may follow in the same stream.
-                Next::Batch(delivery, batch) => {
-                    self.streams.insert(stream, assembly);
-                    return Ok(Some((delivery, batch)));
-                }
+                Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
                 Next::Last(batch) => {
-                    self.readable.pop_front();
+                    readable.pop_front();
+                    streams.remove(&stream);
                     return Ok(Some((Delivery::Reliable, batch)));
                 }
                 Next::Blocked => {
-                    self.readable.pop_front();
-                    self.streams.insert(stream, assembly);
+                    readable.pop_front();
                 }
                 Next::Nothing => {
-                    self.readable.pop_front();
+                    readable.pop_front();
+                    streams.remove(&stream);
                 }
             }
         }
         Ok(None)
-    }
-
-    fn read(
-        &mut self,
-        quinn: &mut Quinn,
-        stream: StreamId,
-        assembly: &mut Assembly,
-        config: &QuicConfig,
-    ) -> Result<Next, Violation> {
-        if let Some(found) = assembly.next(config)? {
-            return Ok(found);
-        }
-        let mut receiving = quinn.recv_stream(stream);
-        // It has been read to its end before.
-        let Ok(mut chunks) = receiving.read(true) else { return Ok(Next::Nothing) };
-        loop {
-            match chunks.next(assembly.wanted(config)) {
-                Ok(Some(chunk)) => {
-                    let mut bytes = chunk.bytes;
-                    if assembly.delivery.is_none() {
-                        assembly.begin(&mut bytes, &mut self.ordered)?;
-                    }
-                    assembly.bytes.extend_from_slice(&bytes);
-                    if let Some(found) = assembly.next(config)? {
-                        return Ok(found);
-                    }
-                }
-                Ok(None) if assembly.delivery == Some(Delivery::Reliable) => {
-                    return Ok(Next::Last(assembly.bytes.split().freeze()));
-                }
-                Ok(None) => return Err("a stream that ended before it should"),
-                Err(ReadError::Blocked) => return Ok(Next::Blocked),
-                Err(ReadError::Reset(_)) => return Err("a stream that was given up"),
-            }
-        }
     }
 }
 
@@ -158,6 +121,44 @@ enum Next {
 }
 
 impl Assembly {
+    /// What its stream has next.
+    fn read(
+        &mut self,
+        quinn: &mut Quinn,
+        stream: StreamId,
+        ordered: &mut Vec<Delivery>,
+        config: &QuicConfig,
+    ) -> Result<Next, Violation> {
+        if let Some(found) = self.next(config)? {
+            return Ok(found);
+        }
+        let mut receiving = quinn.recv_stream(stream);
+        // It has been read to its end before.
+        let Ok(mut chunks) = receiving.read(true) else { return Ok(Next::Nothing) };
+        loop {
+            match chunks.next(self.wanted(config)) {
+                Ok(Some(chunk)) => {
+                    let mut bytes = chunk.bytes;
+                    if self.delivery.is_none() {
+                        self.begin(&mut bytes, ordered)?;
+                    }
+                    let whole = self.take_whole(&mut bytes, config);
+                    self.bytes.extend_from_slice(&bytes);
+                    let found = if whole.is_some() { whole } else { self.next(config)? };
+                    if let Some(found) = found {
+                        return Ok(found);
+                    }
+                }
+                Ok(None) if self.delivery == Some(Delivery::Reliable) => {
+                    return Ok(Next::Last(self.bytes.split().freeze()));
+                }
+                Ok(None) => return Err("a stream that ended before it should"),
+                Err(ReadError::Blocked) => return Ok(Next::Blocked),
+                Err(ReadError::Reset(_)) => return Err("a stream that was given up"),
+            }
+        }
+    }
+
     /// Takes the first byte.
     fn begin(&mut self, bytes: &mut Bytes, ordered: &mut Vec<Delivery>) -> Result<(), Violation> {
         let delivery = delivery_of(bytes)?;
@@ -183,7 +184,7 @@ impl Assembly {
             let is_short = self.bytes.len() <= MAX_BATCH;
             return if is_short { Ok(None) } else { Err("a batch that is too long") };
         }
-        let Some(length) = self.length(delivery) else { return Ok(None) };
+        let Some(length) = length_of(&self.bytes, delivery) else { return Ok(None) };
         if length > limit_of(delivery, config) {
             return Err("a batch that is too long");
         }
@@ -193,23 +194,33 @@ impl Assembly {
         Ok(Some(Next::Batch(delivery, self.bytes.split_to(length).freeze())))
     }
 
-    /// How long the batch at the front of an ordered stream is, its size included.
-    fn length(&self, delivery: Delivery) -> Option<usize> {
-        let content = if delivery.fragments() {
-            u32::from_le_bytes(*self.bytes.first_chunk()?) as usize
-        } else {
-            u16::from_le_bytes(*self.bytes.first_chunk()?).into()
-        };
-        content.checked_add(if delivery.fragments() { 4 } else { 2 })
+    /// The batch with which an ordered stream goes on, where it stands in the packet: most are whole,
+    /// and need no copy. What follows stays in `bytes`.
+    fn take_whole(&self, bytes: &mut Bytes, config: &QuicConfig) -> Option<Next> {
+        let delivery = self.delivery.filter(|delivery| *delivery != Delivery::Reliable)?;
+        let length = length_of(bytes, delivery)?;
+        let is_whole = self.bytes.is_empty() && length <= bytes.len();
+        let is_allowed = length <= limit_of(delivery, config);
+        (is_whole && is_allowed).then(|| Next::Batch(delivery, bytes.split_to(length)))
     }
 
     /// How many bytes to read at most: no more than to the end of the batch, or somebody could have
     /// any number of small ones waiting here.
     fn wanted(&self, config: &QuicConfig) -> usize {
         let Some(delivery) = self.delivery else { return MAX_BATCH };
-        let length = self.length(delivery).unwrap_or(MAX_BATCH);
+        let length = length_of(&self.bytes, delivery).unwrap_or(MAX_BATCH);
         length.min(limit_of(delivery, config)).saturating_sub(self.bytes.len()).max(1)
     }
+}
+
+/// How long the batch at the front of an ordered stream is, its size included.
+fn length_of(bytes: &[u8], delivery: Delivery) -> Option<usize> {
+    let content = if delivery.fragments() {
+        u32::from_le_bytes(*bytes.first_chunk()?) as usize
+    } else {
+        u16::from_le_bytes(*bytes.first_chunk()?).into()
+    };
+    content.checked_add(if delivery.fragments() { 4 } else { 2 })
 }
 
 fn limit_of(delivery: Delivery, config: &QuicConfig) -> usize {

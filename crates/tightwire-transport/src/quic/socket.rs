@@ -9,7 +9,8 @@ use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 /// What carries the packets of a [`Quic`](crate::Quic) endpoint: a [`Udp`] socket, or a
 /// [`Wire`](crate::Network) of a simulated network.
 pub trait Socket {
-    /// Gives each packet that has come by `now` to `take`, until that returns `false`.
+    /// Gives each packet that has come by `now` to `take`, until that returns `false`; what is taken
+    /// from the system at once is given as a whole.
     fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool);
 
     /// Sends packets to one address. `false` if there is no room for them now.
@@ -126,16 +127,16 @@ impl Socket for Udp {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => continue,
                 Err(_) => return,
             };
+            let mut wants_more = true;
             for (meta, buffer) in metas.iter().zip(buffers.iter()).take(count) {
                 let congestion = meta.ecn.map_or(0, |ecn| ecn as u8);
                 for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
-                    if !take(Packet { from: meta.addr, to: meta.dst_ip, congestion, bytes }) {
-                        return;
-                    }
+                    let packet = Packet { from: meta.addr, to: meta.dst_ip, congestion, bytes };
+                    wants_more &= take(packet);
                 }
             }
-            // The system would have given more: no need to ask.
-            if count < batch && GIVES_ALL {
+            // If there were more, the system would have given them: no need to ask.
+            if !wants_more || (count < batch && GIVES_ALL) {
                 return;
             }
         }

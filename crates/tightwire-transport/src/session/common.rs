@@ -35,6 +35,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let wrong = "`peer_messages`, `receive_queue`: at least twice `batch_messages`";
             return Err(SessionError::Config(wrong));
         }
+        if messenger.messages().next().is_none() {
+            return Err(SessionError::Config("no message is registered: there is nothing to say"));
+        }
         let description = Description::new(&config, &messenger)?;
         let protocol = protocol_id(description.identity(), &messenger);
         let hub = Hub {
