@@ -61,7 +61,11 @@ impl Tightwire {
         let certificate = certificate();
         let config = QuicConfig::default();
         let messenger = || {
-            Messenger::builder(MessengerConfig::default())
+            // Nothing pushes back here, so a late frame must have room beside the next.
+            let limits = MessengerConfig::default();
+            let limits =
+                MessengerConfig { receive_queue: 1 << 16, peer_messages: 1 << 14, ..limits };
+            Messenger::builder(limits)
                 .handle(|position: &Position, context: &mut Context<'_, Tally>| {
                     context.state.add(position);
                 })

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 pub const NAME: &str = "network";
 
 /// Clients, and the messages that each sends and is sent in a frame.
-const WORLDS: [(usize, usize); 4] = [(1, 20), (16, 20), (64, 20), (16, 100)];
+const WORLDS: [(usize, usize); 5] = [(1, 20), (16, 20), (64, 20), (16, 100), (16, 400)];
 
 /// Client frames in what is timed: some milliseconds.
 const CLIENT_FRAMES: usize = 512;
