@@ -131,7 +131,7 @@ impl<S: Socket> Quic<S> {
         let more = More::default();
         let client = setup::client(trust, &config, more.clone())?;
         let mut quic = Self::new(socket, None, None, config);
-        quic.now = now;
+        let now = quic.advance(now);
         let instant = quic.instant(now);
         let (handle, quinn) = quic
             .endpoint
@@ -185,8 +185,13 @@ impl<S: Socket> Quic<S> {
     }
 
     fn instant(&self, now: Duration) -> Instant {
-        // A time that does not exist is one that never comes.
-        self.epoch.checked_add(now).unwrap_or(self.epoch)
+        self.epoch + now
+    }
+
+    /// Time only goes forward, and not further than times can be told.
+    fn advance(&mut self, now: Duration) -> Duration {
+        self.now = self.now.max(now.min(LAST_TIME));
+        self.now
     }
 
     fn add(
@@ -202,7 +207,8 @@ impl<S: Socket> Quic<S> {
         }
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
-        *slot = Some(Slot::new(id, address, quinn, more, self.now + self.config.handshake_timeout));
+        let until = self.now.saturating_add(self.config.handshake_timeout);
+        *slot = Some(Slot::new(id, address, quinn, more, until));
         self.handshakes += 1;
         *self.addresses.entry(address.ip()).or_default() += 1;
         self.flood.add(address, self.now);
@@ -422,7 +428,7 @@ impl<S: Socket> Quic<S> {
 
 impl<S: Socket> Transport for Quic<S> {
     fn handle_input(&mut self, now: Duration) {
-        self.now = now;
+        let now = self.advance(now);
         for place in mem::take(&mut self.paused) {
             if let Some(slot) = self.slot(place) {
                 slot.is_paused = false;
@@ -485,7 +491,7 @@ impl<S: Socket> Transport for Quic<S> {
     }
 
     fn handle_output(&mut self, now: Duration) {
-        self.now = now;
+        let now = self.advance(now);
         if !self.transmit_rest(now) {
             return;
         }
@@ -531,3 +537,6 @@ fn send(socket: &mut impl Socket, now: Duration, transmit: &Transmit, bytes: &[u
         },
     )
 }
+
+/// A hundred years: what is added to it can still be told.
+const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -27,7 +27,7 @@ impl Farewells {
     /// The packet was sent.
     pub(super) fn add(&mut self, to: SocketAddr, bytes: &[u8], now: Duration) {
         if self.waiting.len() < MOST {
-            let (bytes, next) = (bytes.to_vec(), now + FIRST_PAUSE);
+            let (bytes, next) = (bytes.to_vec(), now.saturating_add(FIRST_PAUSE));
             self.waiting.push(Farewell { to, bytes, next, pause: FIRST_PAUSE * 2 });
         }
     }
@@ -41,7 +41,7 @@ impl Farewells {
             let size = bytes.len();
             // One that finds no room is as good as lost.
             let _ = socket.send(now, &Packets { to: *to, from: None, congestion: 0, bytes, size });
-            farewell.next = now + farewell.pause;
+            farewell.next = now.saturating_add(farewell.pause);
             farewell.pause *= 2;
             farewell.pause <= LAST_PAUSE
         });
