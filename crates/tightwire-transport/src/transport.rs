@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use tightwire::Delivery;
 
-use crate::Reason;
+use crate::reason::Reason;
 
 /// Carries batches between this side and its connections, and keeps what their [`Delivery`] promises.
 ///
@@ -124,7 +124,8 @@ pub struct Path {
     pub round_trip: Duration,
     /// How much the round trip varies.
     pub jitter: Duration,
-    /// The share of packets that were lost, of those sent so far.
+    /// The share of packets that were lost, of those sent so far: as far as this side can tell, which
+    /// may take one that is overtaken by many for lost.
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
     /// knows, those that have not arrived.

@@ -11,13 +11,14 @@ use quinn_proto::ConnectionError;
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::{
     Certificate, Connection, Event, Network, Quic, QuicConfig, Reason, SimulatedSocket, Transport,
+    Trust,
 };
 
-use raw::RawClient;
+use raw::RawPeer;
 
 struct Stand {
     server: Quic<SimulatedSocket>,
-    client: RawClient<SimulatedSocket>,
+    client: RawPeer<SimulatedSocket>,
     now: Duration,
     batches: Vec<(Delivery, Vec<u8>)>,
     ended: Option<Reason>,
@@ -31,7 +32,7 @@ impl Stand {
         let certificate = Certificate::self_signed(["game.example"]).unwrap();
         let server = Quic::listen(network.socket(address), &certificate, config).unwrap();
         let socket = network.socket(([10, 0, 0, 2], 1000).into());
-        let client = RawClient::connect(socket, address, Duration::ZERO);
+        let client = RawPeer::connect(socket, address, Duration::ZERO);
         let (now, batches) = (Duration::ZERO, Vec::new());
         let mut stand = Self { server, client, now, batches, ended: None, connection: None };
         stand.run(50);
@@ -103,7 +104,7 @@ fn batches_as_the_document_has_them_arrive() {
 
 #[test]
 fn what_no_honest_peer_does_ends_the_connection() {
-    type Act = fn(&mut RawClient<SimulatedSocket>);
+    type Act = fn(&mut RawPeer<SimulatedSocket>);
     let cases: [(&str, Act); 14] = [
         ("a datagram or a stream of nothing", |c| c.datagram(&[])),
         ("a delivery that there is not", |c| c.datagram(&[5, 1, 0, 1])),
@@ -139,7 +140,7 @@ fn what_no_honest_peer_does_ends_the_connection() {
         }),
         ("a stream that was given up", |c| {
             let stream = c.open(&[2, 1, 0]).unwrap();
-            c.quinn.send_stream(stream).reset(7u32.into()).unwrap();
+            c.quinn().send_stream(stream).reset(7u32.into()).unwrap();
         }),
     ];
     for (expected, act) in cases {
@@ -155,9 +156,29 @@ fn what_no_honest_peer_does_ends_the_connection() {
 }
 
 #[test]
+fn who_gives_up_within_the_handshake_has_left() {
+    let network = Network::new(LinkConfig::default(), 1);
+    let address = SocketAddr::from(([10, 0, 0, 1], 7777));
+    let certificate = Certificate::self_signed(["game.example"]).unwrap();
+    let trust = Trust::Pinned(vec![certificate.fingerprint()]);
+    let (config, now) = (QuicConfig::default(), Duration::ZERO);
+    let mut server = Quic::listen(network.socket(address), &certificate, config).unwrap();
+    let socket = network.socket(([10, 0, 0, 2], 1000).into());
+    let mut client = Quic::connect(socket, address, "game.example", &trust, config, now).unwrap();
+    client.handle_output(now);
+    server.handle_input(now);
+    server.handle_output(now);
+    client.close(Connection(0), &Reason::Kicked("something else".into()));
+    client.handle_output(now);
+    server.handle_input(now);
+    let Some(Event::Refused { reason, .. }) = server.poll_event() else { panic!() };
+    assert_eq!(reason, Reason::Left);
+}
+
+#[test]
 fn a_bidirectional_stream_is_not_for_us() {
     let mut stand = Stand::new(QuicConfig::default());
-    assert_eq!(stand.client.quinn.streams().open(quinn_proto::Dir::Bi), None);
+    assert_eq!(stand.client.quinn().streams().open(quinn_proto::Dir::Bi), None);
 }
 
 /// Many who fill everything that they can, at a server that does not get round to them.
@@ -192,7 +213,7 @@ fn the_memory_of_a_server_is_bounded_by_its_limits() {
     let mut clients: Vec<_> = (0..CLIENTS)
         .map(|port| {
             let socket = network.socket(([10, 0, 0, 2], 1000 + port).into());
-            (RawClient::connect(socket, address, start.elapsed()), None)
+            (RawPeer::connect(socket, address, start.elapsed()), None)
         })
         .collect();
     // A batch that claims 983,040 bytes.
@@ -211,7 +232,7 @@ fn the_memory_of_a_server_is_bounded_by_its_limits() {
             match large {
                 None => *large = client.open(&half).map(|stream| (stream, 0)),
                 Some((stream, sent)) if step % 64 == 0 && *sent < 13 => {
-                    let _ = client.quinn.send_stream(*stream).write(&half[5..]);
+                    let _ = client.quinn().send_stream(*stream).write(&half[5..]);
                     *sent += 1;
                 }
                 // Batches that never end, in tiny pieces, and more than anybody reads.

@@ -30,7 +30,8 @@ pub struct QuicConfig {
     pub packets_per_second: u32,
     /// The packets that are taken from the network at a time, so that a flood does not stop the game.
     pub packets_per_input: usize,
-    /// After so much silence a connection ends.
+    /// After so much silence a connection ends, counted from the first packet that is sent into it: so
+    /// up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send.
     pub idle_timeout: Duration,
     /// After so long, one that is not complete ends.
     pub handshake_timeout: Duration,

@@ -15,28 +15,49 @@ pub(super) struct Windows {
     pub(super) more: More,
 }
 
-/// What a connection and its window tell each other: how often something was acknowledged, and bytes
-/// that may be on their way besides the window, so that something can be tried when nothing is.
+/// What a connection and its window tell each other.
 #[derive(Clone, Debug, Default)]
-pub(super) struct More(Arc<(AtomicU64, AtomicU64)>);
+pub(super) struct More(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// How often something was acknowledged.
+    acknowledgements: AtomicU64,
+    /// Bytes that may be on their way besides the window, so that something can be tried when nothing
+    /// is acknowledged.
+    bytes: AtomicU64,
+    /// How much round trips vary, in nanoseconds.
+    jitter: AtomicU64,
+}
 
 impl More {
     pub(super) fn acknowledgements(&self) -> u64 {
-        self.0.0.load(Ordering::Relaxed)
+        self.0.acknowledgements.load(Ordering::Relaxed)
+    }
+
+    /// How much round trips vary: how far they are from their average, smoothed.
+    pub(super) fn jitter(&self) -> Duration {
+        Duration::from_nanos(self.0.jitter.load(Ordering::Relaxed))
     }
 
     fn bytes(&self) -> u64 {
-        self.0.1.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
     }
 
     /// A packet, and then twice as much each time.
     pub(super) fn grow(&self) {
-        self.0.1.store((self.bytes() * 2).clamp(PACKET, CEILING), Ordering::Relaxed);
+        self.0.bytes.store((self.bytes() * 2).clamp(PACKET, CEILING), Ordering::Relaxed);
     }
 
     fn acknowledge(&self) {
-        self.0.0.fetch_add(1, Ordering::Relaxed);
-        self.0.1.store(0, Ordering::Relaxed);
+        self.0.acknowledgements.fetch_add(1, Ordering::Relaxed);
+        self.0.bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// One was so far from the average.
+    fn vary(&self, deviation: Duration) {
+        let jitter = (self.jitter() * 15 + deviation) / 16;
+        self.0.jitter.store(jitter.as_nanos() as u64, Ordering::Relaxed);
     }
 }
 
@@ -58,6 +79,8 @@ struct Window {
     shortest: [Duration; 2],
     period_start: Instant,
     round: Round,
+    /// How far the round trip of the last packet that was acknowledged was from the average.
+    newest: Option<Duration>,
 }
 
 /// What happened in about one round trip, or more if little is sent.
@@ -84,6 +107,7 @@ impl Window {
             shortest: [Duration::MAX; 2],
             period_start: now,
             round: Round::new(now),
+            newest: None,
         }
     }
 
@@ -140,13 +164,22 @@ impl Controller for Window {
     ) {
         self.more.acknowledge();
         let round_trip = now.saturating_duration_since(sent);
+        let deviation = round_trip.abs_diff(rtt.get());
+        self.newest = Some(deviation);
         self.round.round_trips += round_trip;
-        self.round.deviations += round_trip.abs_diff(rtt.get());
+        self.round.deviations += deviation;
         self.round.samples += 1;
         self.round.acknowledged += bytes;
         self.round.is_limited |= !app_limited;
         if now - self.round.start > rtt.get() && self.round.samples >= SAMPLES {
             self.end_round(now);
+        }
+    }
+
+    fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
+        // Those before it have waited for the acknowledgement.
+        if let Some(deviation) = self.newest.take() {
+            self.more.vary(deviation);
         }
     }
 

@@ -2,12 +2,18 @@
 
 use quinn_proto::{ConnectionError, TransportErrorCode};
 
-use crate::Reason;
+use crate::reason::Reason;
 
 /// Why a connection was lost.
 pub(super) fn reason_of(error: &ConnectionError) -> Reason {
     match error {
         ConnectionError::ApplicationClosed(closed) => Reason::from_bytes(&closed.reason),
+        // What an application says before the handshake is complete is not told.
+        ConnectionError::ConnectionClosed(closed)
+            if closed.error_code == TransportErrorCode::APPLICATION_ERROR =>
+        {
+            Reason::Left
+        }
         ConnectionError::ConnectionClosed(closed) => {
             let text = String::from_utf8_lossy(&closed.reason);
             of_code(closed.error_code, &format!("the other side said: {text}"))

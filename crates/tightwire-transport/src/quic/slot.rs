@@ -15,7 +15,8 @@ use super::congestion::More;
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, max_datagram};
 use super::reasons::reason_of;
-use crate::{Connection, NotSent, Path, Reason};
+use crate::reason::Reason;
+use crate::transport::{Connection, NotSent, Path};
 
 /// One connection, from the first packet until QUIC forgets it.
 #[derive(Debug)]
@@ -47,9 +48,6 @@ pub(super) struct Slot {
     more: More,
     /// The largest datagram that there ever was room for: batches of this size may wait.
     largest_datagram: usize,
-    /// How much the round trip varies, smoothed, and the last one.
-    jitter: Duration,
-    last_round_trip: Duration,
 }
 
 #[derive(Debug)]
@@ -104,8 +102,6 @@ impl Slot {
             last_try: Duration::ZERO,
             more,
             largest_datagram: 0,
-            jitter: Duration::ZERO,
-            last_round_trip: Duration::ZERO,
         }
     }
 
@@ -152,10 +148,6 @@ impl Slot {
             self.unanswered = (sent != self.sent).then_some(now);
             self.sent = sent;
         }
-        let round_trip = self.quinn.rtt();
-        let change = round_trip.abs_diff(self.last_round_trip);
-        self.jitter = (self.jitter * 15 + change) / 16;
-        self.last_round_trip = round_trip;
     }
 
     /// Does what is due.
@@ -199,7 +191,6 @@ impl Slot {
         while let Some(event) = self.quinn.poll() {
             match event {
                 QuinnEvent::Connected => {
-                    self.last_round_trip = self.quinn.rtt();
                     self.refresh();
                     self.state = State::New;
                 }
@@ -345,7 +336,7 @@ impl Slot {
             max_datagram: self.max_datagram,
             max_fragmented,
             round_trip: stats.path.rtt,
-            jitter: self.jitter,
+            jitter: self.more.jitter(),
             loss: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
             backlog: self.outgoing.backlog(),
             dropped: self.outgoing.dropped(),

@@ -4,29 +4,30 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use quinn_proto::crypto::rustls::QuicClientConfig;
+use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint,
-    EndpointConfig, StreamId, TransportConfig,
+    EndpointConfig, ServerConfig, StreamId, TransportConfig,
 };
 use rustls::DigitallySignedStruct;
 use rustls::SignatureScheme;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tightwire_transport::{Packets, Socket};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tightwire_transport::{Certificate, Packets, Socket};
 
-/// A client that any server can talk to.
-pub(crate) struct RawClient<S> {
+/// A client that any server can talk to, or a server that has one client.
+pub(crate) struct RawPeer<S> {
     socket: S,
     endpoint: Endpoint,
-    handle: ConnectionHandle,
-    pub(crate) quinn: Connection,
+    /// At a server from the first packet on.
+    quinn: Option<(ConnectionHandle, Connection)>,
     epoch: Instant,
     pub(crate) lost: Option<ConnectionError>,
     pub(crate) is_connected: bool,
 }
 
-impl<S: Socket> RawClient<S> {
+impl<S: Socket> RawPeer<S> {
     pub(crate) fn connect(socket: S, server: SocketAddr, now: Duration) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut tls = rustls::ClientConfig::builder_with_provider(provider)
@@ -35,33 +36,75 @@ impl<S: Socket> RawClient<S> {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(Anyone))
             .with_no_client_auth();
-        tls.alpn_protocols = vec![b"tightwire/1".to_vec()];
+        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
         let tls = QuicClientConfig::try_from(tls).unwrap();
         let mut config = ClientConfig::new(Arc::new(tls));
-        let mut transport = TransportConfig::default();
-        transport.datagram_send_buffer_size(1 << 20).send_window(16 << 20);
-        config.transport_config(Arc::new(transport));
-        let endpoint_config = Arc::new(EndpointConfig::default());
-        let mut endpoint = Endpoint::new(endpoint_config, None, true, Some([7; 32]));
+        config.transport_config(Arc::new(transport()));
+        let mut peer = Self::new(socket, None);
+        let connected =
+            peer.endpoint.connect(peer.epoch + now, config, server, "game.example").unwrap();
+        peer.quinn = Some(connected);
+        peer
+    }
+
+    #[allow(dead_code, reason = "not every test has a hostile server")]
+    pub(crate) fn listen(socket: S, certificate: &Certificate) -> Self {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let chain = CertificateDer::pem_slice_iter(certificate.chain_pem().as_bytes())
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let key = PrivateKeyDer::from_pem_slice(certificate.secret_key_pem().as_bytes()).unwrap();
+        let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+            .with_protocol_versions(&[&rustls::version::TLS13])
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap();
+        tls.alpn_protocols = vec![PROTOCOL.to_vec()];
+        let tls = QuicServerConfig::try_from(tls).unwrap();
+        let mut config = ServerConfig::with_crypto(Arc::new(tls));
+        config.transport_config(Arc::new(transport()));
+        Self::new(socket, Some(Arc::new(config)))
+    }
+
+    fn new(socket: S, server: Option<Arc<ServerConfig>>) -> Self {
+        let config = Arc::new(EndpointConfig::default());
+        let endpoint = Endpoint::new(config, server, true, Some([7; 32]));
         let epoch = Instant::now();
-        let (handle, quinn) =
-            endpoint.connect(epoch + now, config, server, "game.example").unwrap();
-        Self { socket, endpoint, handle, quinn, epoch, lost: None, is_connected: false }
+        Self { socket, endpoint, quinn: None, epoch, lost: None, is_connected: false }
+    }
+
+    /// Its connection, which a server has once somebody came.
+    pub(crate) fn quinn(&mut self) -> &mut Connection {
+        &mut self.quinn.as_mut().unwrap().1
+    }
+
+    /// A time, as QUIC has it.
+    #[allow(dead_code, reason = "not every test closes it")]
+    pub(crate) fn instant(&self, now: Duration) -> Instant {
+        self.epoch + now
     }
 
     /// Takes what came, and sends what waits.
     pub(crate) fn drive(&mut self, now: Duration) {
         let instant = self.epoch + now;
-        let Self { socket, endpoint, quinn, handle, .. } = self;
+        let Self { socket, endpoint, quinn, .. } = self;
         socket.receive(now, &mut |packet| {
             let mut answer = Vec::new();
             let event =
                 endpoint.handle(instant, packet.from, None, None, packet.bytes.into(), &mut answer);
-            if let Some(DatagramEvent::ConnectionEvent(_, event)) = event {
-                quinn.handle_event(event);
+            match (event, &mut *quinn) {
+                (Some(DatagramEvent::ConnectionEvent(_, event)), Some((_, quinn))) => {
+                    quinn.handle_event(event);
+                }
+                (Some(DatagramEvent::NewConnection(incoming)), None) => {
+                    *quinn = endpoint.accept(incoming, instant, &mut answer, None).ok();
+                }
+                _ => {}
             }
             true
         });
+        let Some((handle, quinn)) = quinn else { return };
         if quinn.poll_timeout().is_some_and(|timeout| timeout <= instant) {
             quinn.handle_timeout(instant);
         }
@@ -89,19 +132,27 @@ impl<S: Socket> RawClient<S> {
 
     /// Opens a stream with these bytes.
     pub(crate) fn open(&mut self, bytes: &[u8]) -> Option<StreamId> {
-        let stream = self.quinn.streams().open(Dir::Uni)?;
-        let _ = self.quinn.send_stream(stream).write(bytes);
+        let stream = self.quinn().streams().open(Dir::Uni)?;
+        let _ = self.quinn().send_stream(stream).write(bytes);
         Some(stream)
     }
 
     pub(crate) fn finish(&mut self, stream: StreamId) {
-        let _ = self.quinn.send_stream(stream).finish();
+        let _ = self.quinn().send_stream(stream).finish();
     }
 
     pub(crate) fn datagram(&mut self, bytes: &[u8]) {
-        let _ = self.quinn.datagrams().send(bytes.to_vec().into(), true);
+        let _ = self.quinn().datagrams().send(bytes.to_vec().into(), true);
     }
 }
+
+fn transport() -> TransportConfig {
+    let mut transport = TransportConfig::default();
+    transport.datagram_send_buffer_size(1 << 20).send_window(16 << 20);
+    transport
+}
+
+const PROTOCOL: &[u8] = b"tightwire/1";
 
 #[derive(Debug)]
 struct Anyone;
