@@ -6,7 +6,8 @@ use core::time::Duration;
 use tightwire::Delivery;
 
 use super::End;
-use crate::{NotSent, Reason};
+use crate::reason::Reason;
+use crate::transport::NotSent;
 
 /// A promise that was not kept, and the end where that was seen.
 ///

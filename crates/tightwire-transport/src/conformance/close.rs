@@ -8,7 +8,8 @@ use super::ledger::Ledger;
 use super::limits::{nothing, reliable, send};
 use super::stand::{Happened, Stand};
 use super::{Broken, End, Fault, Report};
-use crate::{NotSent, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{NotSent, Transport};
 
 /// How many batches of each reliable delivery come before the end.
 const BATCHES: u32 = 50;

@@ -8,7 +8,8 @@ use super::batch;
 use super::ledger::Ledger;
 use super::stand::{Happened, Stand};
 use super::{Broken, End, Fault, Report};
-use crate::{Connection, NotSent, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{Connection, NotSent, Transport};
 
 /// When nothing was accepted for so long, there is no room anywhere.
 const FULL_FOR: Duration = Duration::from_secs(1);

@@ -52,7 +52,7 @@ pub use broken::{Broken, Fault};
 pub use clock::Clock;
 pub use report::{Figures, Report};
 
-use crate::Transport;
+use crate::transport::Transport;
 use stand::Stand;
 
 /// Two ends that are connected, or will be, and their time.

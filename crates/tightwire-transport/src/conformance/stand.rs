@@ -6,7 +6,8 @@ use tightwire::Delivery;
 
 use super::batch::{self, mix};
 use super::{Broken, End, Fault, Options, Pair};
-use crate::{Connection, Event, NotSent, Path, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// The two ends of a pair that has connected.
 pub(super) struct Stand<A, B> {

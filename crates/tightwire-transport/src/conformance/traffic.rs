@@ -8,7 +8,7 @@ use super::batch;
 use super::ledger::Ledger;
 use super::stand::Stand;
 use super::{Broken, End, Fault, Report};
-use crate::{NotSent, Path, Transport};
+use crate::transport::{NotSent, Path, Transport};
 
 /// When nothing has come for so long, the unreliable batches that are missing are lost.
 const SETTLED: Duration = Duration::from_secs(2);

@@ -10,7 +10,8 @@ use super::frame::{self, Acks, Header, Kind, LANES, lane_of};
 use super::incoming::{Incoming, Limits, Taken};
 use super::outgoing::{Outgoing, plain_kind};
 use super::pool::Pool;
-use crate::{Connection, Event, NotSent, Path, Reason};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path};
 
 /// There is one connection, and never another.
 pub(super) const CONNECTION: Connection = Connection(1);

@@ -16,7 +16,8 @@ use tightwire::{Delivery, Link, LinkConfig, LinkStats};
 pub use config::InProcessConfig;
 use endpoint::{CONNECTION, Endpoint};
 
-use crate::{Connection, Event, NotSent, Path, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// One of two ends in the same process: for tests, demos and single-player.
 ///

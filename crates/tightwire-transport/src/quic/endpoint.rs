@@ -19,7 +19,8 @@ use super::flood::Flood;
 use super::slot::{Output, Slot};
 use super::socket::{Packet, Packets, Socket};
 use super::{Certificate, QuicConfig, QuicError, Trust, setup};
-use crate::{Connection, Event, NotSent, Path, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// QUIC over UDP, without a runtime: encrypted, with acknowledgements, and a [`Transport`].
 ///

@@ -7,7 +7,7 @@ use quinn_proto::{Connection as Quinn, Dir, StreamId, WriteError};
 use tightwire::Delivery;
 
 use super::QuicConfig;
-use crate::NotSent;
+use crate::transport::NotSent;
 
 /// What waits to be sent over one connection.
 ///

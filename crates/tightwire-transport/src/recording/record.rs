@@ -8,7 +8,8 @@ use tightwire::{Delivery, Identity, Packing, Wire};
 
 use super::RecordingError;
 use super::error::VERSION;
-use crate::{Connection, Event, NotSent, Path, Reason};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path};
 
 /// How the file begins; then records.
 pub(super) const MAGIC: [u8; 8] = *b"tightrec";

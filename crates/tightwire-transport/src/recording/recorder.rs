@@ -9,7 +9,9 @@ use tightwire::{Delivery, Identity, Wire};
 
 use super::error::VERSION;
 use super::record::{self, Header, MAGIC, Record, SendResult, nanos};
-use crate::{Connection, Event, NotSent, Path, Reason, SessionConfig, Transport};
+use crate::reason::Reason;
+use crate::session::SessionConfig;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// A [`Transport`] that passes everything to another, and writes into a file what that one says: enough
 /// for a [`Replay`](crate::Replay) to be the same session again.

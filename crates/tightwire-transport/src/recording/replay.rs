@@ -10,7 +10,9 @@ use tightwire::{Delivery, Identity};
 
 use super::RecordingError;
 use super::record::{self, Header, MAGIC, PathSeen, Record};
-use crate::{Connection, Event, NotSent, Path, Reason, SessionConfig, Transport};
+use crate::reason::Reason;
+use crate::session::SessionConfig;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// A [`Transport`] that says what a [`Recorder`](crate::Recorder) wrote down. A session of the same
 /// program, with the [configuration](Self::config) of the recorded one and called at the times that

@@ -10,7 +10,7 @@ use super::gate::Anyone;
 use super::role::{ClientRole, ServerRole};
 use super::said::MAX_TOKEN;
 use super::{Admit, Client, Server, SessionConfig, SessionError};
-use crate::Transport;
+use crate::transport::Transport;
 
 /// Registers the messages of a [`Server`], and says who may connect to it.
 ///

@@ -8,7 +8,8 @@ use tightwire::{Identity, Message, Messenger, PeerId, Route, SendError, Stage};
 use super::common::Session;
 use super::role::ClientRole;
 use super::{ClientBuilder, PeerReport, SessionConfig, SessionEvent};
-use crate::{Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::Transport;
 
 /// The side that connects to a [`Server`](crate::Server), over any [`Transport`]. `C` is the
 /// application's own state, which handlers get.

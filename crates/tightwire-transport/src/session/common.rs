@@ -11,7 +11,8 @@ use super::links::{Links, Open, State};
 use super::role::Role;
 use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
-use crate::{Connection, NotSent, Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::{Connection, NotSent, Transport};
 
 /// A session over a transport: the server's or the client's.
 pub(super) struct Session<C, T, R> {

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 
 use tightwire::{Identity, PeerId, PeerMessageStats, PeerStats, RegistryError, SchemaError};
 
-use crate::{Path, Reason};
+use crate::reason::Reason;
+use crate::transport::Path;
 
 /// What happened to a [`Server`](crate::Server) or a [`Client`](crate::Client), besides messages.
 ///

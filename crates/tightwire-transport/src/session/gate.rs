@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use crate::{TokenFault, TokenGate};
+use crate::reason::TokenFault;
+use crate::token::TokenGate;
 
 /// Decides by their tokens who may connect to a [`Server`](crate::Server): a [`TokenGate`], or
 /// something of the game's own.

@@ -10,7 +10,8 @@ use super::links::{Link, Links, Open, State};
 use super::role::Role;
 use super::said::Said;
 use super::{SessionConfig, SessionEvent};
-use crate::{Connection, Event, Reason};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event};
 
 /// Everything but the transport.
 pub(super) struct Hub<C> {

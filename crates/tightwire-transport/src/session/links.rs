@@ -7,7 +7,8 @@ use std::net::SocketAddr;
 use tightwire::PeerId;
 
 use super::Admitted;
-use crate::{Connection, Reason};
+use crate::reason::Reason;
+use crate::transport::Connection;
 
 /// One connection.
 #[derive(Debug)]

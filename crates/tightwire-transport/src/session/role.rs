@@ -7,7 +7,8 @@ use super::hub::{Hub, Step};
 use super::links::State;
 use super::said::{FORMAT, Hello, MAX_DESCRIPTION, NotUnderstood, Said, Welcome};
 use super::{Admit, SessionEvent};
-use crate::{Connection, Reason};
+use crate::reason::Reason;
+use crate::transport::Connection;
 
 /// A side of a session.
 pub(super) trait Role {

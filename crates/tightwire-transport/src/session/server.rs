@@ -8,7 +8,8 @@ use tightwire::{Identity, Message, Messenger, PeerId, Route, SendError, SentTo, 
 use super::common::Session;
 use super::role::ServerRole;
 use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent};
-use crate::{Reason, Transport};
+use crate::reason::Reason;
+use crate::transport::Transport;
 
 /// The side that others connect to, over any [`Transport`]. `C` is the application's own state, which
 /// handlers get.

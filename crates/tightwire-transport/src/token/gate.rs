@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::claims::{Claims, Contents};
 use super::key::TokenKey;
-use crate::TokenFault;
+use crate::reason::TokenFault;
 
 /// Takes connect tokens at a server: genuine, in time, for this server, and each once.
 ///

@@ -9,8 +9,9 @@ use zeroize::Zeroizing;
 
 use super::claims::{Claims, Contents, NotMinted};
 use super::sealed::{NONCE_LEN, SealedToken, TAG_LEN};
+use crate::hex::NotHex;
 use crate::hex::{self, Hex};
-use crate::{NotHex, TokenFault};
+use crate::reason::TokenFault;
 
 /// The key with which a game's backend seals connect tokens, and its servers open them. Clients never
 /// have it.

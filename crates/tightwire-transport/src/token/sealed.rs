@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::claims::Contents;
-use crate::NotHex;
+use crate::hex::NotHex;
 use crate::hex::{self, Hex};
 
 /// A connect token as the backend gives it to a client, and the client to the server. Only who has the

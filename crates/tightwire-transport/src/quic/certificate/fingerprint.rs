@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::NotHex;
+use crate::hex::NotHex;
 use crate::hex::{self, Hex};
 
 /// The fingerprint of a [`Certificate`](crate::Certificate): SHA-256 of the server's own certificate as

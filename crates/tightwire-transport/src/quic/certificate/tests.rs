@@ -90,7 +90,7 @@ fn another_fingerprint_is_refused_and_both_are_said() {
         there.fingerprint()
     );
     assert!(refused.contains(&expected), "{refused}");
-    assert!(crate::Reason::certificate(&refused).to_string().contains(&expected));
+    assert!(crate::reason::Reason::certificate(&refused).to_string().contains(&expected));
 }
 
 #[test]
