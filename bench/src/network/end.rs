@@ -67,11 +67,16 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
             messenger.run_stage(stage, state);
         }
         newcomers.into_iter().for_each(|connection| self.add(connection));
+        // As a session does: packets become larger when the path is known.
+        for (connection, peer) in &self.peers {
+            let path = self.transport.path(*connection).expect("it is connected");
+            self.messenger.set_mtu(*peer, path.max_datagram);
+        }
     }
 
     fn add(&mut self, connection: Connection) {
-        let path = self.transport.path(connection).expect("it is connected");
-        let peer = self.messenger.add_peer(path.max_datagram);
+        // What comes is limited by the transport of the other side.
+        let peer = self.messenger.add_peer(usize::from(u16::MAX));
         self.peers.insert(connection, peer);
         self.connections.insert(peer, connection);
         self.ids.push(peer);
