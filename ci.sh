@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The commands of the project, one verb each: fmt lint test doc instructions fuzz
-# bench.
+# bench load soak.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -104,14 +104,26 @@ bench() {
     (cd bench && cargo run --release --quiet -- "$@")
 }
 
+# load [SECONDS]: a thousand clients and a server, as long in peace as in a flood.
+load() {
+    TIGHTWIRE_LOAD_SECONDS=${1:-60} cargo test --release --quiet -p tightwire-transport \
+        --test load -- --exact full --ignored --nocapture
+}
+
+# soak [MINUTES]: clients and servers that come, go and die, on a network that is bad.
+soak() {
+    TIGHTWIRE_SOAK_SECONDS=$((${1:-10} * 60)) cargo test --release --quiet -p tightwire-transport \
+        --test soak -- --exact full --ignored --nocapture
+}
+
 verb=${1:-}
 case "$verb" in
-    fmt | lint | test | doc | instructions | fuzz | bench)
+    fmt | lint | test | doc | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]" >&2
+        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]|load [SECONDS]|soak [MINUTES]" >&2
         exit 2
         ;;
 esac

@@ -1,0 +1,159 @@
+//! A server process with a crowd of clients, in peace and while somebody floods it.
+//!
+//! Each client asks twenty times a second, every other time reliably, and the server answers in the
+//! frame in which it reads the question. The latency is from `send` at the client to its handler of the
+//! answer. The server has sixty frames a second, and a client looks every two milliseconds while it
+//! waits, so in peace it is about half a frame and two milliseconds. The flood comes from a process of
+//! its own, of the same priority, on the same cores.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg(target_os = "linux")]
+
+mod crowd;
+mod hostile;
+#[path = "../common/process.rs"]
+mod process;
+mod server;
+mod talk;
+
+use std::env;
+use std::time::Duration;
+
+use process::{Process, number, wishes};
+use tightwire_transport::Trust;
+
+/// How long everybody talks, in milliseconds.
+struct Plan {
+    clients: usize,
+    warm_up: u32,
+    quiet: u32,
+    flood: u32,
+}
+
+struct Stand {
+    server: Process,
+    crowd: Process,
+    address: String,
+}
+
+/// What both sides say about a while.
+struct While {
+    server: String,
+    crowd: String,
+}
+
+impl Stand {
+    fn new(clients: usize) -> Self {
+        let server = Process::start("server_process", &clients.to_string());
+        let address = server.hear(START);
+        let crowd = Process::start("crowd_process", &format!("{address} {clients}"));
+        assert_eq!(crowd.hear(START), "connected");
+        Self { server, crowd, address }
+    }
+
+    fn talk(&mut self, name: &str, milliseconds: u32) -> While {
+        self.server.tell("begin");
+        self.server.hear(START);
+        self.crowd.tell(&milliseconds.to_string());
+        let crowd = self.crowd.hear(START + Duration::from_millis(milliseconds.into()));
+        self.server.tell("end");
+        let server = self.server.hear(START);
+        println!("{name}\n  clients: {crowd}\n  server:  {server}");
+        While { server, crowd }
+    }
+
+    fn flooded(&mut self, kind: &str, milliseconds: u32) -> While {
+        let mut hostile = Process::start("hostile_process", &format!("{} {kind}", self.address));
+        assert_eq!(hostile.hear(START), "ready");
+        let found = self.talk(kind, milliseconds);
+        hostile.tell("stop");
+        println!("  hostile: {}", hostile.hear(START));
+        found
+    }
+}
+
+/// The flood's worst ratios of the median and of the 99th percentile.
+fn run(plan: &Plan) -> [f64; 2] {
+    let mut stand = Stand::new(plan.clients);
+    let warm = stand.talk("warm-up", plan.warm_up);
+    let quiet = stand.talk("quiet", plan.quiet);
+    let asked = number(&quiet.crowd, "reliable") + number(&quiet.crowd, "unreliable");
+    let talked = f64::from(plan.quiet) / 1000.0 * plan.clients as f64 * 20.0;
+    assert!(asked > 0.9 * talked, "{asked} of {talked}");
+    assert_eq!(number(&quiet.crowd, "unreliable"), number(&quiet.crowd, "answered_too"));
+    for name in ["received", "sent"] {
+        assert_eq!(number(&quiet.server, name), asked, "{name}");
+    }
+    for name in ["faults", "batches_dropped", "batches_lost", "path_dropped", "flooded"] {
+        assert_eq!(number(&quiet.server, name), 0.0, "{name}");
+    }
+
+    let mut worst = [0.0, 0.0];
+    let mut all = vec![quiet];
+    for kind in KINDS {
+        let found = stand.flooded(kind, plan.flood);
+        for (at, name) in ["median_ms", "p99_ms"].into_iter().enumerate() {
+            let ratio = number(&found.crowd, name) / number(&all[0].crowd, name);
+            println!("  {name}: {ratio:.2} times that of the quiet time");
+            worst[at] = ratio.max(worst[at]);
+        }
+        all.push(found);
+    }
+    for found in &all {
+        assert_eq!(number(&found.crowd, "reliable"), number(&found.crowd, "answered"));
+        assert_eq!(number(&found.crowd, "strange"), 0.0);
+        assert_eq!(number(&found.server, "left"), 0.0);
+        let grown = number(&found.server, "rss_kib") - number(&warm.server, "rss_kib");
+        let most = 4096.0 + 0.1 * number(&warm.server, "rss_kib");
+        assert!(grown < most, "memory: {grown} KiB more");
+    }
+    worst
+}
+
+#[test]
+fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
+    if cfg!(debug_assertions) {
+        run(&Plan { clients: 20, warm_up: 500, quiet: 1000, flood: 500 });
+    } else {
+        run(&Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500 });
+    }
+}
+
+/// As above, with a thousand, for two minutes; and a flood makes nobody's answers twice as late.
+#[test]
+#[ignore = "two minutes, and a machine that does nothing else: ./ci.sh load"]
+fn full() {
+    let seconds = env::var("TIGHTWIRE_LOAD_SECONDS").map_or(60, |text| text.parse().unwrap());
+    let quiet = seconds * 1000;
+    let worst = run(&Plan { clients: 1000, warm_up: 10_000, quiet, flood: quiet / 3 });
+    assert!(worst.iter().all(|&ratio| ratio <= 2.0), "{worst:?}");
+}
+
+#[test]
+#[ignore = "runs as a process of the other tests"]
+fn server_process() {
+    let Some(wishes) = wishes() else { return };
+    server::run(wishes[0].parse().unwrap());
+}
+
+#[test]
+#[ignore = "runs as a process of the other tests"]
+fn crowd_process() {
+    let Some(wishes) = wishes() else { return };
+    crowd::run(wishes[0].parse().unwrap(), &trust(&wishes[1]), wishes[2].parse().unwrap());
+}
+
+#[test]
+#[ignore = "runs as a process of the other tests"]
+fn hostile_process() {
+    let Some(wishes) = wishes() else { return };
+    hostile::run(wishes[0].parse().unwrap(), &trust(&wishes[1]), &wishes[2]);
+}
+
+fn trust(fingerprint: &str) -> Trust {
+    Trust::Pinned(vec![fingerprint.parse().unwrap()])
+}
+
+/// Datagrams of nothing, from many ports; such that look like QUIC, and copies; and a client that sends
+/// all that it can, and copies of that.
+const KINDS: [&str; 3] = ["garbage", "forged", "insider"];
+const START: Duration = Duration::from_secs(60);
