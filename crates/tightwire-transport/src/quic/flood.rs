@@ -7,11 +7,14 @@ use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
 /// Who may have a packet read: each address and port has so many each second, those with a
-/// connection by themselves, and strangers in a table of fixed size.
+/// connection by themselves, and strangers in a table of fixed size. All strangers together have a
+/// limit too: whoever has many ports, or makes up addresses, keeps newcomers out, but does not take
+/// the time of those who are connected.
 #[derive(Debug)]
 pub(super) struct Flood {
     known: HashMap<SocketAddr, Known>,
     strangers: Vec<Bucket>,
+    all_strangers: Bucket,
     hash: RandomState,
     /// For each connection.
     per_second: u32,
@@ -36,6 +39,7 @@ impl Flood {
         Self {
             known: HashMap::new(),
             strangers: vec![Bucket::full(STRANGERS_PER_SECOND, Duration::ZERO); STRANGERS],
+            all_strangers: Bucket::full(ALL_STRANGERS_PER_SECOND, Duration::ZERO),
             hash: RandomState::new(),
             per_second,
             dropped: 0,
@@ -66,6 +70,7 @@ impl Flood {
             None => {
                 let place = self.hash.hash_one(address) as usize % STRANGERS;
                 self.strangers[place].take(STRANGERS_PER_SECOND, now)
+                    && self.all_strangers.take(ALL_STRANGERS_PER_SECOND, now)
             }
         };
         self.dropped += u64::from(!admitted);
@@ -94,10 +99,28 @@ impl Bucket {
 const STRANGERS: usize = 4096;
 /// A handshake takes about five, twice as many if much is lost.
 const STRANGERS_PER_SECOND: u32 = 200;
+/// Two for each of 2000 newcomers. One that looks like the first of a connection takes about ten
+/// microseconds until it is known to be none.
+const ALL_STRANGERS_PER_SECOND: u32 = 4000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn strangers_with_many_ports_have_a_limit_together() {
+        let mut flood = Flood::new(1000);
+        let mut read = 0;
+        for millisecond in 0..2_000 {
+            let now = Duration::from_millis(millisecond);
+            for port in 0..1000 {
+                read += u32::from(flood.admits(([127, 0, 0, 1], port).into(), now));
+            }
+        }
+        let most = 2 * ALL_STRANGERS_PER_SECOND + ALL_STRANGERS_PER_SECOND / 4;
+        assert!((most - 100..=most).contains(&read), "{read}");
+        assert_eq!(flood.dropped, 2_000_000 - u64::from(read));
+    }
 
     #[test]
     fn one_who_floods_is_dropped_and_the_others_are_not() {

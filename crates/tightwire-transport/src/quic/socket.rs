@@ -106,7 +106,9 @@ impl Udp {
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
         let length = 1500 * state.gro_segments();
         let address = socket.local_addr()?;
-        Ok(Self { socket, state, address, buffers: vec![vec![0; length]; batch] })
+        // Not clones of one: only what is used becomes memory, and most packets are small.
+        let buffers = (0..batch).map(|_| vec![0; length]).collect();
+        Ok(Self { socket, state, address, buffers })
     }
 }
 

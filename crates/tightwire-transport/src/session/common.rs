@@ -12,7 +12,7 @@ use super::role::Role;
 use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::reason::Reason;
-use crate::transport::{Connection, NotSent, Transport};
+use crate::transport::{Connection, NotSent, Path, Transport};
 
 /// A session over a transport: the server's or the client's.
 pub(super) struct Session<C, T, R> {
@@ -47,6 +47,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             description,
             protocol,
             links: Links::default(),
+            opened: Vec::new(),
             events: VecDeque::new(),
             now: Duration::ZERO,
             out: Vec::new(),
@@ -68,7 +69,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             self.take(step);
         }
         self.close_those_who_hesitate();
-        self.look_at_paths();
+        self.look_at_new_paths();
     }
 
     pub(super) fn run_stages(&mut self, state: &mut C) {
@@ -86,7 +87,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         while let Some((peer, text)) = self.hub.messenger.poll_kick() {
             self.close(peer, &Reason::kicked(&text));
         }
-        self.look_at_backlogs();
+        self.look_at_paths();
         self.answer();
         let Self { transport, hub, failed, .. } = self;
         let Hub { messenger, links, .. } = hub;
@@ -176,13 +177,15 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         })
     }
 
-    /// How much can be sent at once changes.
-    fn look_at_paths(&mut self) {
-        let Hub { links, messenger, .. } = &mut self.hub;
-        for (connection, open) in links.open_mut() {
-            if let Some(path) = self.transport.path(connection) {
-                messenger.set_mtu(open.peer, path.max_datagram.min(MAX_DATAGRAM));
-                messenger.set_max_fragmented(open.peer, path.max_fragmented);
+    /// How much can be sent at once to those who came. The others are looked at once a frame: a path is
+    /// a lot of numbers, and `receive` may be called each millisecond.
+    fn look_at_new_paths(&mut self) {
+        let Hub { links, messenger, opened, .. } = &mut self.hub;
+        for peer in opened.drain(..) {
+            let path =
+                links.connection(peer).and_then(|connection| self.transport.path(connection));
+            if let Some(path) = path {
+                set_limits(messenger, peer, &path);
             }
         }
     }
@@ -208,12 +211,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Sends less to those who do not keep up, and nothing to those who never will.
-    fn look_at_backlogs(&mut self) {
+    /// How much can be sent at once changes. Sends less to those who do not keep up, and nothing to those
+    /// who never will.
+    fn look_at_paths(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         let Hub { config, links, messenger, now, .. } = hub;
         for (connection, open) in links.open_mut() {
             let Some(path) = transport.path(connection) else { continue };
+            set_limits(messenger, open.peer, &path);
             let is_slow = path.backlog > config.refuse_above;
             let since = *open.slow_since.get_or_insert(*now);
             if !is_slow {
@@ -252,6 +257,12 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             self.take(step);
         }
     }
+}
+
+/// How much can be sent at once to a peer.
+fn set_limits<C: 'static>(messenger: &mut Messenger<C>, peer: PeerId, path: &Path) {
+    messenger.set_mtu(peer, path.max_datagram.min(MAX_DATAGRAM));
+    messenger.set_max_fragmented(peer, path.max_fragmented);
 }
 
 fn is_reliable(delivery: Delivery) -> bool {

@@ -20,6 +20,8 @@ pub(super) struct Hub<C> {
     pub(super) description: Description,
     pub(super) protocol: u64,
     pub(super) links: Links,
+    /// Those who became peers, and of whose paths nothing is known yet.
+    pub(super) opened: Vec<PeerId>,
     pub(super) events: VecDeque<SessionEvent>,
     pub(super) now: Duration,
     /// What [`Step::Send`] sends.
@@ -130,6 +132,7 @@ impl<C: 'static> Hub<C> {
         };
         let address = link.address;
         self.links.open(connection, peer, is_ready);
+        self.opened.push(peer);
         self.events.push_back(SessionEvent::Connected { peer, client, user_data, address });
         Some(peer)
     }

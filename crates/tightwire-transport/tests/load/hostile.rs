@@ -136,7 +136,8 @@ impl Insider {
             Quic::connect(tap, address, "localhost", trust, limits, Duration::ZERO).unwrap();
         let client = Client::builder(config()).register(messages).build(transport).unwrap();
         let talk = Talk::new(start);
-        let mut insider = Self { client, talk, start, udp, copies, address, asked: 0, next_copy: 0 };
+        let mut insider =
+            Self { client, talk, start, udp, copies, address, asked: 0, next_copy: 0 };
         while insider.client.server().is_none() {
             insider.client.tick(insider.start.elapsed(), &mut insider.talk);
             assert!(insider.start.elapsed() < Duration::from_secs(20));

@@ -4,7 +4,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tightwire::PeerId;
-use tightwire_transport::{Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, Udp};
+use tightwire_transport::{
+    Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, Udp,
+};
 
 use crate::process::{cpu_time, orders, resident, say};
 use crate::talk::{Answer, Ask, Talk, config, messages};
