@@ -12,42 +12,35 @@ use tightwire_transport::{
     SessionEvent, TokenGate, TokenKey, Trust, Udp,
 };
 
-#[derive(Wire, Message, Default, Clone, Debug)]
+#[derive(Wire, Message, Default)]
 struct Chat {
     #[wire(max_len = 120)]
     text: String,
 }
 
-#[derive(Wire, Message, Default, Clone, Debug)]
+#[derive(Wire, Message, Default)]
 struct Score {
     #[wire(range = 0..=1000)]
     points: u16,
 }
 
-/// The state that handlers get: the points of the client.
-type Points = u16;
-
 /// A line is worth a point for each letter.
-fn on_chat(chat: &Chat, context: &mut Context<'_, Points>) -> Result<(), SendError> {
+fn on_chat(chat: &Chat, context: &mut Context<'_, u16>) -> Result<(), SendError> {
     let sender = context.sender();
     println!("server: {sender} says {:?}", chat.text);
     let points = chat.text.len() as u16;
     context.send(sender, &mut Score { points }, Delivery::ReliableSequenced)
 }
 
-fn on_score(score: &Score, context: &mut Context<'_, Points>) {
-    *context.state += score.points;
-}
-
-/// Both sides register the same messages.
-fn messages(builder: MessengerBuilder<Points>) -> MessengerBuilder<Points> {
+/// Both sides register the same messages. Their state is the points of the client.
+fn messages(builder: MessengerBuilder<u16>) -> MessengerBuilder<u16> {
+    let on_score = |score: &Score, context: &mut Context<'_, u16>| *context.state += score.points;
     builder.handle(on_chat).handle(on_score)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    match &arguments[..] {
-        [address, fingerprint, token] => client(address, fingerprint, token),
+    match &env::args().collect::<Vec<_>>()[..] {
+        [_, address, fingerprint, token] => client(address, fingerprint, token),
         _ => server(),
     }
 }
@@ -56,20 +49,18 @@ fn server() -> Result<(), Box<dyn Error>> {
     let certificate = Certificate::self_signed(["localhost"])?;
     let socket = Udp::server("127.0.0.1:0".parse()?)?;
     let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
-    let address = transport.address();
+    let (address, fingerprint) = (transport.address(), certificate.fingerprint());
     let key = TokenKey::generate()?;
     let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     // What the game's backend does when a player wants to play.
     let token = key.mint(&Claims::new(7, "eu-west-3", unix_now, Duration::from_secs(60)))?;
-
     let mut server = Server::builder(SessionConfig::new("arena", "1.0"))
         .register(messages)
         .with_tokens(TokenGate::new(vec![key], "eu-west-3"))
         .build(transport)?;
     let mut process = Command::new(env::current_exe()?)
-        .args([address.to_string(), certificate.fingerprint().to_string(), token.to_string()])
+        .args([address.to_string(), fingerprint.to_string(), token.to_string()])
         .spawn()?;
-
     let (mut points, start) = (0, Instant::now());
     loop {
         server.tick(start.elapsed(), &mut points);
@@ -77,6 +68,7 @@ fn server() -> Result<(), Box<dyn Error>> {
             Some(SessionEvent::Disconnected { reason: Reason::Left, .. }) => break,
             Some(SessionEvent::Disconnected { reason, .. }) => return Err(reason.into()),
             Some(event) => println!("server: {event:?}"),
+            None if process.try_wait()?.is_some_and(|status| !status.success()) => break,
             None => thread::sleep(Duration::from_millis(2)),
         }
     }
@@ -99,14 +91,13 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
         client.tick(start.elapsed(), &mut points);
         match client.poll_event() {
             Some(SessionEvent::Connected { .. }) => {
-                let mut chat = Chat { text: "hello".into() };
-                client.send(&mut points, &mut chat, Delivery::Reliable)?;
+                client.send(&mut points, &mut Chat { text: "hello".into() }, Delivery::Reliable)?;
             }
             Some(SessionEvent::Disconnected { reason, .. }) => return Err(reason.into()),
             _ => thread::sleep(Duration::from_millis(2)),
         }
     }
-    println!("client: {} points", points);
+    println!("client: {points} points");
     assert_eq!(points, 5);
     client.disconnect(start.elapsed());
     Ok(())
