@@ -1,5 +1,4 @@
-//! A server and a client in two processes, over encrypted UDP: the client connects with a token, talks,
-//! is given points, and leaves.
+//! Two processes over encrypted UDP: a client connects with a token, talks, gets points, and leaves.
 
 use std::error::Error;
 use std::process::Command;
@@ -26,9 +25,8 @@ struct Score {
 
 /// A line is worth a point for each letter.
 fn on_chat(chat: &Chat, context: &mut Context<'_, u16>) -> Result<(), SendError> {
-    let sender = context.sender();
+    let (sender, points) = (context.sender(), chat.text.len() as u16);
     println!("server: {sender} says {:?}", chat.text);
-    let points = chat.text.len() as u16;
     context.send(sender, &mut Score { points }, Delivery::ReliableSequenced)
 }
 
@@ -51,8 +49,8 @@ fn server() -> Result<(), Box<dyn Error>> {
     let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
     let (address, fingerprint) = (transport.address(), certificate.fingerprint());
     let key = TokenKey::generate()?;
-    let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     // What the game's backend does when a player wants to play.
+    let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let token = key.mint(&Claims::new(7, "eu-west-3", unix_now, Duration::from_secs(60)))?;
     let mut server = Server::builder(SessionConfig::new("arena", "1.0"))
         .register(messages)
@@ -72,21 +70,18 @@ fn server() -> Result<(), Box<dyn Error>> {
             None => thread::sleep(Duration::from_millis(2)),
         }
     }
-    assert!(process.wait()?.success());
-    Ok(())
+    process.wait()?.success().then_some(()).ok_or("the client failed".into())
 }
 
 fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn Error>> {
-    let address = address.parse()?;
-    let trust = Trust::Pinned(vec![fingerprint.parse()?]);
-    let (config, start) = (QuicConfig::default(), Instant::now());
+    let (address, trust) = (address.parse()?, Trust::Pinned(vec![fingerprint.parse()?]));
+    let (mut points, config, start) = (0, QuicConfig::default(), Instant::now());
     let socket = Udp::client(address)?;
     let transport = Quic::connect(socket, address, "localhost", &trust, config, start.elapsed())?;
     let mut client = Client::builder(SessionConfig::new("arena", "1.0"))
         .register(messages)
         .token(token.parse::<SealedToken>()?.as_bytes())
         .build(transport)?;
-    let mut points = 0;
     while points == 0 {
         client.tick(start.elapsed(), &mut points);
         match client.poll_event() {
