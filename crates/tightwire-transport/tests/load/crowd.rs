@@ -29,6 +29,7 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
             let talk: Talk = results.recv().unwrap();
             all.latencies.extend(&talk.latencies);
             all.strange += talk.strange;
+            all.dropped += talk.dropped;
             for at in 0..2 {
                 all.asked[at] += talk.asked[at];
                 all.answered[at] += talk.answered[at];
@@ -49,9 +50,9 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
             let last = all.latencies.len().saturating_sub(1) as f64;
             all.latencies.get((last * share) as usize).copied().unwrap_or(0) as f64 / 1000.0
         };
-        let Talk { asked, answered, strange, .. } = &all;
+        let Talk { asked, answered, strange, dropped, .. } = &all;
         say(&format!(
-            "reliable={} answered={} unreliable={} answered_too={} strange={strange} \
+            "reliable={} answered={} unreliable={} answered_too={} strange={strange} dropped={dropped} \
              median_ms={:.2} p99_ms={:.2} worst_ms={:.2}",
             asked[0],
             answered[0],
@@ -120,7 +121,10 @@ impl Group {
                 self.round(false);
             }
             let mut all = Talk::new(self.start);
-            for One { talk, .. } in &self.clients {
+            for One { talk, client, .. } in &self.clients {
+                let report = client.stats().unwrap();
+                all.dropped += report.path.dropped + report.batches_dropped;
+                all.dropped += client.messenger().faults().total();
                 all.latencies.extend(&talk.latencies);
                 all.strange += talk.strange;
                 for at in 0..2 {

@@ -1,5 +1,7 @@
 //! The process under test.
 
+use std::fs;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -72,8 +74,9 @@ struct Counts {
     cpu: Duration,
     received: u64,
     sent: u64,
-    /// Discarded by the messenger, by the session, by the transport, and unread by the transport.
-    dropped: [u64; 5],
+    /// Discarded by the messenger, by the session for one who is slow, by the transport for the same
+    /// reason, in its queue, and unread by it; and by the system, which had no room for them.
+    dropped: [u64; 6],
     bytes: [u64; 2],
 }
 
@@ -89,6 +92,7 @@ impl Counts {
         };
         counts.dropped[0] = messenger.faults().total();
         counts.dropped[4] = server.transport().flooded();
+        counts.dropped[5] = dropped_by_system(server.transport().address());
         for report in crowd.iter().filter_map(|&peer| server.stats(peer)) {
             counts.dropped[1] += report.batches_dropped;
             counts.dropped[2] += report.stats.batches_lost;
@@ -101,13 +105,13 @@ impl Counts {
 
     fn since(&self, before: &Self, clients: usize) -> String {
         let each = clients as f64 * (self.at - before.at).as_secs_f64();
-        let [faults, slow, lost, queue, flooded] =
-            [0, 1, 2, 3, 4].map(|at| self.dropped[at] - before.dropped[at]);
+        let [faults, slow, lost, queue, flooded, system] =
+            [0, 1, 2, 3, 4, 5].map(|at| self.dropped[at] - before.dropped[at]);
         let [bytes_in, bytes_out] =
             [0, 1].map(|at| (self.bytes[at] - before.bytes[at]) as f64 / each);
         format!(
             "seconds={:.1} received={} sent={} faults={faults} batches_dropped={slow} \
-             batches_lost={lost} path_dropped={queue} flooded={flooded} cpu_us={:.1} \
+             batches_lost={lost} path_dropped={queue} flooded={flooded} system={system} cpu_us={:.1} \
              cpu_share={:.2} bytes_in={bytes_in:.0} bytes_out={bytes_out:.0} rss_kib={}",
             (self.at - before.at).as_secs_f64(),
             self.received - before.received,
@@ -117,6 +121,16 @@ impl Counts {
             resident(),
         )
     }
+}
+
+/// The packets for a socket of this machine for which its buffer had no room.
+fn dropped_by_system(address: SocketAddr) -> u64 {
+    let table = fs::read_to_string("/proc/net/udp").unwrap();
+    let port = format!(":{:04X}", address.port());
+    let line = table
+        .lines()
+        .find(|line| line.split_whitespace().nth(1).is_some_and(|local| local.ends_with(&port)));
+    line.and_then(|line| line.split_whitespace().last()).map_or(0, |count| count.parse().unwrap())
 }
 
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / 60);

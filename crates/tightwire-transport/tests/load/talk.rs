@@ -31,6 +31,8 @@ pub(crate) struct Talk {
     pub(crate) answered: [u64; 2],
     /// Answers to what was not asked, or answered before.
     pub(crate) strange: u64,
+    /// What this side has dropped, since it connected.
+    pub(crate) dropped: u64,
 }
 
 impl Talk {
@@ -43,6 +45,7 @@ impl Talk {
             asked: [0; 2],
             answered: [0; 2],
             strange: 0,
+            dropped: 0,
         }
     }
 
