@@ -14,9 +14,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a test of this executable, which is ignored otherwise, with these wishes.
+    /// Starts a test of this executable, which is ignored otherwise, with these wishes. It has a session
+    /// of its own, as if somebody had started it in another terminal: Linux shares out the processors
+    /// to sessions first, and one that floods would take its share from the server otherwise.
     pub(crate) fn start(test: &str, wishes: &str) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
+        let mut child = Command::new("setsid")
+            .arg(env::current_exe().unwrap())
             .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
             .env(WISHES, wishes)
             .stdin(Stdio::piped())

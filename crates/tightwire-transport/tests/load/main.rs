@@ -2,8 +2,8 @@
 //!
 //! Each client asks twenty times a second, every other time reliably, and the server answers in the
 //! frame in which it reads the question. The latency is from `send` at the client to its handler of the
-//! answer. The server has sixty frames a second, and a client looks every two milliseconds while it
-//! waits, so in peace it is about half a frame and two milliseconds. The flood comes from a process of
+//! answer. The server has sixty frames a second, and a client looks every four milliseconds while it
+//! waits, so in peace it is about half a frame and two milliseconds more. The flood comes from a process of
 //! its own, of the same priority, on the same cores.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![cfg(target_os = "linux")]
