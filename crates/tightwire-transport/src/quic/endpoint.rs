@@ -79,6 +79,9 @@ pub struct Quic<S> {
     now: Duration,
     /// By the number of QUIC's handle, and how often a place was used before.
     slots: Vec<(u32, Option<Slot>)>,
+    /// What is due at each place: connections are large, and to look at all of them each time takes
+    /// longer than what they have to do.
+    due: Vec<Due>,
     flood: Flood,
     /// The places that may have packets to send, or something for the application.
     dirty: Vec<usize>,
@@ -98,6 +101,13 @@ pub struct Quic<S> {
     /// The batch that was handed out last.
     current: Bytes,
     send_buffer: Vec<u8>,
+}
+
+/// When something is due at a place, as far as is known since the last output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    time: Option<Duration>,
+    is_handshaking: bool,
 }
 
 impl<S: Socket> Quic<S> {
@@ -159,6 +169,7 @@ impl<S: Socket> Quic<S> {
             epoch: Instant::now(),
             now: Duration::ZERO,
             slots: Vec::new(),
+            due: Vec::new(),
             flood: Flood::new(config.packets_per_second),
             dirty: Vec::new(),
             ready: VecDeque::new(),
@@ -205,10 +216,12 @@ impl<S: Socket> Quic<S> {
         let place = handle.0;
         if self.slots.len() <= place {
             self.slots.resize_with(place + 1, || (0, None));
+            self.due.resize(place + 1, Due::default());
         }
+        let until = self.now.saturating_add(self.config.handshake_timeout);
+        self.due[place] = Due { time: Some(until), is_handshaking: true };
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
-        let until = self.now.saturating_add(self.config.handshake_timeout);
         *slot = Some(Slot::new(id, address, quinn, more, until));
         self.handshakes += 1;
         *self.addresses.entry(address.ip()).or_default() += 1;
@@ -221,6 +234,7 @@ impl<S: Socket> Quic<S> {
         let Some((generation, slot)) = self.slots.get_mut(place) else { return };
         let Some(slot) = slot.take() else { return };
         *generation = generation.wrapping_add(1);
+        self.due[place] = Due::default();
         self.leave(slot.address);
         if !slot.is_over() {
             self.departed.push_back(slot);
@@ -439,9 +453,13 @@ impl<S: Socket> Transport for Quic<S> {
         self.receive(now);
         let instant = self.instant(now);
         self.handshakes = 0;
-        for place in 0..self.slots.len() {
+        for place in 0..self.due.len() {
+            let Due { time, is_handshaking } = self.due[place];
+            self.handshakes += usize::from(is_handshaking);
+            if time.is_none_or(|time| time > now) {
+                continue;
+            }
             let Some((_, Some(slot))) = self.slots.get_mut(place) else { continue };
-            self.handshakes += usize::from(slot.is_handshaking());
             if slot.timeout.is_some_and(|timeout| timeout <= instant) {
                 slot.handle_timeout(instant);
                 self.mark(place);
@@ -501,9 +519,11 @@ impl<S: Socket> Transport for Quic<S> {
         dirty.retain(|&place| {
             is_sent = is_sent && self.transmit(place, now);
             self.settle(place);
-            if let Some(slot) = self.slot(place) {
+            if let Some((_, Some(slot))) = self.slots.get_mut(place) {
                 slot.refresh();
                 slot.is_dirty = !is_sent;
+                let time = slot.next_time(self.epoch);
+                self.due[place] = Due { time, is_handshaking: slot.is_handshaking() };
             }
             !is_sent
         });
@@ -520,9 +540,8 @@ impl<S: Socket> Transport for Quic<S> {
         if !self.ready.is_empty() || !self.dirty.is_empty() || !self.departed.is_empty() {
             return Some(self.now);
         }
-        let slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
-        let slots = slots.filter_map(|slot| slot.next_time(self.epoch));
-        slots.chain(self.socket.next_time()).chain(self.farewells.next_time()).min()
+        let due = self.due.iter().filter_map(|due| due.time);
+        due.chain(self.socket.next_time()).chain(self.farewells.next_time()).min()
     }
 }
 

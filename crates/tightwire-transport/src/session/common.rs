@@ -68,7 +68,6 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let step = self.hub.handle(&mut self.role, event);
             self.take(step);
         }
-        self.close_those_who_hesitate();
         self.look_at_new_paths();
     }
 
@@ -87,6 +86,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         while let Some((peer, text)) = self.hub.messenger.poll_kick() {
             self.close(peer, &Reason::kicked(&text));
         }
+        self.close_those_who_hesitate();
         self.look_at_paths();
         self.answer();
         let Self { transport, hub, failed, .. } = self;

@@ -189,8 +189,15 @@ impl Stand {
             assert!(begin.elapsed() < BOUND, "they should leave");
             thread::sleep(Duration::from_millis(50));
         }
+        let mut since = vec![("clients", begin.elapsed())];
         let line = loop {
             let line = self.ask_server();
+            for name in ["peers", "links"] {
+                let is_new = since.iter().all(|(other, _)| *other != name);
+                if is_new && number(&line, name) == 0.0 {
+                    since.push((name, begin.elapsed()));
+                }
+            }
             let is_empty = ["peers", "links", "heard"].map(|name| number(&line, name)) == [0.0; 3];
             if is_empty {
                 break line;
@@ -198,7 +205,7 @@ impl Stand {
             assert!(begin.elapsed() < BOUND, "{line}");
             thread::sleep(Duration::from_millis(50));
         };
-        println!("everybody had left after {:.1} s", begin.elapsed().as_secs_f64());
+        println!("everybody had left, and when: {since:.1?}");
         let rss = number(&line, "rss_kib");
         self.remember("server", &line);
         while !self.crowds.is_empty() {
