@@ -18,11 +18,13 @@ use crate::talk::{Ask, Talk, config, messages};
 pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
     let orders = orders();
     let mut hostile = Hostile::new(address);
-    let mut insider = (kind != "garbage").then(|| Insider::connect(address, trust));
+    let is_stranger = ["spinning", "garbage"].contains(&kind);
+    let mut insider = (!is_stranger).then(|| Insider::connect(address, trust));
     say("ready");
     while orders.try_recv().is_err() {
         for _ in 0..256 {
             match &mut insider {
+                None if kind == "spinning" => hostile.spin(),
                 None => hostile.garbage(),
                 Some(insider) if kind == "forged" => hostile.forged(&insider.copies.borrow()),
                 Some(insider) => hostile.sent += insider.send_copy(),
@@ -76,6 +78,11 @@ impl Hostile {
             byte.copy_from_slice(&word.to_le_bytes());
         }
         bytes
+    }
+
+    /// Takes as much time as the others, and sends nothing.
+    fn spin(&mut self) {
+        core::hint::black_box(self.random_bytes());
     }
 
     fn garbage(&mut self) {
