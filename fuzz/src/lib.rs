@@ -94,3 +94,8 @@ pub fn session(data: &[u8]) {
 pub fn recording(data: &[u8]) {
     transport::recording(data);
 }
+
+/// Lets a peer do whatever comes within a connection, to a server and to a client.
+pub fn quic(data: &[u8]) {
+    transport::quic(data);
+}

@@ -20,3 +20,8 @@ fn sessions_of_the_corpus_and_their_neighbours() {
 fn recordings_of_the_corpus_and_their_neighbours() {
     replay::fuzz("recording", checks::recording, 50_000);
 }
+
+#[test]
+fn what_peers_do_within_quic_of_the_corpus_and_its_neighbours() {
+    replay::fuzz("quic", checks::quic, 2_000);
+}

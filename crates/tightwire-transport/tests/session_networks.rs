@@ -206,8 +206,8 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
             };
             let time = arena.run(MINUTE, is_over);
             let reasons = |client: usize| arena.clients[client].1.reasons();
-            assert_eq!(reasons(1), [forged.clone()], "{seed} {loss}");
-            assert_eq!(reasons(2), [there.clone()], "{seed} {loss}");
+            assert_eq!(reasons(1), std::slice::from_ref(&forged), "{seed} {loss}");
+            assert_eq!(reasons(2), std::slice::from_ref(&there), "{seed} {loss}");
             assert_eq!(reasons(3), [Reason::Token(TokenFault::Missing)], "{seed} {loss}");
             let ours = arena.heard.reasons();
             let all = [&forged, &here, &Reason::Token(TokenFault::Missing)];

@@ -152,7 +152,7 @@ pub(crate) fn server_frame<T: Transport>(
         let number = heard.said;
         heard.said += 1;
         for delivery in Delivery::ALL {
-            let length = if delivery.fragments() && number % 10 == 0 { 4000 } else { 30 };
+            let length = if delivery.fragments() && number.is_multiple_of(10) { 4000 } else { 30 };
             let mut world = World { number, data: vec![number as u8; length] };
             server.broadcast(heard, None, &mut world, delivery).unwrap();
         }
@@ -253,7 +253,7 @@ impl<S: Transport, C: Transport> Arena<S, C> {
                     assert_eq!(sorted.len(), numbers.len(), "{what}: twice");
                 }
                 _ => {
-                    assert!(sorted.iter().copied().eq(0..count), "{what} {delivery:?}: {sorted:?}")
+                    assert!(sorted.iter().copied().eq(0..count), "{what} {delivery:?}: {sorted:?}");
                 }
             }
             if !matches!(delivery, Delivery::Unreliable | Delivery::Reliable) {
