@@ -57,6 +57,8 @@ impl InProcessConfig {
     pub(super) fn checked(mut self) -> Self {
         self.max_datagram = self.max_datagram.min(Self::MAX_DATAGRAM).clamp(1, self.backlog.max(1));
         self.max_fragmented = self.max_fragmented.clamp(self.max_datagram, self.backlog.max(1));
+        // Something must have room, or nothing would ever come.
+        self.receive_limit = self.receive_limit.max(self.max_datagram + 64);
         self
     }
 

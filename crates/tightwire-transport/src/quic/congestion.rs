@@ -3,7 +3,7 @@
 use core::any::Any;
 use core::time::Duration;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use quinn_proto::RttEstimator;
@@ -23,9 +23,9 @@ pub(super) struct More(Arc<Shared>);
 struct Shared {
     /// How often something was acknowledged.
     acknowledgements: AtomicU64,
-    /// Bytes that may be on their way besides the window, so that something can be tried when nothing
+    /// Whether a packet may go out whatever is on its way, so that something can be tried when nothing
     /// is acknowledged.
-    bytes: AtomicU64,
+    is_allowed: AtomicBool,
     /// How much round trips vary, in nanoseconds.
     jitter: AtomicU64,
 }
@@ -40,18 +40,16 @@ impl More {
         Duration::from_nanos(self.0.jitter.load(Ordering::Relaxed))
     }
 
-    fn bytes(&self) -> u64 {
-        self.0.bytes.load(Ordering::Relaxed)
+    pub(super) fn allow(&self, is_allowed: bool) {
+        self.0.is_allowed.store(is_allowed, Ordering::Relaxed);
     }
 
-    /// A packet, and then twice as much each time.
-    pub(super) fn grow(&self) {
-        self.0.bytes.store((self.bytes() * 2).clamp(PACKET, CEILING), Ordering::Relaxed);
+    fn bytes(&self) -> u64 {
+        if self.0.is_allowed.load(Ordering::Relaxed) { UNLIMITED } else { 0 }
     }
 
     fn acknowledge(&self) {
         self.0.acknowledgements.fetch_add(1, Ordering::Relaxed);
-        self.0.bytes.store(0, Ordering::Relaxed);
     }
 
     /// One was so far from the average.
@@ -220,8 +218,8 @@ impl ControllerFactory for Windows {
 
 /// A few frames of state.
 const START: u64 = 32 << 10;
-/// More than a packet has.
-const PACKET: u64 = 1500;
+/// So much that quinn does not spread it over time either.
+const UNLIMITED: u64 = 1 << 40;
 /// Enough for a few frames each round trip, also where round trips are long.
 const FLOOR_PACKETS: u64 = 6;
 const CEILING: u64 = 4 << 20;

@@ -1,7 +1,7 @@
 //! The last packets of connections that this side has closed.
 
 use core::time::Duration;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::socket::{Packets, Socket};
 
@@ -17,6 +17,7 @@ pub(super) struct Farewells {
 #[derive(Debug)]
 struct Farewell {
     to: SocketAddr,
+    from: Option<IpAddr>,
     bytes: Vec<u8>,
     next: Duration,
     /// Until the one after that; doubles each time.
@@ -25,10 +26,11 @@ struct Farewell {
 
 impl Farewells {
     /// The packet was sent.
-    pub(super) fn add(&mut self, to: SocketAddr, bytes: &[u8], now: Duration) {
+    pub(super) fn add(&mut self, packet: Packets<'_>, now: Duration) {
         if self.waiting.len() < MOST {
+            let Packets { to, from, bytes, .. } = packet;
             let (bytes, next) = (bytes.to_vec(), now.saturating_add(FIRST_PAUSE));
-            self.waiting.push(Farewell { to, bytes, next, pause: FIRST_PAUSE * 2 });
+            self.waiting.push(Farewell { to, from, bytes, next, pause: FIRST_PAUSE * 2 });
         }
     }
 
@@ -37,10 +39,10 @@ impl Farewells {
             if farewell.next > now {
                 return true;
             }
-            let Farewell { to, bytes, .. } = farewell;
+            let Farewell { to, from, bytes, .. } = farewell;
             let size = bytes.len();
             // One that finds no room is as good as lost.
-            let _ = socket.send(now, &Packets { to: *to, from: None, congestion: 0, bytes, size });
+            let _ = socket.send(now, &Packets { to: *to, from: *from, congestion: 0, bytes, size });
             farewell.next = now.saturating_add(farewell.pause);
             farewell.pause *= 2;
             farewell.pause <= LAST_PAUSE

@@ -6,16 +6,25 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
+use quinn_proto::{ConnectionId, ConnectionIdGenerator, HashedConnectionIdGenerator};
+
 /// Who may have a packet read: each address and port has so many each second, those with a
 /// connection by themselves, and strangers in a table of fixed size. All strangers together have a
 /// limit too: whoever has many ports, or makes up addresses, keeps newcomers out, but does not take
 /// the time of those who are connected.
+///
+/// A packet counts for a connection only if it has an id that this side has given out, which those
+/// who make up its address do not know.
 #[derive(Debug)]
 pub(super) struct Flood {
     known: HashMap<SocketAddr, Known>,
     strangers: Vec<Bucket>,
     all_strangers: Bucket,
     hash: RandomState,
+    /// By this, ids of this side are recognised.
+    ids: u64,
+    /// Clients take packets without such an id too: a server that has forgotten them does not know it.
+    is_server: bool,
     /// For each connection.
     per_second: u32,
     pub(super) dropped: u64,
@@ -35,12 +44,14 @@ struct Bucket {
 }
 
 impl Flood {
-    pub(super) fn new(per_second: u32) -> Self {
+    pub(super) fn new(per_second: u32, ids: u64, is_server: bool) -> Self {
         Self {
             known: HashMap::new(),
             strangers: vec![Bucket::full(STRANGERS_PER_SECOND, Duration::ZERO); STRANGERS],
             all_strangers: Bucket::full(ALL_STRANGERS_PER_SECOND, Duration::ZERO),
             hash: RandomState::new(),
+            ids,
+            is_server,
             per_second,
             dropped: 0,
         }
@@ -62,12 +73,16 @@ impl Flood {
     }
 
     /// Whether a packet of an address may be read.
-    pub(super) fn admits(&mut self, address: SocketAddr, now: Duration) -> bool {
+    pub(super) fn admits(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> bool {
+        let is_ours = !self.is_server || self.is_ours(packet);
+        let is_first = packet.first().is_some_and(|first| first & LONG != 0);
         let admitted = match self.known.get_mut(&address) {
-            Some(Known { connections, bucket }) => {
+            Some(Known { connections, bucket }) if is_ours => {
                 bucket.take(self.per_second.saturating_mul(*connections), now)
             }
-            None => {
+            // Only the first packets of a connection have ids that the other side chose.
+            _ if !is_ours && !is_first => false,
+            _ => {
                 let place = self.hash.hash_one(address) as usize % STRANGERS;
                 self.strangers[place].take(STRANGERS_PER_SECOND, now)
                     && self.all_strangers.take(ALL_STRANGERS_PER_SECOND, now)
@@ -75,6 +90,20 @@ impl Flood {
         };
         self.dropped += u64::from(!admitted);
         admitted
+    }
+
+    /// Whether a packet goes to a connection id that this side has given out (RFC 9000, 17).
+    fn is_ours(&self, packet: &[u8]) -> bool {
+        let ids = HashedConnectionIdGenerator::from_key(self.ids);
+        let length = ids.cid_len();
+        let id = match packet {
+            [first, _, _, _, _, said, rest @ ..] if first & LONG != 0 => {
+                if usize::from(*said) == length { rest.get(..length) } else { None }
+            }
+            [_, rest @ ..] => rest.get(..length),
+            [] => None,
+        };
+        id.is_some_and(|id| ids.validate(&ConnectionId::new(id)).is_ok())
     }
 }
 
@@ -96,6 +125,8 @@ impl Bucket {
     }
 }
 
+/// The bit of a packet that has what only the first ones of a connection need.
+const LONG: u8 = 0x80;
 const STRANGERS: usize = 4096;
 /// A handshake takes about five, twice as many if much is lost.
 const STRANGERS_PER_SECOND: u32 = 200;
@@ -107,14 +138,34 @@ const ALL_STRANGERS_PER_SECOND: u32 = 4000;
 mod tests {
     use super::*;
 
+    const FIRST: [u8; 20] = [0xc0; 20];
+
+    /// Of a connection of this side.
+    fn known_packet() -> Vec<u8> {
+        let mut ids = HashedConnectionIdGenerator::from_key(7);
+        [&[0x40][..], &ids.generate_cid(), &[0; 20]].concat()
+    }
+
+    #[test]
+    fn made_up_addresses_do_not_use_up_what_a_connection_has() {
+        let mut flood = Flood::new(1000, 7, true);
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        flood.add(address, Duration::ZERO);
+        for _ in 0..10_000 {
+            assert!(!flood.admits(address, &[0x40; 30], Duration::ZERO));
+            flood.admits(address, &FIRST, Duration::ZERO);
+        }
+        assert!(flood.admits(address, &known_packet(), Duration::ZERO));
+    }
+
     #[test]
     fn strangers_with_many_ports_have_a_limit_together() {
-        let mut flood = Flood::new(1000);
+        let mut flood = Flood::new(1000, 7, true);
         let mut read = 0;
         for millisecond in 0..2_000 {
             let now = Duration::from_millis(millisecond);
             for port in 0..1000 {
-                read += u32::from(flood.admits(([127, 0, 0, 1], port).into(), now));
+                read += u32::from(flood.admits(([127, 0, 0, 1], port).into(), &FIRST, now));
             }
         }
         let most = 2 * ALL_STRANGERS_PER_SECOND + ALL_STRANGERS_PER_SECOND / 4;
@@ -124,17 +175,19 @@ mod tests {
 
     #[test]
     fn one_who_floods_is_dropped_and_the_others_are_not() {
-        let mut flood = Flood::new(1000);
+        let mut flood = Flood::new(1000, 7, true);
         let [quiet, loud, stranger] =
             [1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         flood.add(quiet, Duration::ZERO);
         flood.add(loud, Duration::ZERO);
+        let known = known_packet();
         let mut read = [0; 3];
         for millisecond in 0..10_000 {
             let now = Duration::from_millis(millisecond);
-            read[0] += u32::from(flood.admits(quiet, now));
-            read[1] += (0..100).map(|_| u32::from(flood.admits(loud, now))).sum::<u32>();
-            read[2] += (0..100).map(|_| u32::from(flood.admits(stranger, now))).sum::<u32>();
+            read[0] += u32::from(flood.admits(quiet, &known, now));
+            read[1] += (0..100).map(|_| u32::from(flood.admits(loud, &known, now))).sum::<u32>();
+            read[2] +=
+                (0..100).map(|_| u32::from(flood.admits(stranger, &FIRST, now))).sum::<u32>();
         }
         assert_eq!(read[0], 10_000);
         assert!((9_900..=10_300).contains(&read[1]), "{read:?}");

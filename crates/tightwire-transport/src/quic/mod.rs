@@ -1,8 +1,10 @@
 //! QUIC over UDP.
 
+mod arrivals;
 mod certificate;
 mod config;
 mod congestion;
+mod connections;
 mod endpoint;
 mod farewell;
 mod flood;

@@ -1,13 +1,15 @@
 //! What QUIC says about the end of a connection, in our words.
 
-use quinn_proto::{ConnectionError, TransportErrorCode};
+use quinn_proto::{ConnectionError, Side, TransportErrorCode};
 
 use crate::reason::Reason;
 
-/// Why a connection was lost.
-pub(super) fn reason_of(error: &ConnectionError) -> Reason {
+/// Why a connection was lost, as this side sees it.
+pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
     match error {
-        ConnectionError::ApplicationClosed(closed) => Reason::from_bytes(&closed.reason),
+        ConnectionError::ApplicationClosed(closed) => {
+            said(Reason::from_bytes(&closed.reason), side)
+        }
         // What an application says before the handshake is complete is not told.
         ConnectionError::ConnectionClosed(closed)
             if closed.error_code == TransportErrorCode::APPLICATION_ERROR =>
@@ -24,6 +26,23 @@ pub(super) fn reason_of(error: &ConnectionError) -> Reason {
         ConnectionError::LocallyClosed => Reason::Left,
         other => Reason::failed(&other.to_string()),
     }
+}
+
+/// What the other side said. A client can say only what a client can know: that it was kicked or timed
+/// out is for the server to say.
+fn said(reason: Reason, side: Side) -> Reason {
+    let is_for_servers = matches!(
+        reason,
+        Reason::TimedOut
+            | Reason::Full
+            | Reason::Busy
+            | Reason::Kicked(_)
+            | Reason::ShuttingDown
+            | Reason::Token(_)
+            | Reason::TooSlow
+            | Reason::Forgotten
+    );
+    if side.is_server() && is_for_servers { Reason::Left } else { reason }
 }
 
 fn of_code(code: TransportErrorCode, text: &str) -> Reason {

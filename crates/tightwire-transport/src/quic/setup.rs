@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -65,18 +66,38 @@ pub(super) fn client(
     Ok(client)
 }
 
-/// With a key, clients of a server that was started again learn that it does not know them.
-pub(super) fn endpoint(reset_key: Option<&[u8; 32]>, config: &QuicConfig) -> EndpointConfig {
-    let mut endpoint = match reset_key {
+/// What only one endpoint knows.
+pub(super) struct Secrets {
+    /// With it, clients of a server that was started again learn that it does not know them.
+    reset: Option<[u8; 32]>,
+    /// By this an endpoint recognises its own connection ids.
+    pub(super) connection_ids: u64,
+}
+
+impl Secrets {
+    /// The same each time for a server with a certificate.
+    pub(super) fn new(certificate: Option<&Certificate>) -> Self {
+        let connection_ids = match certificate {
+            Some(certificate) => {
+                let [a, b, c, d, e, f, g, h, ..] = certificate.secret_for("connection ids");
+                u64::from_le_bytes([a, b, c, d, e, f, g, h])
+            }
+            None => RandomState::new().hash_one(0),
+        };
+        let reset = certificate.map(|certificate| certificate.secret_for("stateless resets"));
+        Self { reset, connection_ids }
+    }
+}
+
+pub(super) fn endpoint(secrets: &Secrets, config: &QuicConfig) -> EndpointConfig {
+    let mut endpoint = match &secrets.reset {
         Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
         None => EndpointConfig::default(),
     };
-    if let Some(key) = reset_key.and_then(|key| key.first_chunk().copied()) {
-        let key = u64::from_le_bytes(key);
-        endpoint.cid_generator(move || -> Box<dyn ConnectionIdGenerator> {
-            Box::new(HashedConnectionIdGenerator::from_key(key))
-        });
-    }
+    let key = secrets.connection_ids;
+    endpoint.cid_generator(move || -> Box<dyn ConnectionIdGenerator> {
+        Box::new(HashedConnectionIdGenerator::from_key(key))
+    });
     if let Some(seed) = config.seed {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -86,18 +107,15 @@ pub(super) fn endpoint(reset_key: Option<&[u8; 32]>, config: &QuicConfig) -> End
 }
 
 fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
+    check(config)?;
     let idle = IdleTimeout::try_from(config.idle_timeout)
         .map_err(|_| QuicError::Config("`idle_timeout`: there are no such times"))?;
-    if config.send_datagrams.min(config.receive_datagrams) < 4096 {
-        return Err(QuicError::Config("`send_datagrams`, `receive_datagrams`: 4096 are the least"));
-    }
-    if config.packets_per_input == 0 {
-        return Err(QuicError::Config("`packets_per_input`: one is the least"));
-    }
+    // QUIC adds it to the time; one that is longer never comes.
+    let keep_alive = Some(config.keep_alive).filter(|pause| *pause < Duration::from_secs(86400));
     let mut transport = TransportConfig::default();
     transport
         .max_idle_timeout(Some(idle))
-        .keep_alive_interval(Some(config.keep_alive))
+        .keep_alive_interval(keep_alive)
         .initial_rtt(INITIAL_ROUND_TRIP)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
         // The ordered ones are two more.
@@ -117,6 +135,26 @@ fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErr
 /// three of them, then after six, and so on: with the 333 ms of RFC 9002, of those who connected where a
 /// fifth is lost, 15 of 1000 did not within 5 seconds.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
+
+/// Refuses limits with which nothing would work, and nobody would know why.
+fn check(config: &QuicConfig) -> Result<(), QuicError> {
+    let wrong = if config.send_datagrams.min(config.receive_datagrams) < 4096 {
+        "`send_datagrams`, `receive_datagrams`: 4096 are the least"
+    } else if config.send_window.min(config.receive_window) < 16 << 10 {
+        "`send_window`, `receive_window`: 16384 are the least"
+    } else if config.packets_per_input == 0 {
+        "`packets_per_input`: one is the least"
+    } else if config.packets_per_second < 50 {
+        "`packets_per_second`: 50 are the least"
+    } else if config.idle_timeout < Duration::from_millis(100) {
+        "`idle_timeout`: 100 ms are the least"
+    } else if !(1..=1 << 16).contains(&config.reliable_streams) {
+        "`reliable_streams`: there are 1 to 65536"
+    } else {
+        return Ok(());
+    };
+    Err(QuicError::Config(wrong))
+}
 
 impl From<BadCertificate> for QuicError {
     fn from(error: BadCertificate) -> Self {

@@ -11,6 +11,7 @@ use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, Stre
 use tightwire::Delivery;
 
 use super::QuicConfig;
+use super::arrivals::Counted;
 use super::congestion::More;
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, max_datagram};
@@ -29,8 +30,13 @@ pub(super) struct Slot {
     is_known: bool,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// This side has ended it.
+    /// How it counts among those of its address.
+    pub(super) counted: Counted,
+    /// Whether this side has ended it, and whether the packet for that was sent.
     has_closed: bool,
+    has_said_farewell: bool,
+    /// One packet may go out whatever is on its way.
+    is_trying: bool,
     /// Reliable batches are not handed out.
     pub(super) is_paused: bool,
     /// What is to be done is in a list already.
@@ -90,7 +96,10 @@ impl Slot {
             state: State::Handshake { until },
             incoming: Incoming::default(),
             outgoing: Outgoing::default(),
+            counted: Counted::default(),
             has_closed: false,
+            has_said_farewell: false,
+            is_trying: false,
             is_paused: false,
             is_dirty: false,
             is_ready: false,
@@ -176,7 +185,7 @@ impl Slot {
             return false;
         }
         self.last_try = now;
-        self.more.grow();
+        self.is_trying = true;
         self.quinn.ping();
         true
     }
@@ -195,7 +204,7 @@ impl Slot {
                     self.state = State::New;
                 }
                 QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
-                    self.state = State::Ended(reason_of(&reason));
+                    self.state = State::Ended(reason_of(&reason, self.quinn.side()));
                 }
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.incoming.handle_opened(&mut self.quinn);
@@ -275,9 +284,17 @@ impl Slot {
         self.outgoing.send(&mut self.quinn, delivery, batch, config)
     }
 
+    /// Ends a connection that nobody was told of yet.
+    pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
+        self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
+        self.state = State::Ended(reason);
+        self.has_closed = true;
+    }
+
     pub(super) fn close(&mut self, now: Instant, reason: &Reason) {
         if !matches!(self.state, State::Over) {
-            self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
+            let code = u32::from(matches!(reason, Reason::Violation(_)));
+            self.quinn.close(now, VarInt::from_u32(code), reason.to_bytes().into());
             self.state = State::Over;
             self.has_closed = true;
         }
@@ -291,7 +308,13 @@ impl Slot {
         buffer: &mut Vec<u8>,
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
-        self.quinn.poll_transmit(now, max_packets, buffer)
+        if !mem::take(&mut self.is_trying) {
+            return self.quinn.poll_transmit(now, max_packets, buffer);
+        }
+        self.more.allow(true);
+        let transmit = self.quinn.poll_transmit(now, 1, buffer);
+        self.more.allow(false);
+        transmit
     }
 
     /// Remembers what QUIC can only say if it may change.
@@ -316,9 +339,14 @@ impl Slot {
         self.quinn.remote_address()
     }
 
-    /// Whether this side has ended it.
-    pub(super) fn has_closed(&self) -> bool {
-        self.has_closed
+    /// Whether the packet that is sent now is the one that says why this side ended it.
+    pub(super) fn says_farewell(&mut self) -> bool {
+        self.has_closed && !mem::replace(&mut self.has_said_farewell, true)
+    }
+
+    /// Whether the other side is where it says.
+    pub(super) fn has_answered(&self) -> bool {
+        self.is_connected()
     }
 
     /// Whether everybody knows how it ended.

@@ -128,10 +128,11 @@ impl Certificate {
     }
 
     /// A secret that stays the same as long as the certificate does, for what clients must recognise
-    /// after a restart.
-    pub(crate) fn reset_key(&self) -> [u8; 32] {
+    /// after a restart. Another one for each purpose.
+    pub(crate) fn secret_for(&self, purpose: &str) -> [u8; 32] {
         let mut context = digest::Context::new(&digest::SHA256);
-        context.update(b"tightwire stateless reset");
+        context.update(b"tightwire secret for ");
+        context.update(purpose.as_bytes());
         context.update(self.key.secret_der());
         let mut key = [0; 32];
         key.copy_from_slice(context.finish().as_ref());
