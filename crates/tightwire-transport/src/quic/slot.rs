@@ -308,7 +308,8 @@ impl Slot {
         buffer: &mut Vec<u8>,
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
-        if !mem::take(&mut self.is_trying) {
+        // What says why it ends waits for nobody either.
+        if !mem::take(&mut self.is_trying) && !self.has_closed {
             return self.quinn.poll_transmit(now, max_packets, buffer);
         }
         self.more.allow(true);
