@@ -2,11 +2,12 @@
 //! fail.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[macro_use]
 mod common;
 
 use std::time::{Duration, Instant};
 
-use common::networks::{self, bursts, latency};
+use common::networks::{self, latency};
 use common::{pair, ready_pair};
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::conformance::{self, Options, Report};
@@ -33,60 +34,11 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     report
 }
 
+promises_are_kept!();
+
 #[test]
-fn promises_are_kept_over_a_perfect_link() {
-    let report = judge("perfect", LinkConfig::default(), 1);
-    assert!(report.deliveries.iter().all(|figures| figures.dropped() == 0));
+fn promises_are_kept_over_a_long_way() {
     judge("30 ms", latency(), 1);
-}
-
-#[test]
-fn promises_are_kept_with_5_percent_lost() {
-    let report = judge("5 % loss", LinkConfig { loss: 0.05, ..latency() }, 2);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_20_percent_lost() {
-    let report = judge("20 % loss", LinkConfig { loss: 0.2, ..latency() }, 3);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_loss_in_bursts() {
-    judge("bursts", LinkConfig { bursts: bursts(), ..latency() }, 4);
-}
-
-#[test]
-fn promises_are_kept_with_200_ms_of_jitter() {
-    judge("200 ms jitter", LinkConfig { jitter: Duration::from_millis(200), ..latency() }, 5);
-}
-
-#[test]
-fn promises_are_kept_with_a_third_doubled() {
-    judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
-}
-
-#[test]
-fn promises_are_kept_with_a_third_out_of_order() {
-    let report = judge("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }, 7);
-    assert!(report.deliveries[Delivery::Unreliable as usize].overtaken > 0);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_a_tenth_corrupted() {
-    judge("10 % corrupted", LinkConfig { corruption: 0.1, ..latency() }, 8);
-}
-
-#[test]
-fn promises_are_kept_with_little_bandwidth() {
-    judge("4 MB/s", networks::narrow(), 9);
-}
-
-#[test]
-fn promises_are_kept_with_everything_at_once() {
-    judge("everything", networks::everything(), 10);
 }
 
 #[test]
@@ -272,7 +224,7 @@ fn the_ends_can_be_in_different_threads() {
 #[test]
 fn an_idle_connection_survives_bursts_of_loss() {
     let config = InProcessConfig {
-        link: LinkConfig { bursts: bursts(), loss: 0.1, ..latency() },
+        link: LinkConfig { bursts: networks::bursts(), loss: 0.1, ..latency() },
         ..InProcessConfig::default()
     };
     for seed in 0..50 {

@@ -1,12 +1,13 @@
 //! QUIC keeps the promises of every delivery, over every network.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[macro_use]
 #[path = "common/networks.rs"]
 mod networks;
 
 use std::time::{Duration, Instant};
 
-use networks::{bursts, latency};
+use networks::latency;
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::conformance::{self, Clock, Options, Pair, Report};
 use tightwire_transport::{
@@ -59,59 +60,7 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     report
 }
 
-#[test]
-fn promises_are_kept_over_a_perfect_link() {
-    judge("perfect", LinkConfig::default(), 1);
-}
-
-#[test]
-fn promises_are_kept_with_5_percent_lost() {
-    let report = judge("5 % loss", LinkConfig { loss: 0.05, ..latency() }, 2);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_20_percent_lost() {
-    let report = judge("20 % loss", LinkConfig { loss: 0.2, ..latency() }, 3);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_loss_in_bursts() {
-    judge("bursts", LinkConfig { bursts: bursts(), ..latency() }, 4);
-}
-
-#[test]
-fn promises_are_kept_with_200_ms_of_jitter() {
-    judge("200 ms jitter", LinkConfig { jitter: Duration::from_millis(200), ..latency() }, 5);
-}
-
-#[test]
-fn promises_are_kept_with_a_third_doubled() {
-    judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
-}
-
-#[test]
-fn promises_are_kept_with_a_third_out_of_order() {
-    let report = judge("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }, 7);
-    assert!(report.deliveries[Delivery::Unreliable as usize].overtaken > 0);
-    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
-}
-
-#[test]
-fn promises_are_kept_with_a_tenth_corrupted() {
-    judge("10 % corrupted", LinkConfig { corruption: 0.1, ..latency() }, 8);
-}
-
-#[test]
-fn promises_are_kept_with_little_bandwidth() {
-    judge("4 MB/s", networks::narrow(), 9);
-}
-
-#[test]
-fn promises_are_kept_with_everything_at_once() {
-    judge("everything", networks::everything(), 10);
-}
+promises_are_kept!();
 
 #[test]
 fn promises_are_kept_over_real_sockets() {

@@ -1,5 +1,6 @@
 //! Pairs of ends, and networks between them.
 
+#[macro_use]
 #[allow(dead_code, reason = "not every test needs all")]
 pub(crate) mod networks;
 

@@ -29,3 +29,65 @@ pub(crate) fn everything() -> LinkConfig {
         ..latency()
     }
 }
+
+/// The tests of a transport over each of them, which `judge(name, link, seed)` judges.
+#[allow(unused_macros, reason = "not every test judges a transport")]
+macro_rules! promises_are_kept {
+    () => {
+        #[test]
+        fn promises_are_kept_over_a_perfect_link() {
+            let report = judge("perfect", LinkConfig::default(), 1);
+            assert!(report.deliveries.iter().all(|figures| figures.dropped() == 0));
+        }
+
+        #[test]
+        fn promises_are_kept_with_5_percent_lost() {
+            let report = judge("5 % loss", LinkConfig { loss: 0.05, ..latency() }, 2);
+            assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+        }
+
+        #[test]
+        fn promises_are_kept_with_20_percent_lost() {
+            let report = judge("20 % loss", LinkConfig { loss: 0.2, ..latency() }, 3);
+            assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+        }
+
+        #[test]
+        fn promises_are_kept_with_loss_in_bursts() {
+            judge("bursts", LinkConfig { bursts: networks::bursts(), ..latency() }, 4);
+        }
+
+        #[test]
+        fn promises_are_kept_with_200_ms_of_jitter() {
+            let jitter = Duration::from_millis(200);
+            judge("200 ms jitter", LinkConfig { jitter, ..latency() }, 5);
+        }
+
+        #[test]
+        fn promises_are_kept_with_a_third_doubled() {
+            judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
+        }
+
+        #[test]
+        fn promises_are_kept_with_a_third_out_of_order() {
+            let report = judge("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }, 7);
+            assert!(report.deliveries[Delivery::Unreliable as usize].overtaken > 0);
+            assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+        }
+
+        #[test]
+        fn promises_are_kept_with_a_tenth_corrupted() {
+            judge("10 % corrupted", LinkConfig { corruption: 0.1, ..latency() }, 8);
+        }
+
+        #[test]
+        fn promises_are_kept_with_little_bandwidth() {
+            judge("4 MB/s", networks::narrow(), 9);
+        }
+
+        #[test]
+        fn promises_are_kept_with_everything_at_once() {
+            judge("everything", networks::everything(), 10);
+        }
+    };
+}
