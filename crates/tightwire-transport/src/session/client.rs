@@ -57,7 +57,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
 
     /// What happened, until nothing is left.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.session.hub.events.pop_front()
+        self.session.hub.events.poll()
     }
 
     /// Sends a message to the server: see [`Messenger::send`].
@@ -81,14 +81,19 @@ impl<C: 'static, T: Transport> Client<C, T> {
         self.session.hub.links.peers().next()
     }
 
-    /// Leaves.
+    /// Leaves, also if it has not connected yet: then it never does. A [`SessionEvent::Disconnected`]
+    /// follows.
+    ///
+    /// The server learns it from what [`tick`](Self::tick) sends: for about a second more, since packets
+    /// get lost. A server that hears nothing of it takes the client for one that timed out.
     pub fn disconnect(&mut self, now: Duration) {
         self.session.close_all(&Reason::Left);
+        self.session.hub.leave();
         self.session.transmit(now);
     }
 
     /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers once
-    /// a second.
+    /// a second; asking again before it has is asking once.
     pub fn request_schema(&mut self) {
         if let Some(server) = self.server() {
             self.session.ask_schema(server);

@@ -1,18 +1,18 @@
 //! What a server and a client have in common.
 
 use core::time::Duration;
-use std::collections::VecDeque;
 
 use tightwire::{Delivery, Disconnected, InternalBatch, Messenger, PeerId, Stage};
 
 use super::description::{Description, UNKNOWN, protocol_id};
+use super::events::Events;
 use super::hub::{Hub, MAX_DATAGRAM, Step};
 use super::links::{Links, Open, State};
 use super::role::Role;
 use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::reason::Reason;
-use crate::transport::{Connection, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
 /// A session over a transport: the server's or the client's.
 pub(super) struct Session<C, T, R> {
@@ -32,7 +32,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     ) -> Result<Self, SessionError> {
         let limits = &config.messenger;
         let most = limits.peer_messages.min(limits.receive_queue);
-        if most < 2 * limits.batch_messages {
+        if most < limits.batch_messages.saturating_mul(2) {
             let wrong = "`peer_messages`, `receive_queue`: at least twice `batch_messages`";
             return Err(SessionError::Config(wrong));
         }
@@ -48,7 +48,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             protocol,
             links: Links::default(),
             opened: Vec::new(),
-            events: VecDeque::new(),
+            events: Events::default(),
+            has_left: false,
+            has_ended: false,
             now: Duration::ZERO,
             out: Vec::new(),
         };
@@ -65,8 +67,15 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
         }
         while let Some(event) = self.transport.poll_event() {
+            let connected = match event {
+                Event::Connected { connection, .. } => Some(connection),
+                _ => None,
+            };
             let step = self.hub.handle(&mut self.role, event);
             self.take(step);
+            if let Some(connection) = connected {
+                self.check_path(connection);
+            }
         }
         self.look_at_new_paths();
     }
@@ -87,6 +96,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             self.close(peer, &Reason::kicked(&text));
         }
         self.close_those_who_hesitate();
+        self.send_what_waited();
         self.look_at_paths();
         self.answer();
         let Self { transport, hub, failed, .. } = self;
@@ -97,6 +107,10 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 open.dropped += 1;
                 return Ok(());
             }
+            if !open.waiting.is_empty() && is_reliable(delivery) {
+                open.waiting.push_back((delivery, batch.into()));
+                return Ok(());
+            }
             let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
             match error {
                 // Its event comes.
@@ -105,17 +119,21 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                     open.dropped += 1;
                     return Ok(());
                 }
-                // Whoever misses a reliable message has another state from then on.
-                NotSent::Full { .. } => failed.push((connection, Reason::TooSlow)),
+                // Whoever misses a reliable message has another state from then on: it waits.
+                NotSent::Full { .. } => {
+                    open.waiting.push_back((delivery, batch.into()));
+                    return Ok(());
+                }
                 NotSent::TooLarge { .. } => {
                     failed.push((connection, Reason::failed(&error.to_string())));
                 }
             }
             Err(Disconnected)
         });
-        while let Some((connection, reason)) = self.failed.pop() {
-            self.take(Step::close(connection, reason));
+        for (_, open) in links.open_mut().filter(|(_, open)| !open.waiting.is_empty()) {
+            messenger.set_blocked(open.peer, true);
         }
+        self.close_failed();
         self.hub.forget_the_gone();
         self.transport.handle_output(now);
     }
@@ -124,19 +142,72 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         match step {
             Step::Nothing => {}
             Step::Pause(connection) => self.transport.pause(connection),
-            Step::Send(connection) => {
-                let sent = self.transport.send(connection, InternalBatch::DELIVERY, &self.hub.out);
-                let reason = match sent {
-                    Ok(()) | Err(NotSent::NotConnected(_)) => return,
-                    Err(NotSent::Full { .. }) => Reason::TooSlow,
-                    Err(error) => Reason::failed(&error.to_string()),
-                };
-                self.take(Step::close(connection, reason));
-            }
+            Step::Send(connection) => self.send_internal(connection),
             Step::Close(connection, told, shown) => {
                 self.transport.close(connection, &told);
                 self.hub.end(connection, shown, R::IS_SERVER);
             }
+        }
+    }
+
+    /// Sends the internal message that was written. What there is no room for waits, if messages wait.
+    fn send_internal(&mut self, connection: Connection) {
+        let Self { transport, hub, .. } = self;
+        let mut open = hub.links.opened_mut(connection);
+        if let Some(open) = open.as_deref_mut().filter(|open| !open.waiting.is_empty()) {
+            open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+            return;
+        }
+        let reason = match transport.send(connection, InternalBatch::DELIVERY, &hub.out) {
+            Ok(()) | Err(NotSent::NotConnected(_)) => return,
+            Err(NotSent::Full { .. }) => {
+                if let Some(open) = open {
+                    open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+                    return;
+                }
+                Reason::TooSlow
+            }
+            Err(error) => Reason::failed(&error.to_string()),
+        };
+        self.take(Step::close(connection, reason));
+    }
+
+    /// Sends the batches that there was no room for, in their order, as far as there is some now.
+    fn send_what_waited(&mut self) {
+        let Self { transport, hub, failed, .. } = self;
+        for (connection, open) in hub.links.open_mut() {
+            while let Some((delivery, batch)) = open.waiting.front() {
+                match transport.send(connection, *delivery, batch) {
+                    Ok(()) => drop(open.waiting.pop_front()),
+                    Err(NotSent::Full { .. } | NotSent::NotConnected(_)) => break,
+                    Err(error) => {
+                        failed.push((connection, Reason::failed(&error.to_string())));
+                        break;
+                    }
+                }
+            }
+        }
+        self.close_failed();
+    }
+
+    fn close_failed(&mut self) {
+        while let Some((connection, reason)) = self.failed.pop() {
+            self.take(Step::close(connection, reason));
+        }
+    }
+
+    /// A transport that carries less than both sides have agreed on would take an honest peer for a
+    /// cheat.
+    fn check_path(&mut self, connection: Connection) {
+        let Some(path) = self.transport.path(connection) else { return };
+        let (most, wanted) = (path.max_fragmented, self.hub.config.messenger.max_fragmented);
+        if most < wanted {
+            let wrong = format!(
+                "max_fragmented: the transport carries {most} bytes, and messages may have {wanted}: \
+                 configure the same"
+            );
+            log::error!("{connection}: {wrong}");
+            self.take(Step::close(connection, Reason::failed(&wrong)));
         }
     }
 
@@ -157,7 +228,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 
     pub(super) fn ask_schema(&mut self, peer: PeerId) {
         let Some((connection, open)) = self.hub.links.peer_mut(peer) else { return };
-        open.has_asked = true;
+        if core::mem::replace(&mut open.has_asked, true) {
+            return;
+        }
         let step = self.hub.say(connection, Said::Ask);
         self.take(step);
     }
@@ -206,9 +279,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 _ => {}
             }
         }
-        while let Some((connection, reason)) = self.failed.pop() {
-            self.take(Step::close(connection, reason));
-        }
+        self.close_failed();
     }
 
     /// How much can be sent at once changes. Sends less to those who do not keep up, and nothing to those
@@ -219,19 +290,17 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         for (connection, open) in links.open_mut() {
             let Some(path) = transport.path(connection) else { continue };
             set_limits(messenger, open.peer, &path);
-            let is_slow = path.backlog > config.refuse_above;
-            let since = *open.slow_since.get_or_insert(*now);
+            let is_slow = path.backlog > config.refuse_above || !open.waiting.is_empty();
+            let backlog = path.backlog.saturating_add(open.waiting_bytes());
             if !is_slow {
-                open.slow_since = None;
-            } else if now.saturating_sub(since) >= config.patience {
+                open.keeps_up();
+            } else if open.slow_for(backlog, *now) >= config.patience {
                 failed.push((connection, Reason::TooSlow));
             }
             open.is_dropping = path.backlog > config.drop_unreliable_above;
             messenger.set_blocked(open.peer, is_slow);
         }
-        while let Some((connection, reason)) = self.failed.pop() {
-            self.take(Step::close(connection, reason));
-        }
+        self.close_failed();
     }
 
     /// Tells those who have asked what messages look like; not often, since it is long.
@@ -239,7 +308,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         let now = self.hub.now;
         let is_due = |open: &Open| {
             let is_early = |last| now.saturating_sub(last) < BETWEEN_ANSWERS;
-            open.is_asked && !open.answered.is_some_and(is_early)
+            // Nor while others wait: those who take nothing could ask for more and more.
+            open.is_asked && open.waiting.is_empty() && !open.answered.is_some_and(is_early)
         };
         loop {
             let next = self.hub.links.open_mut().find(|(_, open)| is_due(open));

@@ -22,7 +22,8 @@ pub struct SessionConfig {
     pub game: String,
     /// Its version, of up to 255 bytes.
     pub version: String,
-    /// The limits for messages. A server makes `receive_queue` so long that no client takes another's
+    /// The limits for messages. Its `max_fragmented` is at most that of the transport, or nobody
+    /// connects. A server makes `receive_queue` so long that no client takes another's
     /// room.
     pub messenger: MessengerConfig,
     /// How many clients a server takes.
@@ -34,7 +35,8 @@ pub struct SessionConfig {
     /// If more bytes than this are, sending to the peer is an error: see
     /// [`SendError::Blocked`](tightwire::SendError::Blocked).
     pub refuse_above: usize,
-    /// A peer for which that lasts so long is disconnected.
+    /// A peer for which that lasts so long is disconnected, unless fewer bytes are on their way to it
+    /// than at any time since: a slow line takes its time.
     pub patience: Duration,
     /// The time since 1970 at which the session's own time is zero: tokens have an end. The real one,
     /// unless it is set for a clock that is not.

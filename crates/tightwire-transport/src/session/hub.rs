@@ -1,11 +1,11 @@
 //! A session without its transport.
 
 use core::time::Duration;
-use std::collections::VecDeque;
 
 use tightwire::{Delivery, InternalBatch, Messenger, PeerId};
 
 use super::description::{Description, UNKNOWN};
+use super::events::Events;
 use super::links::{Link, Links, Open, State};
 use super::role::Role;
 use super::said::Said;
@@ -22,7 +22,10 @@ pub(super) struct Hub<C> {
     pub(super) links: Links,
     /// Those who became peers, and of whose paths nothing is known yet.
     pub(super) opened: Vec<PeerId>,
-    pub(super) events: VecDeque<SessionEvent>,
+    pub(super) events: Events,
+    /// A client that has left does not connect any more, and one that has ended was told so.
+    pub(super) has_left: bool,
+    pub(super) has_ended: bool,
     pub(super) now: Duration,
     /// What [`Step::Send`] sends.
     pub(super) out: Vec<u8>,
@@ -53,6 +56,10 @@ impl Step {
 impl<C: 'static> Hub<C> {
     pub(super) fn handle<R: Role>(&mut self, role: &mut R, event: Event<'_>) -> Step {
         match event {
+            // It was on its way when this client left.
+            Event::Connected { connection, .. } if self.has_left => {
+                Step::close(connection, Reason::Left)
+            }
             Event::Connected { connection, address } => {
                 self.links.add(connection, address, self.now);
                 role.connected(self, connection)
@@ -63,7 +70,7 @@ impl<C: 'static> Hub<C> {
                 Step::Nothing
             }
             Event::Refused { address, reason } => {
-                self.events.push_back(SessionEvent::Refused { address, reason });
+                self.events.push(SessionEvent::Refused { address, reason });
                 Step::Nothing
             }
         }
@@ -78,6 +85,10 @@ impl<C: 'static> Hub<C> {
     ) -> Step {
         let is_internal = delivery == InternalBatch::DELIVERY;
         if let Some((number, body)) = InternalBatch::read(batch).filter(|_| is_internal) {
+            // It costs nothing to ignore what nobody waits for, and much to read it.
+            if Said::is_answer(number) && !self.links.waits_for_answer(from) {
+                return Step::Nothing;
+            }
             return match Said::read(number, body) {
                 Ok(said) => self.said(role, from, said),
                 Err(error) => role.not_understood(from, error),
@@ -103,10 +114,10 @@ impl<C: 'static> Hub<C> {
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
         match (&mut link.state, said) {
             (State::Open(open), Said::Ask) => open.is_asked = true,
-            (State::Open(open), Said::Answer(description)) if open.has_asked => {
+            (State::Open(open), Said::Answer(description)) => {
                 open.has_asked = false;
                 let identity = Box::new(description.into_identity());
-                self.events.push_back(SessionEvent::Schema { peer: open.peer, identity });
+                self.events.push(SessionEvent::Schema { peer: open.peer, identity });
             }
             (State::Gone(..), _) => {}
             (_, said) => return role.said(self, from, said),
@@ -133,16 +144,17 @@ impl<C: 'static> Hub<C> {
         let address = link.address;
         self.links.open(connection, peer, is_ready);
         self.opened.push(peer);
-        self.events.push_back(SessionEvent::Connected { peer, client, user_data, address });
+        self.events.push(SessionEvent::Connected { peer, client, user_data, address });
         Some(peer)
     }
 
     /// The other side or the network ended a connection.
     fn disconnected(&mut self, connection: Connection, reason: Reason, is_server: bool) {
         let Some(link) = self.links.get_mut(connection) else {
-            // A client that never connected.
-            if !is_server {
-                self.events.push_back(SessionEvent::Disconnected { peer: None, reason });
+            // A client that never connected, unless it knows that it has left.
+            if !is_server && !self.has_left {
+                self.has_ended = true;
+                self.events.push(SessionEvent::Disconnected { peer: None, reason });
             }
             return;
         };
@@ -163,7 +175,8 @@ impl<C: 'static> Hub<C> {
     pub(super) fn end(&mut self, connection: Connection, reason: Reason, is_server: bool) {
         let Some(link) = self.links.remove(connection) else { return };
         let address = link.address;
-        self.events.push_back(match link.state {
+        self.has_ended = true;
+        self.events.push(match link.state {
             State::Open(Open { peer, .. }) | State::Gone(peer, _) => {
                 self.messenger.remove_peer(peer);
                 SessionEvent::Disconnected { peer: Some(peer), reason }
@@ -171,6 +184,15 @@ impl<C: 'static> Hub<C> {
             _ if is_server => SessionEvent::Refused { address, reason },
             _ => SessionEvent::Disconnected { peer: None, reason },
         });
+    }
+
+    /// This client does not want to connect any more.
+    pub(super) fn leave(&mut self) {
+        self.has_left = true;
+        if !core::mem::replace(&mut self.has_ended, true) {
+            let reason = Reason::Left;
+            self.events.push(SessionEvent::Disconnected { peer: None, reason });
+        }
     }
 
     /// Removes the peers whose last words were handled.

@@ -1,10 +1,10 @@
 //! The connections of a session, and how far each has come.
 
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
-use tightwire::PeerId;
+use tightwire::{Delivery, PeerId};
 
 use super::Admitted;
 use crate::reason::Reason;
@@ -41,8 +41,11 @@ pub(super) struct Open {
     pub(super) peer: PeerId,
     /// Whether the client has said that it knows. Other messages can overtake that.
     pub(super) is_ready: bool,
-    /// Since when too much is on its way to the peer.
-    pub(super) slow_since: Option<Duration>,
+    /// Since when too much is on its way to the peer, and nothing of it arrives.
+    slow: Option<Slow>,
+    /// Reliable batches that the transport had no room for. While there are some, nothing can be sent to
+    /// the peer: so they are at most those of a frame.
+    pub(super) waiting: VecDeque<(Delivery, Vec<u8>)>,
     /// Whether unreliable batches are dropped now, and how many were.
     pub(super) is_dropping: bool,
     pub(super) dropped: u64,
@@ -51,6 +54,15 @@ pub(super) struct Open {
     /// Whether the other side does, and when it was told last.
     pub(super) is_asked: bool,
     pub(super) answered: Option<Duration>,
+}
+
+/// A peer that does not keep up.
+#[derive(Clone, Copy, Debug)]
+struct Slow {
+    /// The bytes that were on their way when they were fewest.
+    least: usize,
+    /// When that was.
+    since: Duration,
 }
 
 /// All of them. In an order of their own, so that a replay does the same.
@@ -65,13 +77,33 @@ impl Open {
         Self {
             peer,
             is_ready,
-            slow_since: None,
+            slow: None,
+            waiting: VecDeque::new(),
             is_dropping: false,
             dropped: 0,
             has_asked: false,
             is_asked: false,
             answered: None,
         }
+    }
+
+    /// The bytes of reliable batches that wait for room.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting.iter().map(|(_, batch)| batch.len()).sum()
+    }
+
+    /// Notes that so much is on its way to the peer, which is too much; how long nothing of it arrives.
+    pub(super) fn slow_for(&mut self, backlog: usize, now: Duration) -> Duration {
+        let slow = self.slow.get_or_insert(Slow { least: backlog, since: now });
+        if backlog < slow.least {
+            *slow = Slow { least: backlog, since: now };
+        }
+        now.saturating_sub(slow.since)
+    }
+
+    /// Notes that the peer keeps up.
+    pub(super) fn keeps_up(&mut self) {
+        self.slow = None;
     }
 }
 
@@ -91,6 +123,24 @@ impl Links {
 
     pub(super) fn get_mut(&mut self, connection: Connection) -> Option<&mut Link> {
         self.links.get_mut(&connection)
+    }
+
+    /// Whether an answer of a connection is to be read: not one that nobody has asked for.
+    pub(super) fn waits_for_answer(&self, connection: Connection) -> bool {
+        match self.links.get(&connection).map(|link| &link.state) {
+            Some(State::Open(open)) => open.has_asked,
+            Some(State::Gone(..)) | None => false,
+            // It is not its turn.
+            Some(_) => true,
+        }
+    }
+
+    /// The one of those who have not said hello who had the most time for it, besides `newcomer`.
+    pub(super) fn oldest_stranger(&self, newcomer: Connection) -> Option<Connection> {
+        let is_stranger = |link: &Link| matches!(link.state, State::New);
+        let others = self.iter().filter(|(connection, _)| *connection != newcomer);
+        let strangers = others.filter(|(_, link)| is_stranger(link));
+        strangers.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
     }
 
     /// Messages go over a connection from now on.
@@ -116,8 +166,13 @@ impl Links {
     /// The connection of a peer that has not gone.
     pub(super) fn peer_mut(&mut self, peer: PeerId) -> Option<(Connection, &mut Open)> {
         let connection = self.connection(peer)?;
+        Some((connection, self.opened_mut(connection)?))
+    }
+
+    /// What goes over a connection, if messages do.
+    pub(super) fn opened_mut(&mut self, connection: Connection) -> Option<&mut Open> {
         match &mut self.links.get_mut(&connection)?.state {
-            State::Open(open) => Some((connection, open)),
+            State::Open(open) => Some(open),
             _ => None,
         }
     }

@@ -6,6 +6,7 @@ mod common;
 mod config;
 mod description;
 mod event;
+mod events;
 mod gate;
 mod hub;
 mod links;

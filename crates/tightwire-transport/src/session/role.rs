@@ -60,11 +60,14 @@ impl Role for ServerRole {
     const IS_SERVER: bool = true;
 
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
-        // Those who have not said hello take memory too.
-        if hub.links.len() > 2 * hub.config.max_clients + STRANGERS {
-            return Step::close(connection, Reason::Busy);
+        // Those who have not said hello take memory too. A newcomer may be a player, and who has said
+        // nothing for longest is the least likely to be one.
+        let most = hub.config.max_clients.saturating_mul(2).saturating_add(STRANGERS);
+        if hub.links.len() <= most {
+            return Step::Nothing;
         }
-        Step::Nothing
+        let last = hub.links.oldest_stranger(connection).unwrap_or(connection);
+        Step::close(last, Reason::Busy)
     }
 
     fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step {
@@ -175,7 +178,7 @@ impl Role for ClientRole {
         match (&mut link.state, said) {
             (State::New, Said::Welcome(welcome)) => {
                 hub.open(from, true);
-                if let Some(SessionEvent::Connected { client, .. }) = hub.events.back_mut() {
+                if let Some(SessionEvent::Connected { client, .. }) = hub.events.last_mut() {
                     *client = welcome.client;
                 }
                 hub.say(from, Said::Ready)

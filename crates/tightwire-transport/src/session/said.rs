@@ -78,6 +78,11 @@ impl Said {
         }
     }
 
+    /// Whether this number is that of an answer.
+    pub(super) fn is_answer(number: u8) -> bool {
+        number == ANSWER
+    }
+
     /// The internal message of this number with this body.
     pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, NotUnderstood> {
         fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, NotUnderstood> {

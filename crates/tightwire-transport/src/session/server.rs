@@ -103,9 +103,16 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.transmit(now);
     }
 
-    /// What happened, until nothing is left.
+    /// What happened, until nothing is left. It has to be called in each frame: what happened waits
+    /// here. Only of [refusals](SessionEvent::Refused), which strangers can cause, at most 1024 wait.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
-        self.session.hub.events.pop_front()
+        self.session.hub.events.poll()
+    }
+
+    /// How many [refusals](SessionEvent::Refused) there were no events for, since too many waited.
+    #[must_use]
+    pub fn refusals_dropped(&self) -> u64 {
+        self.session.hub.events.refusals_dropped()
     }
 
     /// Sends a message to one: see [`Messenger::send`].
@@ -159,14 +166,15 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.close(peer, &Reason::kicked(text));
     }
 
-    /// Disconnects everybody, and tells them that the server stops.
+    /// Disconnects everybody, and tells them that the server stops. They learn it from what
+    /// [`tick`](Self::tick) sends: for about a second more, since packets get lost.
     pub fn shut_down(&mut self, now: Duration) {
         self.session.close_all(&Reason::ShuttingDown);
         self.session.transmit(now);
     }
 
     /// Asks a client what its messages look like: a [`SessionEvent::Schema`] follows. It answers once a
-    /// second.
+    /// second; asking again before it has is asking once.
     pub fn request_schema(&mut self, peer: PeerId) {
         self.session.ask_schema(peer);
     }
