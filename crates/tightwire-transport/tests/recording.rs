@@ -245,6 +245,6 @@ fn recordings_that_were_changed_are_refused_and_harm_nobody() {
     }
     // A length that there is not.
     let mut long = b"tightrec".to_vec();
-    long.extend_from_slice(&[0xff; 8]);
+    long.extend_from_slice(&[0xff; 12]);
     assert!(matches!(Replay::new(&long[..]), Err(RecordingError::Corrupt { record: 0 })));
 }

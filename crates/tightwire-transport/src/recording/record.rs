@@ -53,7 +53,9 @@ pub(super) enum Record {
     Refused { address: Option<Address>, reason: Reason },
     /// It sent a batch with this checksum.
     Sent { to: u64, checksum: u32, result: SendResult },
-    /// It asked how a connection is doing.
+    /// It ended a connection.
+    Closed { connection: u64, reason: Reason },
+    /// It asked how a connection is doing, and that has changed since it asked before.
     Path { connection: u64, path: Option<PathSeen> },
     /// What it speaks, for tools.
     Identity(Box<Identity>),
@@ -100,6 +102,8 @@ pub(super) struct PathSeen {
 #[derive(Wire, Clone, Copy, Default)]
 struct Frame {
     length: u32,
+    /// Of the length: one that was changed must not look like the end of a file that was cut off.
+    length_checksum: u32,
     checksum: u32,
 }
 
@@ -225,8 +229,10 @@ pub(super) fn write(
     let refused = |error| io::Error::new(io::ErrorKind::InvalidInput, error);
     space.resize(Packing::Bits.measure(record).next_multiple_of(8), 0);
     let body = tightwire::encode(record, space).map_err(refused)?;
-    let mut frame = Frame { length: body.len() as u32, checksum: crc32fast::hash(body) };
-    let mut word = [0; 8];
+    let length = body.len() as u32;
+    let (length_checksum, checksum) = (hash_length(length), crc32fast::hash(body));
+    let mut frame = Frame { length, length_checksum, checksum };
+    let mut word = [0; FRAME.next_multiple_of(8)];
     to.write_all(tightwire::encode(&mut frame, &mut word).map_err(refused)?)?;
     to.write_all(body)
 }
@@ -239,11 +245,13 @@ pub(super) fn read(
 ) -> Result<Option<()>, RecordingError> {
     let corrupt = RecordingError::Corrupt { record: number };
     space.clear();
-    if from.by_ref().take(8).read_to_end(space)? < 8 {
+    if from.by_ref().take(FRAME as u64).read_to_end(space)? < FRAME {
         return Ok(None);
     }
-    let Ok(Frame { length, checksum }) = tightwire::decode(space) else { return Err(corrupt) };
-    if length as usize > MAX_RECORD {
+    let Ok(Frame { length, length_checksum, checksum }) = tightwire::decode(space) else {
+        return Err(corrupt);
+    };
+    if length as usize > MAX_RECORD || hash_length(length) != length_checksum {
         return Err(corrupt);
     }
     space.clear();
@@ -253,6 +261,13 @@ pub(super) fn read(
     }
     if crc32fast::hash(space) == checksum { Ok(Some(())) } else { Err(corrupt) }
 }
+
+fn hash_length(length: u32) -> u32 {
+    crc32fast::hash(&length.to_le_bytes())
+}
+
+/// The bytes of a [`Frame`].
+const FRAME: usize = 12;
 
 /// The most bytes of a batch.
 const MAX_BATCH: usize = 1 << 24;

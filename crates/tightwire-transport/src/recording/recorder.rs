@@ -3,12 +3,13 @@
 use core::cell::RefCell;
 use core::fmt;
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use tightwire::{Delivery, Identity, Wire};
 
 use super::error::VERSION;
-use super::record::{self, Header, MAGIC, Record, SendResult, nanos};
+use super::record::{self, Header, MAGIC, PathSeen, Record, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Connection, Event, NotSent, Path, Transport};
@@ -73,6 +74,8 @@ struct Log<W> {
     file: W,
     space: Vec<u8>,
     error: Option<io::Error>,
+    /// What was written last of each connection: what has not changed would be most of the file.
+    paths: BTreeMap<u64, Option<PathSeen>>,
 }
 
 impl<T: Transport, W: Write> Recorder<T, W> {
@@ -92,7 +95,8 @@ impl<T: Transport, W: Write> Recorder<T, W> {
         let mut space = Vec::new();
         file.write_all(&MAGIC)?;
         record::write(&mut header, &mut space, &mut file)?;
-        Ok(Self { transport, log: RefCell::new(Log { file, space, error: None }) })
+        let log = Log { file, space, error: None, paths: BTreeMap::new() };
+        Ok(Self { transport, log: RefCell::new(log) })
     }
 
     /// Writes down what the session speaks, for tools that read its messages without the program.
@@ -136,6 +140,9 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         let event = self.transport.poll_event();
         let log = self.log.get_mut();
         log.write(&mut Record::of(event.as_ref()));
+        if let Some(Event::Disconnected { connection, .. }) = &event {
+            log.paths.remove(&connection.0);
+        }
         if event.is_none() {
             // All of it is there before it is handled.
             log.flush();
@@ -157,6 +164,9 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
 
     fn close(&mut self, connection: Connection, reason: &Reason) {
         self.transport.close(connection, reason);
+        let log = self.log.get_mut();
+        log.write(&mut Record::Closed { connection: connection.0, reason: reason.clone() });
+        log.paths.remove(&connection.0);
     }
 
     fn handle_output(&mut self, now: Duration) {
@@ -168,8 +178,12 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
 
     fn path(&self, connection: Connection) -> Option<Path> {
         let path = self.transport.path(connection);
-        let mut record = Record::Path { connection: connection.0, path: path.map(Into::into) };
-        self.log.borrow_mut().write(&mut record);
+        let seen = path.map(PathSeen::from);
+        let mut log = self.log.borrow_mut();
+        // The loss may be no number, which is never the same: then it is written.
+        if log.paths.insert(connection.0, seen) != Some(seen) {
+            log.write(&mut Record::Path { connection: connection.0, path: seen });
+        }
         path
     }
 

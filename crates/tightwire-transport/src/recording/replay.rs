@@ -155,10 +155,7 @@ impl<R: Read> Tape<R> {
 impl<R> Tape<R> {
     /// The next record, if it is one of these. Whoever looked at a path did not change anything.
     fn take(&mut self, did: &'static str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
-        while let Some(Record::Path { connection, path }) = self.records.front() {
-            self.paths.insert(*connection, *path);
-            self.records.pop_front();
-        }
+        self.see_paths(usize::MAX);
         match self.records.front() {
             Some(record) if is_it(record) => self.records.pop_front(),
             None if self.has_ended => None,
@@ -169,23 +166,33 @@ impl<R> Tape<R> {
         }
     }
 
-    fn path(&mut self, connection: u64) -> Option<PathSeen> {
-        if let Some(Record::Path { connection: seen, path }) = self.records.front()
-            && *seen == connection
-        {
-            self.paths.insert(connection, *path);
+    /// Notes the paths that come next, and that nobody looked at.
+    fn see_paths(&mut self, most: usize) {
+        for _ in 0..most {
+            let Some(Record::Path { connection, path }) = self.records.front() else { break };
+            self.paths.insert(*connection, *path);
             self.records.pop_front();
+        }
+    }
+
+    fn path(&mut self, connection: u64) -> Option<PathSeen> {
+        // It may be that others were looked at before, and are not now.
+        let paths = self.records.iter().map_while(|record| match record {
+            Record::Path { connection, .. } => Some(*connection),
+            _ => None,
+        });
+        if let Some(place) = paths.into_iter().position(|seen| seen == connection) {
+            self.see_paths(place + 1);
         }
         self.paths.get(&connection).copied().flatten()
     }
 
     /// All of a step was played.
     fn expect_nothing(&mut self) {
-        let is_path = |record: &Record| matches!(record, Record::Path { .. });
-        if !self.records.iter().all(is_path) {
+        self.see_paths(usize::MAX);
+        if !self.records.is_empty() {
             self.diverge("did less");
         }
-        self.records.clear();
     }
 
     fn diverge(&mut self, did: &'static str) {
@@ -206,7 +213,13 @@ impl<R: Read> Transport for Replay<R> {
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
         let is_it = |record: &Record| {
-            !matches!(record, Record::Input { .. } | Record::Output { .. } | Record::Sent { .. })
+            !matches!(
+                record,
+                Record::Input { .. }
+                    | Record::Output { .. }
+                    | Record::Sent { .. }
+                    | Record::Closed { .. }
+            )
         };
         match self.tape.get_mut().take("looked for events", is_it)? {
             Record::Connected { connection, address } => Some(Event::Connected {
@@ -241,7 +254,13 @@ impl<R: Read> Transport for Replay<R> {
 
     fn pause(&mut self, _: Connection) {}
 
-    fn close(&mut self, _: Connection, _: &Reason) {}
+    fn close(&mut self, connection: Connection, reason: &Reason) {
+        let is_it = |record: &Record| {
+            matches!(record, Record::Closed { connection: seen, reason: same }
+                if (*seen, same) == (connection.0, reason))
+        };
+        self.tape.get_mut().take("closed a connection", is_it);
+    }
 
     fn handle_output(&mut self, now: Duration) {
         let nanos = record::nanos(now);
