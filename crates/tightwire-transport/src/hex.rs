@@ -34,6 +34,16 @@ enum Kind {
     },
 }
 
+impl NotHex {
+    /// As it is in a text with a colon between each two digits.
+    pub(crate) fn between_colons(mut self) -> Self {
+        if let Kind::Digit { position, .. } = &mut self.kind {
+            *position += (*position - 1) / 2;
+        }
+        self
+    }
+}
+
 /// How many digits there should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {

@@ -20,7 +20,7 @@ use tightwire::Wire;
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The other side left.
+    /// The client left. It says so itself.
     #[default]
     Left,
     /// Nothing came from the other side for too long.
@@ -67,6 +67,8 @@ pub enum TokenFault {
     Used,
     /// The server remembers as many used tokens as it can, and could not tell whether this one is.
     TooMany,
+    /// It lasts longer than the server remembers used tokens.
+    TooLong,
 }
 
 impl Reason {
@@ -107,8 +109,16 @@ impl Reason {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = [0; Self::MAX_BYTES];
-        // A text that somebody made too long is left out.
-        tightwire::encode(&mut self.clone(), &mut bytes).map_or_else(|_| Vec::new(), Vec::from)
+        // Somebody may have made the text too long.
+        let mut short = match self {
+            Self::Kicked(text) => Self::kicked(text),
+            Self::Mismatch(text) => Self::mismatch(text),
+            Self::Certificate(text) => Self::certificate(text),
+            Self::Violation(text) => Self::violation(text),
+            Self::Failed(text) => Self::failed(text),
+            other => other.clone(),
+        };
+        tightwire::encode(&mut short, &mut bytes).map_or_else(|_| Vec::new(), Vec::from)
     }
 
     /// As it was sent; [`Failed`](Self::Failed) if nobody can read it.
@@ -128,7 +138,7 @@ fn cut(text: &str, most: usize) -> String {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {
-            Self::Left => ("the other side left", None),
+            Self::Left => ("left", None),
             Self::TimedOut => ("timed out: nothing came from the other side", None),
             Self::Full => ("the server is full", None),
             Self::Busy => ("the server takes no more connections now, or from this address", None),
@@ -160,6 +170,10 @@ impl fmt::Display for TokenFault {
             Self::WrongServer => "the connect token is for another server",
             Self::Used => "the connect token was used already: ask for a new one",
             Self::TooMany => "the server remembers too many tokens to take this one: try later",
+            Self::TooLong => {
+                "the connect token lasts longer than the server remembers tokens: the backend must make \
+                 shorter ones, or its clock is wrong"
+            }
         })
     }
 }

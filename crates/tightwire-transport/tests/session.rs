@@ -95,7 +95,7 @@ fn both_ends_are_told_why_somebody_is_refused() {
     settle(&mut server, &mut [&mut first, &mut next], 0);
     assert_eq!(server.session.peers().count(), 1);
     assert_eq!(server.connected().len(), 2);
-    assert_eq!(server.reasons().last().unwrap(), "the other side left");
+    assert_eq!(server.reasons().last().unwrap(), "left");
 
     server.session.shut_down(Duration::ZERO);
     next.tick(0);
@@ -252,7 +252,7 @@ fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard(
     assert_eq!(server.session.poll_event(), None);
     server.tick(5);
     assert_eq!(server.heard.texts(), ["farewell"]);
-    assert_eq!(server.reasons().last().unwrap(), "the other side left");
+    assert_eq!(server.reasons().last().unwrap(), "left");
 }
 
 #[test]

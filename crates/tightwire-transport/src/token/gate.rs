@@ -62,8 +62,8 @@ pub struct TokenGateConfig {
     /// has expired, every token is refused as [`TokenFault::TooMany`]. 65536 unless stated.
     pub max_remembered: usize,
     /// The longest that a token may still last when it comes, an hour unless stated. One that lasts
-    /// longer would have to be remembered as long, and is refused as [`TokenFault::NotGenuine`]: the
-    /// backend does not make such tokens, unless its clock is wrong.
+    /// longer would have to be remembered as long, and is refused as [`TokenFault::TooLong`]. The
+    /// backend's clock may be a minute ahead.
     pub max_lifetime: Duration,
 }
 
@@ -88,6 +88,9 @@ pub struct Admission(Contents);
 /// The tokens that are forgotten at once. More than the one that is added, so that memory drains; few,
 /// so that no client has to wait for thousands of others.
 const FORGOTTEN_AT_ONCE: usize = 8;
+
+/// How far the backend's clock may be ahead.
+const AHEAD: Duration = Duration::from_secs(60);
 
 impl TokenGate {
     /// For the server of this name, with tokens that one of these keys has sealed.
@@ -158,8 +161,8 @@ impl TokenGate {
         let admission = Admission(opened.ok_or(TokenFault::NotGenuine)?);
         let claims = admission.claims();
         let expires = Duration::from_secs(claims.expires);
-        if expires.saturating_sub(now) > self.config.max_lifetime {
-            return Err(TokenFault::NotGenuine);
+        if expires.saturating_sub(now) > self.config.max_lifetime.saturating_add(AHEAD) {
+            return Err(TokenFault::TooLong);
         }
         if expires <= now || self.refused.is_some_and(|refused| claims.minted <= refused) {
             return Err(TokenFault::Expired);

@@ -51,9 +51,11 @@ impl FromStr for Fingerprint {
         const WHAT: &str = "fingerprint";
         // 32 pairs, and 31 colons between them.
         let bytes = text.as_bytes();
-        let colons = bytes.len() == 95 && bytes.iter().skip(2).step_by(3).all(|&byte| byte == b':');
-        if colons {
-            hex::exactly(&text.replace(':', ""), WHAT).map(Self)
+        let has_colons = bytes.iter().skip(2).step_by(3).all(|&byte| byte == b':');
+        if bytes.len() == 95 && has_colons && text.is_ascii() {
+            let digits = text.chars().enumerate().filter(|(index, _)| index % 3 != 2);
+            let digits: String = digits.map(|(_, digit)| digit).collect();
+            hex::exactly(&digits, WHAT).map(Self).map_err(NotHex::between_colons)
         } else {
             hex::exactly(text, WHAT).map(Self)
         }
