@@ -128,7 +128,9 @@ pub struct Path {
     /// may take one that is overtaken by many for lost.
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
-    /// knows, those that have not arrived.
+    /// knows, those that have not arrived. More than 0 while [`send`](Transport::send) refuses batches
+    /// as [`NotSent::Full`], other than before while a large batch goes on, and 0 soon after all of them
+    /// were handed out: [the suite](crate::conformance) and sessions rely on it.
     pub backlog: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,

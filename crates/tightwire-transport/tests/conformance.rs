@@ -257,7 +257,7 @@ fn judge(act: Act, victim: u32) -> Result<conformance::Report, conformance::Brok
 fn check_victim(act: Act, victim: u32, expected: &str) {
     let broken = judge(act, victim).expect_err("the suite should find it");
     println!("{act:?} -> {broken}");
-    assert_eq!(broken.to_string(), expected, "{act:?}");
+    assert_eq!(broken.to_string(), format!("{}: {expected}", broken.check), "{act:?}");
 }
 
 #[track_caller]
@@ -356,7 +356,7 @@ fn what_is_not_refused_is_found() {
 #[test]
 fn ends_that_are_not_told_or_told_wrongly_are_found() {
     check(Act::LoseClose, "server: the connection was closed, and nobody said so");
-    let found = "server: closed as \"the other side left\", and heard as \"timed out: nothing came from \
+    let found = "server: closed as \"left\", and heard as \"timed out: nothing came from \
                  the other side\"";
     check(Act::LoseReason, found);
     check(Act::CloseTwice, "server: an event of a connection that is none");

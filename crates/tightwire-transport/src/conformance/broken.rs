@@ -9,22 +9,37 @@ use super::End;
 use crate::reason::Reason;
 use crate::transport::NotSent;
 
-/// A promise that was not kept, and the end where that was seen.
+/// A promise that was not kept, the check that found it, and the end where that was seen.
 ///
 /// ```
 /// use tightwire::Delivery;
 /// use tightwire_transport::conformance::{Broken, End, Fault};
 ///
 /// let fault = Fault::Order { delivery: Delivery::ReliableSequenced, number: 512, after: 514 };
-/// let broken = Broken { end: End::Server, fault };
-/// assert_eq!(broken.to_string(), "server: ReliableSequenced: batch 512 came after 514");
+/// let broken = Broken { check: "traffic", end: End::Server, fault };
+/// assert_eq!(broken.to_string(), "traffic: server: ReliableSequenced: batch 512 came after 514");
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Broken {
+    /// Which check it was: see [the list](super).
+    pub check: &'static str,
     /// Who saw it.
     pub end: End,
     /// What it was.
     pub fault: Fault,
+}
+
+/// What a check saw.
+pub(super) struct Seen {
+    pub(super) end: End,
+    pub(super) fault: Fault,
+}
+
+impl Seen {
+    /// In the check of this name.
+    pub(super) fn by(self, check: &'static str) -> Broken {
+        Broken { check, end: self.end, fault: self.fault }
+    }
 }
 
 /// What a transport did that it should not have done. Batches are numbered from 0, for each delivery
@@ -83,15 +98,17 @@ pub enum Fault {
         /// What was said instead.
         said: Result<(), NotSent>,
     },
-    /// The other end takes nothing, and more and more is accepted for it.
+    /// The other end takes nothing, and more and more is accepted for it, or kept.
     Unbounded {
         /// How it was sent.
         delivery: Delivery,
-        /// The bytes that were accepted.
+        /// The bytes that were accepted, or came later.
         accepted: usize,
     },
     /// A reliable batch came although the connection was paused.
     NotPaused(Delivery),
+    /// No batch of a delivery that is not reliable came while the connection was paused.
+    HeldBack(Delivery),
     /// The connection was closed, and the other end was not told.
     CloseNotHeard,
     /// It was told another reason.
@@ -118,7 +135,8 @@ pub enum Fault {
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.end, self.fault)
+        let Self { check, end, fault } = self;
+        write!(f, "{check}: {end}: {fault}")
     }
 }
 
@@ -150,9 +168,10 @@ impl fmt::Display for Fault {
                 write!(f, "a batch that should be refused as {expected} was refused: {why}")
             }
             Self::Unbounded { delivery, accepted } => {
-                write!(f, "{delivery:?}: {accepted} bytes were accepted that nobody takes")
+                write!(f, "{delivery:?}: {accepted} bytes were kept that nobody takes")
             }
             Self::NotPaused(delivery) => write!(f, "{delivery:?}: a batch came in a pause"),
+            Self::HeldBack(delivery) => write!(f, "{delivery:?}: none came in a pause"),
             Self::CloseNotHeard => write!(f, "the connection was closed, and nobody said so"),
             Self::OtherReason { said, heard } => {
                 write!(f, "closed as \"{said}\", and heard as \"{heard}\"")

@@ -7,7 +7,7 @@ use tightwire::Delivery;
 use super::ledger::Ledger;
 use super::limits::{nothing, reliable, send};
 use super::stand::{Happened, Stand};
-use super::{Broken, End, Fault, Report};
+use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
 use crate::transport::{NotSent, Transport};
 
@@ -28,7 +28,7 @@ pub(super) fn check<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let other = end.other();
     let mut ledgers = reliable().map(|delivery| Ledger::new(end, delivery));
     send_batches(stand, &mut ledgers, end)?;
@@ -66,7 +66,7 @@ pub(super) fn check<A: Transport, B: Transport>(
             })?;
         }
         if heard.is_none() && now - closed > stand.options.patience {
-            return Err(Broken { end: other, fault: Fault::CloseNotHeard });
+            return Err(Seen { end: other, fault: Fault::CloseNotHeard });
         }
         stand.end_frame(FRAME);
     }
@@ -75,7 +75,7 @@ pub(super) fn check<A: Transport, B: Transport>(
         Some((heard, _)) if heard != said => Fault::OtherReason { said, heard },
         _ => return check_gone(stand, other),
     };
-    Err(Broken { end: other, fault })
+    Err(Seen { end: other, fault })
 }
 
 /// The connection ended before everything was handed out.
@@ -90,7 +90,7 @@ fn send_batches<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledgers: &mut [Ledger; 3],
     end: End,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let (mut progress, mut settled) = ((usize::MAX, stand.now()), stand.now());
     while stand.now() - settled < SETTLING {
         // What is on its way may not be counted.
@@ -108,14 +108,14 @@ fn send_batches<A: Transport, B: Transport>(
             progress = (backlog, stand.now());
         }
         if stand.now() - progress.1 > stand.options.patience {
-            return Err(Broken { end, fault: Fault::Stuck(stand.options.patience) });
+            return Err(Seen { end, fault: Fault::Stuck(stand.options.patience) });
         }
     }
     Ok(())
 }
 
 /// There is no connection any more.
-fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Broken> {
+fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Seen> {
     let connection = stand.connection(end);
     let said = stand.send(end, Delivery::Reliable, 0, 12);
     let fault = if said != Err(NotSent::NotConnected(connection)) {
@@ -125,5 +125,5 @@ fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> 
     } else {
         return Ok(());
     };
-    Err(Broken { end, fault })
+    Err(Seen { end, fault })
 }

@@ -85,6 +85,16 @@ impl Ledger {
                 };
                 self.handle_number(number)
             }
+            Some(Said::Tiny(byte)) if self.is_in_order() => {
+                // It can only be behind the latest; how many are left out is not known.
+                let first = self.latest.map_or(0, |latest| latest + 1);
+                let is_it = |number: &u32| batch::is_tiny(*number) && *number as u8 == byte;
+                let Some(number) = (first..self.next()).find(is_it) else {
+                    let after = self.latest.unwrap_or(0);
+                    return Err(Fault::Order { delivery, number: byte.into(), after });
+                };
+                self.handle_number(number)
+            }
             Some(Said::Tiny(byte)) => self.handle_tiny(byte, changed),
             Some(Said::Number(number)) if number >= self.next() => Err(changed),
             Some(Said::Number(number)) => self.handle_number(number),
@@ -148,7 +158,7 @@ impl Ledger {
         }
         let Figures { sent, arrived, .. } = self.figures;
         let has_come = |number: u32| self.seen[number as usize / 64] >> (number % 64) & 1 == 1;
-        let is_named = self.is_reliable() && self.is_in_order();
+        let is_named = self.is_in_order();
         let is_missing =
             |number: &u32| (is_named || !batch::is_tiny(*number)) && !has_come(*number);
         let first = (0..self.next()).find(is_missing);

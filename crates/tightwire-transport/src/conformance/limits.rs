@@ -7,7 +7,7 @@ use tightwire::Delivery;
 use super::batch;
 use super::ledger::Ledger;
 use super::stand::{Happened, Stand};
-use super::{Broken, End, Fault, Report};
+use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
 use crate::transport::{Connection, NotSent, Transport};
 
@@ -25,9 +25,9 @@ pub(super) fn check_refusals<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let path = stand.path(end)?;
-    let broken = |fault| Err(Broken { end, fault });
+    let broken = |fault| Err(Seen { end, fault });
     for delivery in Delivery::ALL {
         let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };
         let said = stand.send(end, delivery, 0, limit + 1);
@@ -52,13 +52,33 @@ pub(super) fn check_refusals<A: Transport, B: Transport>(
     wait_for(stand, &mut ledger, end)
 }
 
+/// The largest batches that there may be arrive.
+pub(super) fn check_largest<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    end: End,
+    _: &mut Report,
+) -> Result<(), Seen> {
+    let delivery = Delivery::ReliableFragmentedSequenced;
+    let most = stand.path(end)?.max_fragmented.min(stand.options.most_waiting);
+    let mut ledger = Ledger::new(end, delivery);
+    for length in [most / 2, most - 1, most] {
+        if !send(stand, &mut ledger, end, delivery, length)? {
+            // Nothing else waits.
+            let fault = Fault::Refused(delivery, NotSent::Full { backlog: 0 });
+            return Err(Seen { end, fault });
+        }
+        wait_for(stand, &mut ledger, end)?;
+    }
+    Ok(())
+}
+
 /// An end that polls nothing stops the other; later everything comes.
 pub(super) fn check_full<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Broken> {
-    let broken = |fault| Err(Broken { end, fault });
+) -> Result<(), Seen> {
+    let broken = |fault| Err(Seen { end, fault });
     for delivery in reliable() {
         let path = stand.path(end)?;
         let most = path.max_datagram * 4;
@@ -91,7 +111,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let receiver = end.other();
     let connection = stand.connection(receiver);
     let max_datagram = stand.path(end)?.max_datagram;
@@ -102,7 +122,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
         stand.poll_batches(end, nothing)?;
         let mut is_paused = false;
         while let Some(happened) = stand.poll(receiver)? {
-            let broken = |fault| Broken { end: receiver, fault };
+            let broken = |fault| Seen { end: receiver, fault };
             let Happened::Batch(delivery, batch) = happened else {
                 return Err(broken(Fault::NoSuchConnection("an event")));
             };
@@ -127,7 +147,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
         if stand.now() - last_arrival > stand.options.patience {
             let lost = ledgers.iter().try_for_each(|(_, ledger)| ledger.check_complete());
             let fault = lost.err().unwrap_or(Fault::Stuck(stand.options.patience));
-            return Err(Broken { end: receiver, fault });
+            return Err(Seen { end: receiver, fault });
         }
     }
     Ok(())
@@ -145,7 +165,7 @@ pub(super) fn send<A: Transport, B: Transport>(
     end: End,
     delivery: Delivery,
     length: usize,
-) -> Result<bool, Broken> {
+) -> Result<bool, Seen> {
     let length = match batch::is_tiny(ledger.next()) {
         // One of the smallest is always as long as it is.
         true => batch::length(delivery, ledger.next(), length),
@@ -158,7 +178,7 @@ pub(super) fn send<A: Transport, B: Transport>(
             Ok(true)
         }
         Err(NotSent::Full { .. }) => Ok(false),
-        Err(why) => Err(Broken { end, fault: Fault::Refused(delivery, why) }),
+        Err(why) => Err(Seen { end, fault: Fault::Refused(delivery, why) }),
     }
 }
 
@@ -172,21 +192,23 @@ fn wait_for<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledger: &mut Ledger,
     end: End,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let receiver = end.other();
-    let mut progress = (0, stand.now());
+    let mut progress = ((0, 0), stand.now());
     while !ledger.is_complete() || stand.path(end)?.backlog > 0 {
         stand.begin_frame();
         stand.poll_batches(end, nothing)?;
         stand.poll_batches(receiver, |_, batch| ledger.handle_batch(batch))?;
         stand.end_frame(IDLE);
-        if ledger.figures().arrived != progress.0 {
-            progress = (ledger.figures().arrived, stand.now());
+        // A large batch comes in pieces.
+        let state = (ledger.figures().arrived, stand.path(end)?.backlog);
+        if state != progress.0 {
+            progress = (state, stand.now());
         }
         if stand.now() - progress.1 > stand.options.patience {
-            ledger.check_complete().map_err(|fault| Broken { end: receiver, fault })?;
+            ledger.check_complete().map_err(|fault| Seen { end: receiver, fault })?;
             let fault = Fault::Path("there is a backlog, and everything has come");
-            return Err(Broken { end, fault });
+            return Err(Seen { end, fault });
         }
     }
     Ok(())

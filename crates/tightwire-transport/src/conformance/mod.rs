@@ -1,18 +1,22 @@
 //! The suite that every [`Transport`] has to pass.
 //!
 //! Whoever writes a transport gives [`run`] a way to make two ends that are connected or connect, and
-//! gets a [`Report`], or the promise that was [`Broken`]. What is looked at:
+//! gets a [`Report`], or the promise that was [`Broken`]. The checks:
 //!
-//! * Each end connects once.
-//! * All deliveries at once, in both directions, from the smallest batch to the largest: reliable ones
+//! * `connect`: each end connects once. Every check begins with it.
+//! * `traffic`: all deliveries at once, in both directions, from the smallest batch to the largest: reliable ones
 //!   come once, the sequenced ones in their order, none changed, and no late one of
 //!   [`UnreliableSequenced`](Delivery::UnreliableSequenced). Over a perfect network, the unreliable
 //!   ones come too.
-//! * What is too large, or for nobody, is refused.
-//! * If one end polls nothing, the other is told [`Full`](crate::NotSent::Full) after a time; later
+//! * `refusals`: what is too large, or for nobody, is refused.
+//! * `largest`: a batch of exactly [`max_fragmented`](crate::Path::max_fragmented) arrives.
+//! * `full`: if one end polls nothing, the other is told [`Full`](crate::NotSent::Full) after a time; later
 //!   everything comes that was accepted.
-//! * A [pause](Transport::pause) holds reliable batches back, and loses none.
-//! * The [reason](Transport::close) of an end arrives once, behind what arrived before; the end that
+//! * `flood`: if it polls nothing, few of the unreliable ones are kept for it, as far as that can be seen:
+//!   by how many come later.
+//! * `pause`: a [pause](Transport::pause) holds reliable batches back, and loses none.
+//! * `pause of the reliable`: it does not hold back the others.
+//! * `close`: the [reason](Transport::close) of an end arrives once, behind what arrived before; the end that
 //!   closed hears nothing.
 //!
 //! That a lost batch of [`Delivery::Reliable`] holds up no other cannot be seen from outside for sure:
@@ -41,6 +45,7 @@ mod limits;
 mod report;
 mod stand;
 mod traffic;
+mod unreliable;
 
 use core::fmt;
 use core::time::Duration;
@@ -53,6 +58,7 @@ pub use clock::Clock;
 pub use report::{Figures, Report};
 
 use crate::transport::Transport;
+use broken::Seen;
 use stand::Stand;
 
 /// Two ends that are connected, or will be, and their time.
@@ -81,6 +87,8 @@ pub struct Options {
     pub patience: Duration,
     /// The most bytes that may be accepted for an end that takes nothing.
     pub most_waiting: usize,
+    /// The most bytes of each unreliable delivery that may be kept for an end that polls nothing.
+    pub most_unreliable: usize,
 }
 
 impl Default for Options {
@@ -92,6 +100,7 @@ impl Default for Options {
             is_perfect: true,
             patience: Duration::from_secs(30),
             most_waiting: 64 << 20,
+            most_unreliable: 6 << 20,
         }
     }
 }
@@ -136,24 +145,28 @@ pub fn run<A: Transport, B: Transport>(
     options: &Options,
 ) -> Result<Report, Broken> {
     let mut report = Report::default();
-    let mut judge = |check: Check<A, B>, end| {
-        let mut stand = Stand::connect(make_pair(), options)?;
-        check(&mut stand, end, &mut report)?;
+    let mut judge = |name, check: Check<A, B>, end| {
+        let connected = Stand::connect(make_pair(), options);
+        let mut stand = connected.map_err(|seen| seen.by("connect"))?;
+        check(&mut stand, end, &mut report).map_err(|seen| seen.by(name))?;
         report.time += stand.now();
         report.frames += stand.frames();
         report.digest = batch::mix(report.digest ^ stand.digest());
         Ok(())
     };
     // Both ends are looked at at once.
-    judge(traffic::check, End::Client)?;
+    judge("traffic", traffic::check, End::Client)?;
     for end in End::BOTH {
-        judge(limits::check_refusals, end)?;
-        judge(limits::check_full, end)?;
-        judge(limits::check_pause, end)?;
-        judge(close::check, end)?;
+        judge("refusals", limits::check_refusals, end)?;
+        judge("largest", limits::check_largest, end)?;
+        judge("full", limits::check_full, end)?;
+        judge("flood", unreliable::check_flood, end)?;
+        judge("pause", limits::check_pause, end)?;
+        judge("pause of the reliable", unreliable::check_pause, end)?;
+        judge("close", close::check, end)?;
     }
     Ok(report)
 }
 
 /// A check, and the end that does what is looked at.
-type Check<A, B> = fn(&mut Stand<A, B>, End, &mut Report) -> Result<(), Broken>;
+type Check<A, B> = fn(&mut Stand<A, B>, End, &mut Report) -> Result<(), Seen>;

@@ -5,7 +5,7 @@ use core::time::Duration;
 use tightwire::Delivery;
 
 use super::batch::{self, mix};
-use super::{Broken, End, Fault, Options, Pair};
+use super::{End, Fault, Options, Pair, Seen};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSent, Path, Transport};
 
@@ -38,7 +38,7 @@ pub(super) enum Happened<'a> {
 
 impl<A: Transport, B: Transport> Stand<A, B> {
     /// Waits until each end has connected.
-    pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, Broken> {
+    pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, Seen> {
         // No connection has this number before it has another.
         let connections = [Connection(u64::MAX); 2];
         let written = Default::default();
@@ -60,13 +60,13 @@ impl<A: Transport, B: Transport> Stand<A, B> {
                 })?;
                 if let Some(connection) = connected {
                     if are_connected[end as usize] {
-                        return Err(Broken { end, fault: Fault::ConnectedTwice });
+                        return Err(Seen { end, fault: Fault::ConnectedTwice });
                     }
                     are_connected[end as usize] = true;
                     stand.connections[end as usize] = connection;
                 }
                 if !are_connected[end as usize] && stand.now() > options.patience {
-                    return Err(Broken { end, fault: Fault::NotConnected });
+                    return Err(Seen { end, fault: Fault::NotConnected });
                 }
             }
             stand.end_frame(options.frame);
@@ -98,10 +98,10 @@ impl<A: Transport, B: Transport> Stand<A, B> {
     }
 
     /// How the connection of an end is doing.
-    pub(super) fn path(&mut self, end: End) -> Result<Path, Broken> {
+    pub(super) fn path(&mut self, end: End) -> Result<Path, Seen> {
         let connection = self.connection(end);
         let fault = Fault::Path("there is none of a connection");
-        self.transport(end).path(connection).ok_or(Broken { end, fault })
+        self.transport(end).path(connection).ok_or(Seen { end, fault })
     }
 
     /// Both ends take what has come.
@@ -123,7 +123,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
     }
 
     /// What happened next at an end.
-    pub(super) fn poll(&mut self, end: End) -> Result<Option<Happened<'_>>, Broken> {
+    pub(super) fn poll(&mut self, end: End) -> Result<Option<Happened<'_>>, Seen> {
         let Self { pair, connections, digest, .. } = self;
         let now = pair.clock.now();
         let transport: &mut dyn Transport = match end {
@@ -132,7 +132,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         };
         let Some(event) = transport.poll_event() else { return Ok(None) };
         let known = connections[end as usize];
-        let none = |event| Err(Broken { end, fault: Fault::NoSuchConnection(event) });
+        let none = |event| Err(Seen { end, fault: Fault::NoSuchConnection(event) });
         let mut note = |what: u64| {
             *digest = mix(*digest ^ mix(now.as_nanos() as u64) ^ (what << 1 | end as u64));
         };
@@ -167,9 +167,9 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         &mut self,
         end: End,
         mut handle: impl FnMut(Happened<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Seen> {
         while let Some(happened) = self.poll(end)? {
-            handle(happened).map_err(|fault| Broken { end, fault })?;
+            handle(happened).map_err(|fault| Seen { end, fault })?;
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         &mut self,
         end: End,
         mut handle: impl FnMut(Delivery, &[u8]) -> Result<(), Fault>,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Seen> {
         self.poll_all(end, |happened| match happened {
             Happened::Connected(_) => Err(Fault::ConnectedTwice),
             Happened::Ended(reason) => Err(Fault::Ended(reason)),

@@ -7,7 +7,7 @@ use tightwire::Delivery;
 use super::batch;
 use super::ledger::Ledger;
 use super::stand::Stand;
-use super::{Broken, End, Fault, Report};
+use super::{End, Fault, Report, Seen};
 use crate::transport::{NotSent, Path, Transport};
 
 /// When nothing has come for so long, the unreliable batches that are missing are lost.
@@ -27,7 +27,7 @@ pub(super) fn check<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     _: End,
     report: &mut Report,
-) -> Result<(), Broken> {
+) -> Result<(), Seen> {
     let options = stand.options;
     let mut flows = End::BOTH.map(Flow::new);
     let mut next_burst = stand.now();
@@ -68,7 +68,7 @@ pub(super) fn check<A: Transport, B: Transport>(
     }
     for flow in &flows {
         flow.check(options.batches, options.is_perfect)
-            .map_err(|fault| Broken { end: flow.from.other(), fault })?;
+            .map_err(|fault| Seen { end: flow.from.other(), fault })?;
         for (figures, ledger) in report.deliveries.iter_mut().zip(&flow.ledgers) {
             figures.add(ledger.figures());
         }
@@ -96,7 +96,7 @@ impl Flow {
     }
 
     /// Sends a few of each delivery, as far as there is room.
-    fn send<A: Transport, B: Transport>(&mut self, stand: &mut Stand<A, B>) -> Result<(), Broken> {
+    fn send<A: Transport, B: Transport>(&mut self, stand: &mut Stand<A, B>) -> Result<(), Seen> {
         let options = stand.options;
         let path = stand.path(self.from)?;
         for (ledger, delivery) in self.ledgers.iter_mut().zip(Delivery::ALL) {
@@ -111,7 +111,7 @@ impl Flow {
                     Err(NotSent::Full { .. }) => break,
                     Err(why) => {
                         let fault = Fault::Refused(delivery, why);
-                        return Err(Broken { end: self.from, fault });
+                        return Err(Seen { end: self.from, fault });
                     }
                 }
             }
