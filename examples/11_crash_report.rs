@@ -1,6 +1,7 @@
 //! A server that crashes, and the file that makes it crash again.
 
 use std::error::Error;
+use std::io::{BufReader, BufWriter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use std::{env, fs};
@@ -49,7 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = env::temp_dir().join(format!("tightwire-crash-{}", std::process::id()));
 
     // The evening, as it was.
-    let file = fs::File::create(&path)?;
+    let file = BufWriter::new(fs::File::create(&path)?);
     let mut live = server(config.clone(), Recorder::new(server_end, file, &config)?)?;
     let mut client = Client::builder(config).register(messages).build(client_end)?;
     let (mut market, mut ours, mut is_connected) = (Market::default(), Market::default(), false);
@@ -59,6 +60,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         crashed = catch_unwind(AssertUnwindSafe(|| live.tick(now, &mut market))).err();
         if crashed.is_some() {
             break;
+        }
+        while let Some(event) = live.poll_event() {
+            println!("server: {event:?}");
         }
         client.tick(now, &mut ours);
         while let Some(event) = client.poll_event() {
@@ -73,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("crashed at trade {}; {} bytes recorded", market.trades, fs::metadata(&path)?.len());
 
     // The morning after.
-    let replay = Replay::new(fs::File::open(&path)?)?;
+    let replay = Replay::new(BufReader::new(fs::File::open(&path)?))?;
     let mut again = server(replay.config(SessionConfig::default()), replay)?;
     let mut replayed = Market::default();
     let repeated = catch_unwind(AssertUnwindSafe(|| {
