@@ -181,6 +181,7 @@ impl Group {
 const THREADS: usize = 2;
 /// Twenty questions each second.
 const BETWEEN: Duration = Duration::from_millis(50);
-const ROUND: Duration = Duration::from_millis(4);
+/// A client looks once a frame.
+const ROUND: Duration = Duration::from_millis(16);
 /// For the last answers.
 const PATIENCE: Duration = Duration::from_secs(10);
