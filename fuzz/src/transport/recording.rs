@@ -15,7 +15,9 @@ pub(crate) fn recording(data: &[u8]) {
     while let Some((length, others)) = rest.split_first() {
         let (body, others) = others.split_at(others.len().min(usize::from(*length)));
         rest = others;
-        file.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        let length = (body.len() as u32).to_le_bytes();
+        file.extend_from_slice(&length);
+        file.extend_from_slice(&crc32fast::hash(&length).to_le_bytes());
         file.extend_from_slice(&crc32fast::hash(body).to_le_bytes());
         file.extend_from_slice(body);
     }

@@ -54,4 +54,4 @@ impl From<io::Error> for RecordingError {
 }
 
 /// Another number for each change of the format.
-pub(super) const VERSION: u8 = 2;
+pub(super) const VERSION: u8 = 1;
