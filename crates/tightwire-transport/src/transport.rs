@@ -185,3 +185,6 @@ impl fmt::Display for NotSent {
 }
 
 impl core::error::Error for NotSent {}
+
+/// The latest time that ours take, a hundred years: what is added to it can still be told.
+pub(crate) const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -47,7 +47,7 @@ impl Ledger {
     }
 
     pub(super) fn is_reliable(&self) -> bool {
-        !matches!(self.delivery, Delivery::Unreliable | Delivery::UnreliableSequenced)
+        self.delivery.is_reliable()
     }
 
     fn is_in_order(&self) -> bool {

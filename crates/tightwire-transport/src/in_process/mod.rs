@@ -17,7 +17,7 @@ pub use config::InProcessConfig;
 use endpoint::{CONNECTION, Endpoint};
 
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, LAST_TIME, NotSent, Path, Transport};
 
 /// One of two ends in the same process: for tests, demos and single-player.
 ///
@@ -171,6 +171,3 @@ impl Transport for InProcess {
 fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
     network.lock().unwrap_or_else(PoisonError::into_inner)
 }
-
-/// A hundred years: what is added to it can still be told.
-const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

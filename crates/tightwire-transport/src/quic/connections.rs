@@ -20,7 +20,7 @@ use super::slot::{Output, Slot};
 use super::socket::Packet;
 use super::{Certificate, QuicConfig, QuicError, setup};
 use crate::reason::Reason;
-use crate::transport::{Connection, NotSent, Path};
+use crate::transport::{Connection, LAST_TIME, NotSent, Path};
 
 /// The connections of an endpoint.
 #[derive(Debug)]
@@ -419,6 +419,3 @@ impl Connections {
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
-
-/// A hundred years: what is added to it can still be told.
-const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -60,7 +60,7 @@ impl Outgoing {
         batch: &[u8],
         config: &QuicConfig,
     ) -> Result<(), NotSent> {
-        if matches!(delivery, Delivery::Unreliable | Delivery::UnreliableSequenced) {
+        if !delivery.is_reliable() {
             self.send_datagram(quinn, delivery, batch);
             return Ok(());
         }

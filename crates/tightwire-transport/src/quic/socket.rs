@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 
 /// What carries the packets of a [`Quic`](crate::Quic) endpoint: a [`Udp`] socket, or a
-/// [`Wire`](crate::Network) of a simulated network.
+/// [`SimulatedSocket`](crate::SimulatedSocket).
 pub trait Socket {
     /// Gives each packet that has come by `now` to `take`, until that returns `false`; what is taken
     /// from the system at once is given as a whole.

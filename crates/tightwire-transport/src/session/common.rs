@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use tightwire::{Delivery, Disconnected, InternalBatch, Messenger, PeerId, Stage};
+use tightwire::{Disconnected, InternalBatch, Messenger, PeerId, Stage};
 
 use super::description::{Description, UNKNOWN, protocol_id};
 use super::events::Events;
@@ -103,11 +103,11 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         let Hub { messenger, links, .. } = hub;
         messenger.end_frame(|peer, delivery, batch| {
             let (connection, open) = links.peer_mut(peer).ok_or(Disconnected)?;
-            if open.is_dropping && !is_reliable(delivery) {
+            if open.is_dropping && !delivery.is_reliable() {
                 open.dropped += 1;
                 return Ok(());
             }
-            if !open.waiting.is_empty() && is_reliable(delivery) {
+            if !open.waiting.is_empty() && delivery.is_reliable() {
                 open.waiting.push_back((delivery, batch.into()));
                 return Ok(());
             }
@@ -115,7 +115,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             match error {
                 // Its event comes.
                 NotSent::NotConnected(_) => return Err(Disconnected),
-                _ if !is_reliable(delivery) => {
+                _ if !delivery.is_reliable() => {
                     open.dropped += 1;
                     return Ok(());
                 }
@@ -333,10 +333,6 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 fn set_limits<C: 'static>(messenger: &mut Messenger<C>, peer: PeerId, path: &Path) {
     messenger.set_mtu(peer, path.max_datagram.min(MAX_DATAGRAM));
     messenger.set_max_fragmented(peer, path.max_fragmented);
-}
-
-fn is_reliable(delivery: Delivery) -> bool {
-    !matches!(delivery, Delivery::Unreliable | Delivery::UnreliableSequenced)
 }
 
 /// How often a peer is told what messages look like.

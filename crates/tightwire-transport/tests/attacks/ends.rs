@@ -4,27 +4,13 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use crate::game::{Count, Heard, client, config, messages, server, settle};
-use crate::net::Net;
+use crate::game::{Count, Heard, config, messages};
 use crate::raw::RawPeer;
 use crate::world::*;
 use tightwire::Delivery;
 use tightwire_transport::{
     Client, Connection, Event, NotSent, Quic, QuicConfig, Reason, Server, Transport, Trust,
 };
-
-#[test]
-fn one_token_in_two_connections_of_one_tick_lets_one_in() {
-    let net = Net::default();
-    let mut server = server(config(), &net);
-    let (mut one, mut two) = (client("7", &net), client("7", &net));
-    one.tick(0);
-    two.tick(0);
-    settle(&mut server, &mut [&mut one, &mut two], 0);
-    assert_eq!(server.connected().len(), 1);
-    assert_eq!(two.reasons(), ["the connect token was used already: ask for a new one"]);
-}
-
 #[test]
 fn a_pause_holds_back_what_came_of_a_connection_that_has_ended() {
     let mut world = World::new(QuicConfig::default());
@@ -186,23 +172,6 @@ fn a_kicked_peer_that_goes_on_gets_no_more_packets_than_it_sends() {
     let from = count(address, SERVER.into()) - before[0];
     let to = count(SERVER.into(), address) - before[1];
     assert!(to <= from + 16, "{from} packets came, {to} went");
-}
-
-#[test]
-fn a_recording_plays() {
-    let (file, heard) = record(false);
-    assert_eq!(play(&file), Ok((8, heard, 1)));
-}
-
-#[test]
-fn a_recording_that_was_cut_off_plays_to_its_end() {
-    let (file, _) = record(false);
-    for length in 0..file.len() {
-        match play(&file[..length]) {
-            Ok(_) => {}
-            Err(error) => assert_eq!(error, "not a recording of a session", "{length}"),
-        }
-    }
 }
 
 #[test]

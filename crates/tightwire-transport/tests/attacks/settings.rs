@@ -2,29 +2,12 @@
 
 use std::time::Duration;
 
-use crate::game::{client, config, server, settle};
-use crate::net::Net;
 use crate::world::*;
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::{
     Certificate, Connection, InProcess, InProcessConfig, Network, Quic, QuicConfig, Reason,
     Transport,
 };
-
-#[test]
-fn a_session_survives_a_clock_that_goes_back_and_jumps() {
-    let net = Net::default();
-    let (mut server, mut client) = (server(config(), &net), client("7", &net));
-    settle(&mut server, &mut [&mut client], 1_000_000);
-    client.chat("one", Delivery::Reliable);
-    for millis in [999_000, 0, 5, 100_000_000, 3] {
-        settle(&mut server, &mut [&mut client], millis);
-        client.chat("more", Delivery::Reliable);
-    }
-    settle(&mut server, &mut [&mut client], 10);
-    assert_eq!(server.heard.texts.len(), 6);
-}
-
 #[test]
 fn a_handshake_may_last_for_ever() {
     let config = QuicConfig { handshake_timeout: Duration::MAX, ..QuicConfig::default() };

@@ -5,12 +5,10 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::game::{Heard, client, config, messages};
-use crate::net::Net;
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::{
     Certificate, Connection, Event, Network, Packet, Packets, Quic, QuicConfig, QuicError, Reason,
-    Recorder, Replay, Server, SimulatedSocket, Socket, Transport, Trust,
+    SimulatedSocket, Socket, Transport, Trust,
 };
 
 pub(crate) const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
@@ -217,50 +215,6 @@ pub(crate) fn try_limits(config: QuicConfig) -> Result<(), QuicError> {
     world.server.handle_output(now);
     assert_eq!(came, 3, "of the three reliable deliveries");
     Ok(())
-}
-
-pub(crate) type Recorded = Server<Heard, Recorder<crate::net::End, Vec<u8>>>;
-
-/// A recording of a server with a client, which is kicked if that is wanted.
-pub(crate) fn record(kick: bool) -> (Vec<u8>, usize) {
-    let net = Net::default();
-    let recorder = Recorder::new(net.server(), Vec::new(), &config()).unwrap();
-    let mut server: Recorded =
-        Server::builder(config()).open_to_anyone().register(messages).build(recorder).unwrap();
-    let mut client = client("7", &net);
-    let mut heard = Heard::default();
-    for frame in 0..8 {
-        server.tick(ms(frame * 16), &mut heard);
-        client.tick(frame * 16);
-        if frame == 2 {
-            client.chat("words", Delivery::Reliable);
-        }
-        if frame == 5 && kick {
-            let peer = server.peers().next().unwrap();
-            server.kick(peer, "out");
-        }
-    }
-    (server.transport().file(Vec::clone), heard.texts.len())
-}
-
-/// Plays a recording: how many steps it has, what was heard, who is there in the end, and the error.
-pub(crate) fn play(file: &[u8]) -> Result<(usize, usize, usize), String> {
-    let replay = Replay::new(file).map_err(|error| error.to_string())?;
-    let mut server = Server::builder(replay.config(config()))
-        .open_to_anyone()
-        .register(messages)
-        .build(replay)
-        .map_err(|error| error.to_string())?;
-    let (mut heard, mut steps) = (Heard::default(), 0);
-    while let Some(step) = server.transport_mut().next_step() {
-        server.tick(step.receive_at, &mut heard);
-        steps += 1;
-    }
-    let result = (steps, heard.texts.len(), server.peers().count());
-    match server.transport_mut().error() {
-        None => Ok(result),
-        Some(error) => Err(error.to_string()),
-    }
 }
 
 /// A socket that gets another address.

@@ -77,6 +77,19 @@ impl Delivery {
         Self::ReliableFragmentedSequenced,
     ];
 
+    /// Whether each batch comes, and comes once.
+    ///
+    /// ```
+    /// use tightwire::Delivery;
+    ///
+    /// assert!(Delivery::ReliableSequenced.is_reliable());
+    /// assert!(!Delivery::UnreliableSequenced.is_reliable());
+    /// ```
+    #[must_use]
+    pub const fn is_reliable(self) -> bool {
+        !matches!(self, Self::Unreliable | Self::UnreliableSequenced)
+    }
+
     /// Whether it carries more than a datagram: then sizes have 32 bits.
     #[must_use]
     pub const fn fragments(self) -> bool {
