@@ -52,7 +52,12 @@ fn fields(fields: &[Field]) -> TokenStream {
         };
         let shape = shape(rule);
         described.push(quote! {
-            ::tightwire::Field { name: #name, when: #when, shape: #shape }
+            ::tightwire::Field {
+                name: #name,
+                when: #when,
+                hints: ::tightwire::__private::core::default::Default::default(),
+                shape: #shape,
+            }
         });
         if let Some(check) = &field.check {
             let name = self::name(&check.value());
@@ -60,6 +65,7 @@ fn fields(fields: &[Field]) -> TokenStream {
                 ::tightwire::Field {
                     name: #name,
                     when: #when,
+                    hints: ::tightwire::__private::core::default::Default::default(),
                     shape: ::tightwire::__private::check_shape(#check),
                 }
             });

@@ -380,7 +380,7 @@ pub use schema::{
     SchemaError, World, WorldError, WorldSchema, schema,
 };
 pub use stream::{
-    Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Int, List,
+    Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,
     MeasureStream, Name, Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream,
     Scope, Selection, Shape, Stream, SubsetCoding, Trace, TraceStream, Value, Variant, Vector,
     Wire, WriteError, WriteStream, decode, decode_explained, decode_into, encode, encode_explained,

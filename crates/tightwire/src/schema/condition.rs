@@ -115,7 +115,7 @@ pub(super) fn resolve<'a>(fields: &'a [Field], path: &[Name]) -> Option<&'a Shap
 
 /// Whether the field has a value that a condition can name. A check has only a name, which may be
 /// that of another check or field.
-pub(super) fn has_value(field: &Field) -> bool {
+pub(crate) fn has_value(field: &Field) -> bool {
     !matches!(field.shape, Shape::Op(Op::Check { .. }))
 }
 
@@ -181,14 +181,7 @@ impl<'a> Evaluation<'a> {
                 else {
                     return None;
                 };
-                // What is not a number is neither less nor greater.
-                let order = compare(a, b);
-                match operator {
-                    Binary::Less => order.is_some_and(Ordering::is_lt),
-                    Binary::LessOrEqual => order.is_some_and(Ordering::is_le),
-                    Binary::Greater => order.is_some_and(Ordering::is_gt),
-                    _ => order.is_some_and(Ordering::is_ge),
-                }
+                is_so(operator, a, b)
             }
         };
         Some(Operand::Bool(value))
@@ -261,13 +254,22 @@ impl<'a> Operand<'a> {
 fn equal(a: &Operand<'_>, b: &Operand<'_>) -> Option<bool> {
     match (a, b) {
         (Operand::Bool(a), Operand::Bool(b)) => Some(a == b),
-        (Operand::Number(a), Operand::Number(b)) => Some(compare(*a, *b) == Some(Ordering::Equal)),
+        (Operand::Number(a), Operand::Number(b)) => Some(is_so(Binary::Equal, *a, *b)),
         (Operand::Variant(a), Operand::Variant(b)) => Some(a == b),
         _ => None,
     }
 }
 
 fn bit_and<'a>(a: Operand<'a>, b: Operand<'a>) -> Option<Operand<'a>> {
+    match (a, b) {
+        (Operand::Bool(a), Operand::Bool(b)) => Some(Operand::Bool(a && b)),
+        (Operand::Number(a), Operand::Number(b)) => Some(Operand::Number(common_bits(a, b)?)),
+        _ => None,
+    }
+}
+
+/// The bits that both integers have.
+pub(crate) fn common_bits(a: Number, b: Number) -> Option<Number> {
     // Negative numbers are infinitely many ones to the left: 128 bits hold what others have.
     let bits = |number| match number {
         Number::Unsigned(number) => Some(number),
@@ -275,14 +277,22 @@ fn bit_and<'a>(a: Operand<'a>, b: Operand<'a>) -> Option<Operand<'a>> {
         Number::Float(_) | Number::Double(_) => None,
     };
     match (a, b) {
-        (Operand::Bool(a), Operand::Bool(b)) => Some(Operand::Bool(a && b)),
-        (Operand::Number(Number::Signed(a)), Operand::Number(Number::Signed(b))) => {
-            Some(Operand::Number(Number::Signed(a & b)))
-        }
-        (Operand::Number(a), Operand::Number(b)) => {
-            Some(Operand::Number(Number::Unsigned(bits(a)? & bits(b)?)))
-        }
-        _ => None,
+        (Number::Signed(a), Number::Signed(b)) => Some(Number::Signed(a & b)),
+        _ => Some(Number::Unsigned(bits(a)? & bits(b)?)),
+    }
+}
+
+/// Whether a comparison holds.
+pub(crate) fn is_so(comparison: Binary, a: Number, b: Number) -> bool {
+    // What is not a number is neither less nor greater.
+    let order = compare(a, b);
+    match comparison {
+        Binary::NotEqual => order != Some(Ordering::Equal),
+        Binary::Less => order.is_some_and(Ordering::is_lt),
+        Binary::LessOrEqual => order.is_some_and(Ordering::is_le),
+        Binary::Greater => order.is_some_and(Ordering::is_gt),
+        Binary::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+        _ => order == Some(Ordering::Equal),
     }
 }
 

@@ -12,7 +12,7 @@ use serde::ser::{Serialize, Serializer};
 
 use super::Schema;
 use super::json_condition::{ConditionForm, Integer};
-use crate::stream::{Field, FloatRange, Name, Number, Op, Shape, SubsetCoding, Variant};
+use crate::stream::{Field, FloatRange, Hints, Name, Number, Op, Shape, SubsetCoding, Variant};
 
 /// A shape is an object with its kind as the key, a field has its name beside that:
 ///
@@ -311,7 +311,12 @@ impl ShapeForm {
 pub(super) fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
     let field = |form: FieldForm| {
         let when = form.when.map(|ConditionForm(condition)| condition);
-        Ok(Field { name: form.name, when, shape: form.shape.into_shape()? })
+        Ok(Field {
+            name: form.name,
+            when,
+            hints: Hints::default(),
+            shape: form.shape.into_shape()?,
+        })
     };
     fields.into_iter().map(field).collect()
 }

@@ -19,6 +19,7 @@ mod wire;
 mod wire_op;
 mod world;
 
+pub(crate) use condition::{common_bits, has_value, is_so};
 pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};

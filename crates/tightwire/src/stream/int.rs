@@ -162,10 +162,16 @@ pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Erro
         return still_good(stream);
     }
     let start = stream.position();
-    let expected = u64::from(xxhash_rust::const_xxh32::xxh32(name.as_bytes(), 0));
+    let expected = u64::from(check_value(name));
     let mut value = expected;
     stream.raw_bits(&mut value, 32)?;
     if value == expected { Ok(()) } else { stream.refuse_at(ErrorKind::CheckFailed, start) }
+}
+
+/// What stands for a check of this name.
+#[inline(always)]
+pub(crate) fn check_value(name: &str) -> u32 {
+    xxhash_rust::const_xxh32::xxh32(name.as_bytes(), 0)
 }
 
 /// The offset from the start of the range, in the bits that the whole range needs.

@@ -3,6 +3,18 @@
 use super::{Field, Int, Number, Op, Shape, SubsetCoding};
 
 impl Op {
+    /// The largest offset of an integer, a `bool` or an ordinal; none for anything else.
+    pub(crate) fn span(&self) -> Option<u128> {
+        match *self {
+            Self::Bits { width } => Some(u128::MAX.unbounded_shr(u128::BITS - width.min(64))),
+            Self::Bool => Some(1),
+            Self::Int { min, max } => span(min, max, 0),
+            Self::Fixed { fraction_bits, min, max } => span(min, max, fraction_bits),
+            Self::Enumerate { count } => (count as u128).checked_sub(1),
+            _ => None,
+        }
+    }
+
     /// The most bits that the operation takes, wherever in a packet it starts: seven for each
     /// alignment. `u64::MAX` for more, and for a description that makes no sense.
     ///

@@ -63,8 +63,24 @@ pub struct Field {
     pub name: Name,
     /// The field is only sent when this holds.
     pub when: Option<Condition>,
+    /// What snapshots may know of it; ordinary packets do not depend on it.
+    pub hints: Hints,
     /// The form of its value.
     pub shape: Shape,
+}
+
+/// What a field's values are like from one moment to the next: it makes snapshots smaller, and
+/// changes no bit of a packet.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Hints {
+    /// The field is the rate of change per second of this field of the same struct or variant.
+    pub derivative_of: Option<Name>,
+    /// The end of the range is next to its beginning, as of an angle.
+    pub wraps: bool,
+    /// What is near by this field, a position, tends to move alike.
+    pub spatial: bool,
+    /// Others move with the objects that have this position.
+    pub reference: bool,
 }
 
 /// One variant of an enum.
@@ -137,6 +153,6 @@ impl Field {
     /// A field that is always sent.
     #[must_use]
     pub fn new(name: &str, shape: Shape) -> Self {
-        Self { name: name.into(), when: None, shape }
+        Self { name: name.into(), when: None, hints: Hints::default(), shape }
     }
 }

@@ -296,9 +296,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     if S::READING {
         let index = (word & 3) as usize;
         let codes = [2, 2 + bits, 2 + 2 * bits].map(|at| (word >> at & ((1 << bits) - 1)) as i32);
-        let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
-        let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
-        let sum = a * a + b * b + c * c;
+        let ([a, b, c], sum) = three_components(codes, centre);
         let in_range = codes.iter().fold(true, |in_range, &code| in_range & (code <= 2 * centre));
         if !in_range | (sum > 1.0) {
             return stream.refuse_at(ErrorKind::NotUnit, start);
@@ -307,6 +305,21 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         *quaternion = Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)]));
     }
     Ok(())
+}
+
+/// The components that the codes stand for, and the sum of their squares.
+#[inline(always)]
+fn three_components(codes: [i32; 3], centre: i32) -> ([f32; 3], f32) {
+    let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
+    let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
+    ([a, b, c], a * a + b * b + c * c)
+}
+
+/// Whether three codes of `3..=20` bits, none of them the topmost, are those of a rotation.
+#[inline]
+pub(crate) fn is_rotation(codes: [u32; 3], bits: u32) -> bool {
+    let (_, sum) = three_components(codes.map(u32::cast_signed), (1 << (bits - 1)) - 1);
+    sum <= 1.0
 }
 
 /// The fields of a word, each by itself, where nothing is packed.
