@@ -353,6 +353,7 @@ mod link;
 mod message;
 mod packet;
 mod schema;
+mod snapshot;
 mod stream;
 
 pub use bits::{

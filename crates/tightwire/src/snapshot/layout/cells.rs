@@ -1,0 +1,403 @@
+//! Packets to cells and back, by one function for both.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::condition::joined;
+use super::{Column, Layout};
+use crate::stream::{
+    ErrorKind, ReadError, ReadStream, Stream, WriteError, WriteStream, is_rotation,
+};
+
+/// What a packet is made of, in the order of its bits.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Program {
+    steps: Vec<Step>,
+    /// The bits of every packet, if all have the same columns one after the other.
+    pub(super) fixed_bits: Option<usize>,
+    /// What such a packet must keep to beside the maxima of its columns.
+    checks: Vec<Step>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Step {
+    /// Cells, each in the bits that the maximum of its column needs.
+    Codes(Range<usize>),
+    /// The cells before are one number, and not above this one.
+    Wide {
+        column: usize,
+        parts: usize,
+        span: u128,
+    },
+    /// The cells before are a rotation.
+    Rotation {
+        column: usize,
+        bits: u32,
+    },
+    /// A varint; the cells are its zigzag code, the lowest bits first.
+    Varint {
+        column: usize,
+        bits: u32,
+    },
+    Align,
+    /// The value of a check.
+    Check(u32),
+    /// Aligned bytes, four to a cell; as many as the cell of the length says, if there is one.
+    Bytes {
+        length: Option<usize>,
+        first: usize,
+        len: usize,
+        is_text: bool,
+    },
+    /// UTF-16, a unit to a cell.
+    WideText {
+        length: usize,
+        first: usize,
+        max_len: usize,
+    },
+    /// Goes on at another step if the guard does not hold; these columns are then 0.
+    Skip {
+        guard: usize,
+        columns: Range<usize>,
+        to: usize,
+    },
+}
+
+impl Program {
+    pub(super) fn new(columns: &[Column], steps: Vec<Step>) -> Self {
+        let is_fixed = |step: &Step| {
+            matches!(step, Step::Codes(_) | Step::Wide { .. } | Step::Rotation { .. })
+        };
+        let bits = columns.iter().map(|column| width(column.max) as usize).sum();
+        let fixed_bits = steps.iter().all(is_fixed).then_some(bits);
+        let is_check = |step: &&Step| !matches!(step, Step::Codes(_));
+        let checks = match fixed_bits {
+            Some(_) => steps.iter().filter(is_check).cloned().collect(),
+            None => Vec::new(),
+        };
+        Self { steps, fixed_bits, checks }
+    }
+}
+
+/// The bits of a code.
+#[inline(always)]
+fn width(max: u32) -> u32 {
+    u32::BITS - max.leading_zeros()
+}
+
+/// A row that is read into, or only looked at.
+trait Row {
+    fn cells(&self) -> &[u32];
+    fn put(&mut self, column: usize, value: u32);
+}
+
+impl Row for &mut [u32] {
+    #[inline(always)]
+    fn cells(&self) -> &[u32] {
+        self
+    }
+
+    #[inline(always)]
+    fn put(&mut self, column: usize, value: u32) {
+        self[column] = value;
+    }
+}
+
+impl Row for &[u32] {
+    #[inline(always)]
+    fn cells(&self) -> &[u32] {
+        self
+    }
+
+    #[inline(always)]
+    fn put(&mut self, _: usize, _: u32) {}
+}
+
+/// As [`Layout::cells_of`].
+pub(super) fn read(layout: &Layout, packet: &[u8], cells: &mut [u32]) -> Result<(), ReadError> {
+    if cells.len() != layout.columns.len() {
+        return Err(ReadError { kind: ErrorKind::Mismatch, bit: 0 });
+    }
+    if let Some(bits) = layout.program.fixed_bits
+        && read_fixed(layout, bits, packet, cells)
+    {
+        return Ok(());
+    }
+    read_any(layout, packet, cells)
+}
+
+fn read_any(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Result<(), ReadError> {
+    cells.fill(0);
+    let mut stream = ReadStream::new(packet);
+    walk(layout, &layout.program.steps, &mut cells, &mut stream)?;
+    stream.finish()
+}
+
+/// As [`Layout::packet_of`].
+pub(super) fn write<'b>(
+    layout: &Layout,
+    mut cells: &[u32],
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], WriteError> {
+    if cells.len() != layout.columns.len() {
+        return Err(WriteError::Value { kind: ErrorKind::Mismatch, bit: 0 });
+    }
+    // Everything below relies on it: a writer does not stop at a value that it refuses.
+    let is_above = |(cell, column): (&u32, &Column)| *cell > column.max;
+    if cells.iter().zip(&layout.columns).fold(false, |any, pair| any | is_above(pair)) {
+        return Err(WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 });
+    }
+    let Some(bits) = layout.program.fixed_bits else {
+        let mut stream = WriteStream::new(buffer);
+        let Ok(()) = walk(layout, &layout.program.steps, &mut cells, &mut stream);
+        return stream.finish();
+    };
+    if !layout.program.checks.is_empty() {
+        let mut stream = WriteStream::new(&mut []);
+        let Ok(()) = walk(layout, &layout.program.checks, &mut cells, &mut stream);
+        stream.finish()?;
+    }
+    write_fixed(layout, bits, cells, buffer)
+}
+
+/// Runs steps between a stream and cells, which are not above their columns' maxima.
+fn walk<S: Stream, R: Row>(
+    layout: &Layout,
+    steps: &[Step],
+    row: &mut R,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    let mut at = 0;
+    while let Some(step) = steps.get(at) {
+        at += 1;
+        match *step {
+            Step::Codes(ref columns) => {
+                for column in columns.clone() {
+                    let mut code = row.cells()[column].into();
+                    stream.raw_offset(&mut code, layout.columns[column].max.into())?;
+                    row.put(column, code as u32);
+                }
+            }
+            Step::Wide { column, parts, span } => {
+                if joined(row.cells(), column, parts) > span {
+                    refuse(stream, ErrorKind::OutOfRange)?;
+                }
+            }
+            Step::Rotation { column, bits } => {
+                let codes = &row.cells()[column + 1..column + 4];
+                if !is_rotation([codes[0], codes[1], codes[2]], bits) {
+                    refuse(stream, ErrorKind::NotUnit)?;
+                }
+            }
+            Step::Varint { column, bits } => varint(row, column, bits, stream)?,
+            Step::Align => stream.raw_align()?,
+            Step::Check(expected) => {
+                let mut value = u64::from(expected);
+                stream.raw_bits(&mut value, 32)?;
+                if value != u64::from(expected) {
+                    refuse(stream, ErrorKind::CheckFailed)?;
+                }
+            }
+            Step::Bytes { length, first, len, is_text } => {
+                let sent = length.map_or(len, |length| row.cells()[length] as usize);
+                bytes(row, first, sent, stream)?;
+                let end = first + len.div_ceil(4);
+                absent(row, first + sent.div_ceil(4)..end, stream)?;
+                if is_text && let Err(kind) = check_text(&row.cells()[first..end], sent) {
+                    refuse(stream, kind)?;
+                }
+            }
+            Step::WideText { length, first, max_len } => {
+                let sent = row.cells()[length] as usize;
+                for column in first..first + sent {
+                    let mut unit = row.cells()[column].into();
+                    stream.raw_bits(&mut unit, 32)?;
+                    if unit > u16::MAX.into() {
+                        refuse(stream, ErrorKind::MalformedText)?;
+                    }
+                    row.put(column, unit as u32);
+                }
+                absent(row, first + sent..first + max_len, stream)?;
+                if let Err(kind) = check_units(&row.cells()[first..first + sent]) {
+                    refuse(stream, kind)?;
+                }
+            }
+            Step::Skip { guard, ref columns, to } => {
+                if !layout.guards[guard].test.holds(row.cells()) {
+                    absent(row, columns.clone(), stream)?;
+                    at = to;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
+    let bit = stream.position();
+    stream.refuse_at(kind, bit)
+}
+
+/// The cells of what is absent are 0. A row that is read into begins with that.
+#[inline(always)]
+fn absent<S: Stream, R: Row>(
+    row: &R,
+    columns: Range<usize>,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    if S::WRITING && row.cells()[columns].iter().any(|&cell| cell != 0) {
+        return refuse(stream, ErrorKind::OutOfRange);
+    }
+    Ok(())
+}
+
+fn varint<S: Stream, R: Row>(
+    row: &mut R,
+    column: usize,
+    bits: u32,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    let parts = bits.div_ceil(u32::BITS) as usize;
+    let mut code = joined(row.cells(), column, parts);
+    // The zigzag code of an unsigned number is itself.
+    macro_rules! of {
+        ($int:ty) => {{
+            let mut narrow = code as $int;
+            stream.varint(&mut narrow)?;
+            code = narrow.into();
+        }};
+    }
+    match bits {
+        8 => of!(u8),
+        16 => of!(u16),
+        32 => of!(u32),
+        64 => of!(u64),
+        _ => of!(u128),
+    }
+    for part in 0..parts {
+        row.put(column + part, (code >> (32 * part)) as u32);
+    }
+    Ok(())
+}
+
+fn bytes<S: Stream, R: Row>(
+    row: &mut R,
+    first: usize,
+    len: usize,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    // Also where there are none.
+    stream.raw_align()?;
+    for (column, at) in (first..).zip((0..len).step_by(4)) {
+        let count = (len - at).min(4);
+        let mut word = row.cells()[column].to_le_bytes();
+        if S::READING {
+            word = [0; 4];
+            word[..count].copy_from_slice(stream.raw_bytes(&[], count)?);
+            row.put(column, u32::from_le_bytes(word));
+            continue;
+        }
+        if word[count..].iter().any(|&byte| byte != 0) {
+            refuse(stream, ErrorKind::OutOfRange)?;
+        }
+        stream.raw_bytes(&word[..count], count)?;
+    }
+    Ok(())
+}
+
+/// Whether the first `len` bytes of the cells are text, a few at a time.
+fn check_text(cells: &[u32], len: usize) -> Result<(), ErrorKind> {
+    let (mut pending, mut held) = ([0; 8], 0);
+    for (cell, at) in cells.iter().zip((0..len).step_by(4)) {
+        let word = &cell.to_le_bytes()[..(len - at).min(4)];
+        if word.contains(&0) {
+            return Err(ErrorKind::InteriorNul);
+        }
+        pending[held..held + word.len()].copy_from_slice(word);
+        held += word.len();
+        let whole = match core::str::from_utf8(&pending[..held]) {
+            Ok(_) => held,
+            // A character goes on in the next cell.
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => return Err(ErrorKind::MalformedText),
+        };
+        pending.copy_within(whole..held, 0);
+        held -= whole;
+    }
+    if held == 0 { Ok(()) } else { Err(ErrorKind::MalformedText) }
+}
+
+fn check_units(cells: &[u32]) -> Result<(), ErrorKind> {
+    let units = cells.iter().map(|&cell| cell as u16);
+    for character in char::decode_utf16(units) {
+        match character {
+            Ok('\0') => return Err(ErrorKind::InteriorNul),
+            Ok(_) => {}
+            Err(_) => return Err(ErrorKind::MalformedText),
+        }
+    }
+    Ok(())
+}
+
+/// Reads a packet of nothing but codes, a word at a time; `false` if it is not right.
+fn read_fixed(layout: &Layout, bits: usize, packet: &[u8], cells: &mut [u32]) -> bool {
+    if packet.len() != bits.div_ceil(8) {
+        return false;
+    }
+    let (words, rest) = packet.as_chunks();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let mut words = words.iter().chain(core::iter::once(&last));
+    let (mut held, mut count, mut above) = (0u64, 0, false);
+    for (cell, column) in cells.iter_mut().zip(&layout.columns) {
+        let width = width(column.max);
+        if count < width {
+            let word = words.next().copied().unwrap_or_default();
+            held |= u64::from(u32::from_le_bytes(word)) << count;
+            count += u32::BITS;
+        }
+        *cell = (held & ((1 << width) - 1)) as u32;
+        above |= *cell > column.max;
+        held >>= width;
+        count -= width;
+    }
+    let checks = &layout.program.checks;
+    // Set bits behind the last column are no packet.
+    !above
+        && held == 0
+        && (checks.is_empty()
+            || walk(layout, checks, &mut &mut *cells, &mut ReadStream::new(&[])).is_ok())
+}
+
+/// The same for writing, of cells that are known to be right.
+fn write_fixed<'b>(
+    layout: &Layout,
+    bits: usize,
+    cells: &[u32],
+    buffer: &'b mut [u8],
+) -> Result<&'b [u8], WriteError> {
+    let capacity_bits = 8 * buffer.len() as u64;
+    let Some((packet, _)) = buffer.split_at_mut_checked(bits.div_ceil(8)) else {
+        return Err(WriteError::Full { needed_bits: bits as u64, capacity_bits });
+    };
+    let (words, rest) = packet.as_chunks_mut();
+    let mut words = words.iter_mut();
+    let (mut held, mut count) = (0u64, 0);
+    for (cell, column) in cells.iter().zip(&layout.columns) {
+        held |= u64::from(*cell) << count;
+        count += width(column.max);
+        if count >= u32::BITS {
+            if let Some(word) = words.next() {
+                *word = (held as u32).to_le_bytes();
+            }
+            held >>= u32::BITS;
+            count -= u32::BITS;
+        }
+    }
+    // What is left may still be a whole word in bytes.
+    match words.next() {
+        Some(word) => *word = (held as u32).to_le_bytes(),
+        None => rest.copy_from_slice(&held.to_le_bytes()[..rest.len()]),
+    }
+    Ok(packet)
+}

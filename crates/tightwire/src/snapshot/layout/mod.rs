@@ -1,0 +1,166 @@
+//! What a snapshot's codecs see of a class: columns of numbers, and which of them belong together.
+//!
+//! An object's quantised state is a row of `u32` cells, one for each column. A layout is made of a
+//! schema, and turns the packet of a value into cells and back, bit for bit.
+
+mod build;
+mod cells;
+mod condition;
+mod order;
+mod size;
+#[cfg(test)]
+mod tests;
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::schema::Schema;
+use crate::stream::{ReadError, WriteError};
+use cells::Program;
+use condition::Guard;
+
+/// The most columns of a class: a row is kept for each object of each snapshot.
+pub(crate) const MAX_COLUMNS: usize = 1024;
+
+/// The columns of a class. No cell is above the [`max`](Column::max) of its column, and the cells of
+/// a part that is absent (`when` is false, an option is none, another variant) are 0.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Layout {
+    /// In the order of their bits in a packet.
+    pub(crate) columns: Vec<Column>,
+    /// Columns that are predicted and coded together, in the order of coding. A column that can
+    /// only be 0 is in none.
+    pub(crate) groups: Vec<Group>,
+    /// The guard of each group, if it is not always there.
+    presence: Vec<Option<usize>>,
+    guards: Vec<Guard>,
+    program: Program,
+}
+
+/// One number of every row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Column {
+    /// The largest cell.
+    pub(crate) max: u32,
+}
+
+/// Adjacent columns of one value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Group {
+    /// Its first column.
+    pub(crate) first: usize,
+    pub(crate) kind: Kind,
+    /// Neighbours are looked for by this group, a position.
+    pub(crate) spatial: bool,
+    /// Objects of this class are what others move with.
+    pub(crate) reference: bool,
+    /// The group, a position, has a derivative that is coded before it.
+    pub(crate) derivative: Option<Derivative>,
+}
+
+/// What the cells of a group mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// One column without order: a bool, the ordinal of an enum, whether an option has a value.
+    Category,
+    /// 1 to 4 columns of ordered codes that move together: integers, quantised floats and vectors.
+    Number {
+        components: usize,
+        /// The largest code is next to 0.
+        wraps: bool,
+    },
+    /// 4 columns: the index of the largest component, then the other three, as codes of `bits` bits
+    /// around their centre. The largest code is 2^bits - 2, so that zero is exact.
+    Rotation { bits: u32 },
+    /// One column of bits that mean nothing to us: raw floats, text, parts of wide integers.
+    Raw,
+}
+
+/// What a position has to do with its velocity. A velocity that is not
+/// [present](Layout::is_present) says nothing: its cells are then 0, which is a speed like others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Derivative {
+    /// The group of the velocity, which has as many components.
+    pub(crate) group: usize,
+    /// Codes of the position per code of the velocity and tick, with 32 bits behind the point.
+    pub(crate) scale: i64,
+    /// The code of the velocity that means zero, with 32 bits behind the point.
+    pub(crate) zero: i64,
+}
+
+/// Why a type has no layout, and which field it is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct LayoutError {
+    /// The names that lead to it, as in `Player.inventory[3].count`.
+    pub(crate) path: String,
+    /// What is wrong, and what to do.
+    pub(crate) reason: String,
+}
+
+impl Layout {
+    /// The layout of the values that `schema` describes.
+    pub(crate) fn new(schema: &Schema, ticks_per_second: u32) -> Result<Self, LayoutError> {
+        build::layout(schema, ticks_per_second)
+    }
+
+    /// Whether the group is there, by the cells of groups that are coded before it.
+    #[inline]
+    pub(crate) fn is_present(&self, group: usize, cells: &[u32]) -> bool {
+        let mut next = self.presence.get(group).copied().flatten();
+        while let Some(guard) = next.and_then(|guard| self.guards.get(guard)) {
+            if !guard.test.holds(cells) {
+                return false;
+            }
+            next = guard.outer;
+        }
+        true
+    }
+
+    /// Whether the group is in every row.
+    pub(crate) fn is_always_present(&self, group: usize) -> bool {
+        self.presence.get(group).copied().flatten().is_none()
+    }
+
+    /// Turns a packet, as `encode` writes it, into cells; after a refusal they are any.
+    pub(crate) fn cells_of(&self, packet: &[u8], cells: &mut [u32]) -> Result<(), ReadError> {
+        cells::read(self, packet, cells)
+    }
+
+    /// Turns cells into the packet that they come from. Cells that come from no packet are refused.
+    pub(crate) fn packet_of<'b>(
+        &self,
+        cells: &[u32],
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], WriteError> {
+        cells::write(self, cells, buffer)
+    }
+}
+
+impl Group {
+    /// Its columns.
+    #[inline]
+    pub(crate) fn columns(&self) -> core::ops::Range<usize> {
+        self.first..self.first + self.kind.width()
+    }
+}
+
+impl Kind {
+    /// How many columns a group of this kind has.
+    #[inline]
+    pub(crate) fn width(&self) -> usize {
+        match *self {
+            Self::Category | Self::Raw => 1,
+            Self::Number { components, .. } => components,
+            Self::Rotation { .. } => 4,
+        }
+    }
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl core::error::Error for LayoutError {}

@@ -1,0 +1,74 @@
+//! In which order groups are coded.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::Group;
+use super::condition::Guard;
+
+/// A group at its place in the declaration.
+pub(super) struct Draft {
+    pub(super) group: Group,
+    pub(super) guard: Option<usize>,
+}
+
+/// The groups and their guards, in the order of the declaration, except that a group with a
+/// derivative comes after it. Where conditions forbid that, it has none.
+pub(super) fn ordered(
+    mut drafts: Vec<Draft>,
+    guards: &[Guard],
+    columns: usize,
+) -> (Vec<Group>, Vec<Option<usize>>) {
+    let needed = needed(&drafts, guards, columns);
+    let mut places: Vec<Option<usize>> = vec![None; drafts.len()];
+    let mut order = Vec::new();
+    while order.len() < drafts.len() {
+        let is_waiting = |draft: usize| places[draft].is_none();
+        let lacks = |draft: usize| {
+            let derivative = drafts[draft].group.derivative;
+            derivative.filter(|derivative| is_waiting(derivative.group))
+        };
+        let is_free = |draft: usize| !needed[draft].iter().any(|&before| is_waiting(before));
+        let mut waiting = (0..drafts.len()).filter(|&draft| is_waiting(draft));
+        match waiting.clone().find(|&draft| is_free(draft) && lacks(draft).is_none()) {
+            Some(draft) => {
+                places[draft] = Some(order.len());
+                order.push(draft);
+            }
+            // Each waits for another, which conditions alone, that look back, cannot bring about.
+            None => match waiting.find(|&draft| is_free(draft)) {
+                Some(draft) => drafts[draft].group.derivative = None,
+                None => break,
+            },
+        }
+    }
+    let in_order = |&draft: &usize| {
+        let Draft { mut group, guard } = drafts[draft];
+        if let Some(derivative) = &mut group.derivative {
+            derivative.group = places[derivative.group].unwrap_or_default();
+        }
+        (group, guard)
+    };
+    order.iter().map(in_order).unzip()
+}
+
+/// For each group, those that its presence depends on.
+fn needed(drafts: &[Draft], guards: &[Guard], columns: usize) -> Vec<Vec<usize>> {
+    let mut group_of = vec![None; columns];
+    for (index, draft) in drafts.iter().enumerate() {
+        group_of[draft.group.columns()].fill(Some(index));
+    }
+    let mut of_guards: Vec<Vec<usize>> = Vec::new();
+    for guard in guards {
+        let mut found = Vec::new();
+        guard.test.columns(&mut found);
+        let mut groups: Vec<_> = found.iter().filter_map(|&column| group_of[column]).collect();
+        // The outer guard stands before.
+        groups.extend(guard.outer.and_then(|outer| of_guards.get(outer)).into_iter().flatten());
+        groups.sort_unstable();
+        groups.dedup();
+        of_guards.push(groups);
+    }
+    let of_guard = |draft: &Draft| draft.guard.and_then(|guard| of_guards.get(guard)).cloned();
+    drafts.iter().map(|draft| of_guard(draft).unwrap_or_default()).collect()
+}
