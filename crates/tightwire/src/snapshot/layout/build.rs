@@ -9,10 +9,11 @@ use core::ops::Range;
 use super::cells::{Program, Step};
 use super::condition::{Guard, Test, columns_for, test};
 use super::order::{self, Draft};
+use super::scale::{derivative, ordered};
 use super::size::check_size;
 use super::{Column, Derivative, Group, Kind, Layout, LayoutError};
-use crate::schema::Schema;
-use crate::stream::{Field, Hints, Int, Name, Number, Op, Shape, check_value};
+use crate::schema::{Schema, has_value};
+use crate::stream::{Field, Hints, Name, Op, Shape, check_value};
 
 /// Shapes that are looked at: a schema can ask for many that have no columns.
 const MAX_WORK: usize = 1 << 16;
@@ -158,7 +159,7 @@ impl Builder {
         for (field, place) in &places {
             if let Some(of) = &field.hints.derivative_of {
                 self.step(format_args!(".{}", field.name), |inside| {
-                    inside.derivative(place, of, &places)
+                    inside.tie(place, of, &places)
                 })?;
             }
         }
@@ -166,21 +167,15 @@ impl Builder {
     }
 
     /// Ties the groups of a velocity to those of its position.
-    fn derivative(
+    fn tie(
         &mut self,
         velocity: &Place<'_>,
         of: &Name,
         places: &[(&Field, Place<'_>)],
     ) -> Built<()> {
-        let found = places.iter().find(|(field, _)| field.name == *of);
+        let found = places.iter().find(|(field, _)| field.name == *of && has_value(field));
         let Some((_, position)) = found else {
             return Err(format!("it is the derivative of `{of}`, which is no field beside it"));
-        };
-        let (Some(fine), Some(coarse)) = (steps_of(position.shape), steps_of(velocity.shape))
-        else {
-            return Err(format!(
-                "it is the derivative of `{of}`, and both must be numbers of a range, of up to 32 bits"
-            ));
         };
         let widths = |place: &Place<'_>| {
             let drafts = self.drafts[place.groups.clone()].iter();
@@ -189,13 +184,8 @@ impl Builder {
         if widths(position) != widths(velocity) {
             return Err(format!("it is the derivative of `{of}`, and has not as many components"));
         }
-        // Each of these is exact IEEE arithmetic, so that both sides have the same scale.
-        let scale = fixed_point(coarse.size / fine.size / self.ticks_per_second);
-        let (Some(scale @ 1..), Some(zero)) = (scale, fixed_point(coarse.zero)) else {
-            return Err(format!(
-                "it is the derivative of `{of}`, and their resolutions are too far apart"
-            ));
-        };
+        let (scale, zero) = derivative(position.shape, velocity.shape, self.ticks_per_second)
+            .map_err(|reason| format!("it is the derivative of `{of}`, and {reason}"))?;
         for (position, group) in position.groups.clone().zip(velocity.groups.clone()) {
             let slot = &mut self.drafts[position].group.derivative;
             if slot.replace(Derivative { group, scale, zero }).is_some() {
@@ -392,67 +382,4 @@ impl Builder {
         self.path.truncate(outside);
         Ok(result)
     }
-}
-
-/// The smallest integer of an operation.
-pub(super) fn least(op: &Op) -> Option<Number> {
-    let (min, fraction_bits) = match *op {
-        Op::Int { min, .. } => (min, 0),
-        Op::Fixed { fraction_bits, min, .. } => (min, fraction_bits),
-        _ => (Number::Unsigned(0), 0),
-    };
-    match min {
-        Number::Unsigned(min) => min.scaled(fraction_bits).map(Number::Unsigned),
-        Number::Signed(min) => min.scaled(fraction_bits).map(Number::Signed),
-        Number::Float(_) | Number::Double(_) => None,
-    }
-}
-
-/// The largest code of an ordered number that takes one column.
-pub(super) fn ordered(shape: &Shape) -> Option<u32> {
-    match shape {
-        Shape::Op(op @ (Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. })) => {
-            u32::try_from(op.span()?).ok()
-        }
-        Shape::Op(Op::CompressedFloat(range)) => Some(range.max_code()),
-        _ => None,
-    }
-}
-
-/// How far apart the values of adjacent codes are, and the code that means zero.
-struct Steps {
-    size: f64,
-    zero: f64,
-}
-
-fn steps_of(shape: &Shape) -> Option<Steps> {
-    match shape {
-        Shape::Array { element, .. } => ordered(element).and_then(|_| steps_of(element)),
-        Shape::Op(Op::CompressedFloat(range) | Op::CompressedVector { range, .. }) => {
-            let (min, max) = (f64::from(range.min()), f64::from(range.max()));
-            let size = (max - min) / f64::from(range.max_code());
-            Some(Steps { size, zero: -min / size })
-        }
-        Shape::Op(op) => {
-            ordered(shape)?;
-            let size = match *op {
-                Op::Fixed { fraction_bits, .. } => 1.0 / (1u128 << fraction_bits.min(127)) as f64,
-                _ => 1.0,
-            };
-            let zero = match least(op)? {
-                Number::Signed(least) => -(least as f64),
-                Number::Unsigned(least) => -(least as f64),
-                Number::Float(_) | Number::Double(_) => return None,
-            };
-            Some(Steps { size, zero })
-        }
-        _ => None,
-    }
-}
-
-/// The number with 32 bits behind the point; none if it is out of all proportion.
-fn fixed_point(number: f64) -> Option<i64> {
-    let scaled = number * 4_294_967_296.0;
-    let rounded = if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 };
-    (rounded.abs() < (1u64 << 62) as f64).then_some(rounded as i64)
 }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::condition::joined;
+use super::fixed::{read_fixed, write_fixed};
 use super::{Column, Layout};
 use crate::stream::{
     ErrorKind, ReadError, ReadStream, Stream, WriteError, WriteStream, is_rotation,
@@ -81,7 +82,7 @@ impl Program {
 
 /// The bits of a code.
 #[inline(always)]
-fn width(max: u32) -> u32 {
+pub(super) fn width(max: u32) -> u32 {
     u32::BITS - max.leading_zeros()
 }
 
@@ -114,19 +115,16 @@ impl Row for &[u32] {
 }
 
 /// As [`Layout::cells_of`].
-pub(super) fn read(layout: &Layout, packet: &[u8], cells: &mut [u32]) -> Result<(), ReadError> {
+pub(super) fn read(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Result<(), ReadError> {
     if cells.len() != layout.columns.len() {
         return Err(ReadError { kind: ErrorKind::Mismatch, bit: 0 });
     }
     if let Some(bits) = layout.program.fixed_bits
-        && read_fixed(layout, bits, packet, cells)
+        && read_fixed(&layout.columns, bits, packet, cells)
+        && walk(layout, &layout.program.checks, &mut cells, &mut ReadStream::new(&[])).is_ok()
     {
         return Ok(());
     }
-    read_any(layout, packet, cells)
-}
-
-fn read_any(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Result<(), ReadError> {
     cells.fill(0);
     let mut stream = ReadStream::new(packet);
     walk(layout, &layout.program.steps, &mut cells, &mut stream)?;
@@ -157,7 +155,7 @@ pub(super) fn write<'b>(
         let Ok(()) = walk(layout, &layout.program.checks, &mut cells, &mut stream);
         stream.finish()?;
     }
-    write_fixed(layout, bits, cells, buffer)
+    write_fixed(&layout.columns, bits, cells, buffer)
 }
 
 /// Runs steps between a stream and cells, which are not above their columns' maxima.
@@ -337,67 +335,4 @@ fn check_units(cells: &[u32]) -> Result<(), ErrorKind> {
         }
     }
     Ok(())
-}
-
-/// Reads a packet of nothing but codes, a word at a time; `false` if it is not right.
-fn read_fixed(layout: &Layout, bits: usize, packet: &[u8], cells: &mut [u32]) -> bool {
-    if packet.len() != bits.div_ceil(8) {
-        return false;
-    }
-    let (words, rest) = packet.as_chunks();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    let mut words = words.iter().chain(core::iter::once(&last));
-    let (mut held, mut count, mut above) = (0u64, 0, false);
-    for (cell, column) in cells.iter_mut().zip(&layout.columns) {
-        let width = width(column.max);
-        if count < width {
-            let word = words.next().copied().unwrap_or_default();
-            held |= u64::from(u32::from_le_bytes(word)) << count;
-            count += u32::BITS;
-        }
-        *cell = (held & ((1 << width) - 1)) as u32;
-        above |= *cell > column.max;
-        held >>= width;
-        count -= width;
-    }
-    let checks = &layout.program.checks;
-    // Set bits behind the last column are no packet.
-    !above
-        && held == 0
-        && (checks.is_empty()
-            || walk(layout, checks, &mut &mut *cells, &mut ReadStream::new(&[])).is_ok())
-}
-
-/// The same for writing, of cells that are known to be right.
-fn write_fixed<'b>(
-    layout: &Layout,
-    bits: usize,
-    cells: &[u32],
-    buffer: &'b mut [u8],
-) -> Result<&'b [u8], WriteError> {
-    let capacity_bits = 8 * buffer.len() as u64;
-    let Some((packet, _)) = buffer.split_at_mut_checked(bits.div_ceil(8)) else {
-        return Err(WriteError::Full { needed_bits: bits as u64, capacity_bits });
-    };
-    let (words, rest) = packet.as_chunks_mut();
-    let mut words = words.iter_mut();
-    let (mut held, mut count) = (0u64, 0);
-    for (cell, column) in cells.iter().zip(&layout.columns) {
-        held |= u64::from(*cell) << count;
-        count += width(column.max);
-        if count >= u32::BITS {
-            if let Some(word) = words.next() {
-                *word = (held as u32).to_le_bytes();
-            }
-            held >>= u32::BITS;
-            count -= u32::BITS;
-        }
-    }
-    // What is left may still be a whole word in bytes.
-    match words.next() {
-        Some(word) => *word = (held as u32).to_le_bytes(),
-        None => rest.copy_from_slice(&held.to_le_bytes()[..rest.len()]),
-    }
-    Ok(packet)
 }

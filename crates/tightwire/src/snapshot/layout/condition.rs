@@ -5,7 +5,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::build::{Place, least};
+use super::build::Place;
+use super::scale::least;
 use crate::schema::{common_bits, has_value, is_so};
 use crate::stream::{Binary, Condition, Field, FloatRange, Int, Name, Number, Op, Shape, Variant};
 

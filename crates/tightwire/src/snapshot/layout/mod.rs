@@ -6,7 +6,9 @@
 mod build;
 mod cells;
 mod condition;
+mod fixed;
 mod order;
+mod scale;
 mod size;
 #[cfg(test)]
 mod tests;
