@@ -380,6 +380,11 @@ pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,
     SchemaError, World, WorldError, WorldSchema, schema,
 };
+pub use snapshot::{
+    ChangeKind, Leaving, Level, ObjectView, Received, ReceiverId, SetError, SnapshotAck,
+    SnapshotChange, SnapshotConfig, SnapshotError, SnapshotProtocol, SnapshotProtocolBuilder,
+    SnapshotProtocolError, SnapshotReceiver, SnapshotSender,
+};
 pub use stream::{
     Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,
     MeasureStream, Name, Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream,

@@ -1,4 +1,35 @@
 //! Snapshots: the state of many objects, as what changed since a state that the receiver has.
-#![cfg_attr(not(test), expect(dead_code, reason = "the codecs that use it are yet to come"))]
+//!
+//! From the bottom: a [layout](layout) makes an object a row of cells; the [history](history) keeps
+//! rows of the past; [mentions](mention) are what a packet says of objects, and a [body](body) is
+//! their bytes, by one of the levels. Above, the sender's [store](store) of the world, a
+//! [view](view) of it for each receiver, and the [selection](select) of what that one needs; and the
+//! receiver's [world](world).
 
+mod ack;
+mod body;
+mod config;
+mod error;
+mod header;
+mod history;
+mod ids;
 mod layout;
+mod mention;
+mod model;
+mod packed;
+mod protocol;
+mod receiver;
+mod select;
+mod sender;
+mod store;
+#[cfg(test)]
+mod tests;
+mod view;
+mod world;
+
+pub use ack::SnapshotAck;
+pub use config::{Leaving, Level, SnapshotConfig};
+pub use error::{SetError, SnapshotError, SnapshotProtocolError};
+pub use protocol::{SnapshotProtocol, SnapshotProtocolBuilder};
+pub use receiver::{ChangeKind, Received, SnapshotChange, SnapshotReceiver};
+pub use sender::{ObjectView, ReceiverId, SnapshotSender};

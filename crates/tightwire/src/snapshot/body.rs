@@ -1,0 +1,217 @@
+//! What packets say of objects, as bytes.
+
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::mention::{Knowledge, Mentions};
+use super::model::Model;
+use super::protocol::SnapshotProtocol;
+use super::view::{Seen, View};
+use super::{Level, model, packed};
+use crate::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
+
+/// The bytes of the check that every body begins with.
+const CHECK: usize = 2;
+
+/// Why a body is not one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BodyError {
+    /// It is cut short, has too much, or says what cannot be.
+    Malformed(ReadError),
+    /// It says something else than its sender meant.
+    Check,
+}
+
+impl From<ReadError> for BodyError {
+    fn from(error: ReadError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+/// Writes the mentions after what is in `bytes`; whether they fit into `limit` bytes in all.
+/// `model` is that of the base, and learns.
+pub(super) fn write(
+    protocol: &SnapshotProtocol,
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    model: &mut Model,
+    bytes: &mut Vec<u8>,
+    limit: usize,
+) -> bool {
+    let Some(room) = limit.checked_sub(CHECK) else { return false };
+    bytes.clear();
+    bytes.extend_from_slice(&check(mentions).to_le_bytes());
+    match protocol.config().level {
+        Level::Packed => {
+            bytes.resize(CHECK + room, 0);
+            let mut stream = WriteStream::new(&mut bytes[CHECK..]);
+            let Ok(()) = packed::code(&mut stream, protocol, mentions, knowledge);
+            let Ok(length) = stream.finish().map(<[u8]>::len) else { return false };
+            bytes.truncate(CHECK + length);
+            true
+        }
+        Level::Modeled => model::write(protocol, mentions, knowledge, model, bytes, CHECK + room),
+    }
+}
+
+/// Reads mentions.
+pub(super) fn read(
+    protocol: &SnapshotProtocol,
+    bytes: &[u8],
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    model: &mut Model,
+) -> Result<(), BodyError> {
+    mentions.clear();
+    let Some((sum, bytes)) = bytes.split_first_chunk::<CHECK>() else {
+        return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }.into());
+    };
+    match protocol.config().level {
+        Level::Packed => {
+            let mut stream = ReadStream::new(bytes);
+            packed::code(&mut stream, protocol, mentions, knowledge)?;
+            stream.finish()?;
+        }
+        Level::Modeled => model::read(protocol, bytes, mentions, knowledge, model)?,
+    }
+    match u16::from_le_bytes(*sum) == check(mentions) {
+        true => Ok(()),
+        false => Err(BodyError::Check),
+    }
+}
+
+/// A sum over all that is said: what a damaged packet says, or a receiver that does not compute as
+/// its sender does, is noticed.
+fn check(mentions: &Mentions) -> u16 {
+    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut sum = MULTIPLIER;
+    let mut add =
+        |number: u32| sum = (sum ^ u64::from(number)).wrapping_mul(MULTIPLIER).rotate_left(29);
+    for mention in &mentions.list {
+        add(mention.id.0);
+        add(u32::from(mention.class) << 2 | mention.change as u32);
+    }
+    mentions.cells.iter().for_each(|&cell| add(cell));
+    (sum >> 48) as u16
+}
+
+/// The bodies of the packets that a receiver may take as the base of the next ones.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    list: Vec<Body>,
+    free: Vec<u32>,
+    /// Those of this tick, which another receiver may want as well.
+    recent: Vec<u32>,
+    next_serial: u64,
+    pristine: Model,
+}
+
+/// A body, and what it was made of.
+#[derive(Debug, Default)]
+struct Body {
+    serial: u64,
+    users: u32,
+    bytes: Vec<u8>,
+    /// What is learned with it.
+    model: Model,
+    base: Option<u64>,
+    is_complete: bool,
+    objects: Vec<(u32, Seen)>,
+}
+
+/// What a body is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recipe<'r> {
+    pub(super) view: &'r View,
+    pub(super) slots: &'r [u32],
+    pub(super) is_complete: bool,
+}
+
+impl Bodies {
+    pub(super) fn new(protocol: &SnapshotProtocol) -> Self {
+        Self {
+            list: Vec::new(),
+            free: Vec::new(),
+            recent: Vec::new(),
+            next_serial: 0,
+            pristine: Model::new(protocol),
+        }
+    }
+
+    /// Begins a tick, of which there are no bodies yet.
+    pub(super) fn begin_tick(&mut self) {
+        for body in take(&mut self.recent) {
+            self.release(body);
+        }
+    }
+
+    /// A body that was made of the same before, in this tick.
+    pub(super) fn find(&self, recipe: Recipe<'_>) -> Option<u32> {
+        let base = self.serial_of_base(recipe.view);
+        self.recent.iter().copied().find(|&body| {
+            let body = &self.list[body as usize];
+            body.base == base
+                && body.is_complete == recipe.is_complete
+                && body.objects.len() == recipe.slots.len()
+                && body.objects.iter().zip(recipe.slots).all(|((made_of, seen), slot)| {
+                    made_of == slot && seen.ticks() == recipe.view.objects[*slot as usize].ticks()
+                })
+        })
+    }
+
+    /// Makes a body, if it fits into `limit` bytes.
+    pub(super) fn make(
+        &mut self,
+        protocol: &SnapshotProtocol,
+        recipe: Recipe<'_>,
+        mentions: &mut Mentions,
+        knowledge: &impl Knowledge,
+        limit: usize,
+    ) -> Option<u32> {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.list.push(Body::default());
+            self.list.len() as u32 - 1
+        });
+        let mut body = take(&mut self.list[place as usize]);
+        let base = recipe.view.base().and_then(|base| self.list.get(base.body? as usize));
+        body.model.clone_from(base.map_or(&self.pristine, |base| &base.model));
+        let fits = write(protocol, mentions, knowledge, &mut body.model, &mut body.bytes, limit);
+        if fits {
+            body.base = self.serial_of_base(recipe.view);
+            body.serial = self.next_serial;
+            self.next_serial += 1;
+            body.is_complete = recipe.is_complete;
+            body.objects.clear();
+            let seen = |&slot: &u32| (slot, recipe.view.objects[slot as usize]);
+            body.objects.extend(recipe.slots.iter().map(seen));
+            body.users = 1;
+            self.recent.push(place);
+        } else {
+            self.free.push(place);
+        }
+        self.list[place as usize] = body;
+        fits.then_some(place)
+    }
+
+    pub(super) fn bytes(&self, body: u32) -> &[u8] {
+        &self.list[body as usize].bytes
+    }
+
+    /// Somebody may take the body as a base.
+    pub(super) fn retain(&mut self, body: u32) {
+        self.list[body as usize].users += 1;
+    }
+
+    /// Somebody no longer needs it.
+    pub(super) fn release(&mut self, body: u32) {
+        let users = &mut self.list[body as usize].users;
+        *users -= 1;
+        if *users == 0 {
+            self.free.push(body);
+        }
+    }
+
+    fn serial_of_base(&self, view: &View) -> Option<u64> {
+        view.base().and_then(|base| Some(self.list[base.body? as usize].serial))
+    }
+}

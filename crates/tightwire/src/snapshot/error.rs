@@ -1,0 +1,135 @@
+//! What can go wrong with snapshots.
+
+use alloc::string::String;
+use core::error::Error;
+use core::fmt;
+
+use super::SnapshotConfig;
+use crate::schema::ObjectId;
+use crate::stream::{ReadError, WriteError};
+
+/// Why there is no [`SnapshotProtocol`](crate::SnapshotProtocol).
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SnapshotProtocolError {
+    /// The history is too short, or another number is zero.
+    Config(SnapshotConfig),
+    /// There are more than 1024 classes.
+    TooManyClasses,
+    /// A class was given twice.
+    Twice {
+        /// The name of its type.
+        class: &'static str,
+    },
+    /// A class cannot be replicated.
+    Layout {
+        /// The name of its type.
+        class: &'static str,
+        /// The field, why not, and what to do.
+        reason: String,
+    },
+}
+
+impl fmt::Display for SnapshotProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(config) => write!(
+                f,
+                "{config:?}: `history` must be at least 64, and the other numbers above zero"
+            ),
+            Self::TooManyClasses => {
+                f.write_str("more than 1024 classes: make some of them one enum")
+            }
+            Self::Twice { class } => write!(f, "`{class}` is a class twice: leave one out"),
+            Self::Layout { class, reason } => write!(f, "`{class}` cannot be replicated: {reason}"),
+        }
+    }
+}
+
+impl Error for SnapshotProtocolError {}
+
+/// Why an object was not set.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum SetError {
+    /// The type is no class of the protocol.
+    NoClass {
+        /// The name of the type.
+        name: &'static str,
+    },
+    /// The value cannot be written; [`explain_write`](crate::explain_write) names the field.
+    Value {
+        /// The name of the type.
+        name: &'static str,
+        /// What was refused.
+        error: WriteError,
+    },
+    /// The type does not write what it describes.
+    Unreadable {
+        /// The name of the type.
+        name: &'static str,
+        /// Where its description does not fit.
+        error: ReadError,
+    },
+    /// There are as many objects as the protocol allows.
+    TooManyObjects,
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoClass { name } => write!(
+                f,
+                "`{name}` is no class of the protocol: add `.class::<{name}>()` on both sides"
+            ),
+            Self::Value { name, error } => write!(f, "a `{name}` that cannot be written: {error}"),
+            Self::Unreadable { name, error } => {
+                write!(f, "`{name}` does not write what it describes: {error}")
+            }
+            Self::TooManyObjects => f.write_str(
+                "too many objects: raise `SnapshotConfig::max_objects`; those that are gone count \
+                 until every receiver knows",
+            ),
+        }
+    }
+}
+
+impl Error for SetError {}
+
+/// Why a snapshot was refused. The world is as it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// It is older than the newest one, or the same: an honest network does that.
+    Late,
+    /// It is relative to a snapshot that is not here.
+    UnknownBase,
+    /// It is cut short, has too much, or says what cannot be.
+    Malformed(ReadError),
+    /// It says something else than its sender meant: it was damaged, or the two sides are not of the
+    /// same version.
+    Check,
+    /// It is about more objects than the protocol allows.
+    TooManyObjects,
+    /// What it says of an object is no value of its class.
+    Object(ObjectId),
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Late => f.write_str("late: a newer snapshot is here already"),
+            Self::UnknownBase => f.write_str("relative to a snapshot that did not arrive here"),
+            Self::Malformed(error) => write!(f, "malformed: {error}"),
+            Self::Check => f.write_str(
+                "the check fails: the snapshot is damaged, or the sender is of another version",
+            ),
+            Self::TooManyObjects => {
+                f.write_str("more objects than `SnapshotConfig::max_objects` allows")
+            }
+            Self::Object(id) => write!(f, "object {id}: no value of its class"),
+        }
+    }
+}
+
+impl Error for SnapshotError {}

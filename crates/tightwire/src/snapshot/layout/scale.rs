@@ -1,0 +1,87 @@
+//! What the codes of numbers stand for.
+
+use crate::stream::{Int, Number, Op, Shape};
+
+/// The smallest integer of an operation.
+pub(super) fn least(op: &Op) -> Option<Number> {
+    let (min, fraction_bits) = match *op {
+        Op::Int { min, .. } => (min, 0),
+        Op::Fixed { fraction_bits, min, .. } => (min, fraction_bits),
+        _ => (Number::Unsigned(0), 0),
+    };
+    match min {
+        Number::Unsigned(min) => min.scaled(fraction_bits).map(Number::Unsigned),
+        Number::Signed(min) => min.scaled(fraction_bits).map(Number::Signed),
+        Number::Float(_) | Number::Double(_) => None,
+    }
+}
+
+/// The largest code of an ordered number that takes one column.
+pub(super) fn ordered(shape: &Shape) -> Option<u32> {
+    match shape {
+        Shape::Op(op @ (Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. })) => {
+            u32::try_from(op.span()?).ok()
+        }
+        Shape::Op(Op::CompressedFloat(range)) => Some(range.max_code()),
+        _ => None,
+    }
+}
+
+/// Codes of the position per code of the velocity and tick, and the velocity's code that means
+/// zero, both with 32 bits behind the point; or why there are none.
+pub(super) fn derivative(
+    position: &Shape,
+    velocity: &Shape,
+    ticks_per_second: f64,
+) -> Result<(i64, i64), &'static str> {
+    let (Some(fine), Some(coarse)) = (Codes::of(position), Codes::of(velocity)) else {
+        return Err("both must be numbers of a range, of up to 32 bits");
+    };
+    // Divisions and products are exactly the same on every machine.
+    match (fixed_point(coarse.step / fine.step / ticks_per_second), fixed_point(coarse.zero)) {
+        (Some(scale @ 1..), Some(zero)) => Ok((scale, zero)),
+        _ => Err("their resolutions are too far apart"),
+    }
+}
+
+/// What codes stand for: how far apart two are that are adjacent, and which one means zero.
+struct Codes {
+    step: f64,
+    zero: f64,
+}
+
+impl Codes {
+    fn of(shape: &Shape) -> Option<Self> {
+        match shape {
+            Shape::Array { element, .. } => ordered(element).and_then(|_| Self::of(element)),
+            Shape::Op(Op::CompressedFloat(range) | Op::CompressedVector { range, .. }) => {
+                let (min, max) = (f64::from(range.min()), f64::from(range.max()));
+                let step = (max - min) / f64::from(range.max_code());
+                Some(Self { step, zero: -min / step })
+            }
+            Shape::Op(op) => {
+                ordered(shape)?;
+                let step = match *op {
+                    Op::Fixed { fraction_bits, .. } => {
+                        1.0 / (1u128 << fraction_bits.min(127)) as f64
+                    }
+                    _ => 1.0,
+                };
+                let zero = match least(op)? {
+                    Number::Signed(least) => -(least as f64),
+                    Number::Unsigned(least) => -(least as f64),
+                    Number::Float(_) | Number::Double(_) => return None,
+                };
+                Some(Self { step, zero })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The number with 32 bits behind the point; none if it is out of all proportion.
+fn fixed_point(number: f64) -> Option<i64> {
+    let scaled = number * 4_294_967_296.0;
+    let rounded = if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 };
+    (rounded.abs() < (1u64 << 62) as f64).then_some(rounded as i64)
+}

@@ -1,0 +1,112 @@
+//! What a packet says of objects, and what it is relative to.
+
+use alloc::vec::Vec;
+
+use crate::schema::ObjectId;
+
+/// What a packet says of one object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Mention {
+    pub(super) id: ObjectId,
+    pub(super) class: u16,
+    pub(super) change: Change,
+    /// Where its cells begin among those of all, and how many there are.
+    pub(super) start: usize,
+    pub(super) columns: usize,
+}
+
+/// What became of an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// It is as its cells say, relative to what is known of it.
+    Update,
+    /// It is as its cells say: nothing is known of it, or it is of another class now.
+    Fresh,
+    /// It is no more.
+    Gone,
+}
+
+/// All that a packet says of objects, in the order of their ids.
+#[derive(Debug, Default)]
+pub(super) struct Mentions {
+    pub(super) list: Vec<Mention>,
+    pub(super) cells: Vec<u32>,
+}
+
+/// How many states of an object are of use.
+pub(super) const MOST_PASTS: usize = 3;
+
+/// A state of an object that both sides know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Past<'a> {
+    /// How many ticks it is old; at least one.
+    pub(super) age: u32,
+    pub(super) cells: &'a [u32],
+}
+
+/// What both sides know of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pasts<'a> {
+    pub(super) class: u16,
+    states: [Past<'a>; MOST_PASTS],
+    len: usize,
+}
+
+/// What both sides know when a packet is written and when it is read.
+pub(super) trait Knowledge {
+    /// Of an object; none if it is unknown or known to be gone. A writer finds it by the place of
+    /// its mention, a reader by its id.
+    fn pasts(&self, mention: usize, id: ObjectId) -> Option<Pasts<'_>>;
+
+    /// The objects that the base of the packet mentions, in the order of their ids.
+    fn mentioned_before(&self) -> &[ObjectId];
+}
+
+impl Mentions {
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.cells.clear();
+    }
+
+    /// The state of a mentioned object; none if it is gone.
+    pub(super) fn cells_of(&self, mention: &Mention) -> Option<&[u32]> {
+        (mention.change != Change::Gone).then(|| &self.cells[mention.start..][..mention.columns])
+    }
+
+    /// Adds an object with room for its cells; one that is gone has neither cells nor a class.
+    pub(super) fn push(
+        &mut self,
+        id: ObjectId,
+        class: u16,
+        change: Change,
+        columns: usize,
+    ) -> &mut [u32] {
+        let start = self.cells.len();
+        let (class, columns) = if change == Change::Gone { (0, 0) } else { (class, columns) };
+        self.list.push(Mention { id, class, change, start, columns });
+        self.cells.resize(start + columns, 0);
+        &mut self.cells[start..]
+    }
+}
+
+impl<'a> Pasts<'a> {
+    /// With the newest state.
+    pub(super) fn new(class: u16, newest: Past<'a>) -> Self {
+        let mut states = [Past::default(); MOST_PASTS];
+        states[0] = newest;
+        Self { class, states, len: 1 }
+    }
+
+    /// Adds an older state, unless there are enough.
+    pub(super) fn push(&mut self, older: Past<'a>) {
+        if let Some(state) = self.states.get_mut(self.len) {
+            *state = older;
+            self.len += 1;
+        }
+    }
+
+    /// The newest first.
+    pub(super) fn states(&self) -> &[Past<'a>] {
+        &self.states[..self.len]
+    }
+}

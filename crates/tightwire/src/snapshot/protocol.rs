@@ -1,0 +1,148 @@
+//! Which classes of objects there are.
+
+use alloc::string::ToString;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::{TypeId, type_name};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::layout::Layout;
+use super::{Level, SnapshotConfig, SnapshotProtocolError};
+use crate::schema::{Schema, schema};
+use crate::stream::Wire;
+
+/// Another number for each change of what snapshots look like.
+const FORM: u8 = 1;
+
+/// Another classes than a `u16` counts, and more than any game has.
+const MAX_CLASSES: usize = 1024;
+
+/// The classes of objects that are replicated, and how: made once, and given to whoever sends and
+/// whoever receives. A clone is the same protocol, and costs nothing.
+///
+/// ```
+/// use tightwire::{SnapshotConfig, SnapshotProtocol, Wire};
+///
+/// #[derive(Wire, Default)]
+/// struct Player {
+///     #[wire(spatial, min = -100.0, max = 100.0, resolution = 0.01)]
+///     position: [f32; 3],
+///     #[wire(range = 0..=100)]
+///     health: u8,
+/// }
+///
+/// #[derive(Wire, Default)]
+/// struct Door {
+///     open: bool,
+/// }
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default())
+///     .class::<Player>()
+///     .class::<Door>()
+///     .build()?;
+/// # Ok::<(), tightwire::SnapshotProtocolError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SnapshotProtocol {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: SnapshotConfig,
+    classes: Vec<ClassLayout>,
+    fingerprint: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct ClassLayout {
+    pub(super) name: &'static str,
+    type_id: TypeId,
+    pub(super) layout: Layout,
+    /// The bytes of the longest packet of a value.
+    pub(super) max_bytes: usize,
+}
+
+/// Collects the classes of a [`SnapshotProtocol`]. Both sides name the same ones in the same order.
+#[derive(Debug)]
+pub struct SnapshotProtocolBuilder {
+    config: SnapshotConfig,
+    classes: Vec<(&'static str, TypeId, Schema)>,
+}
+
+impl SnapshotProtocol {
+    /// Begins with no class.
+    #[must_use]
+    pub fn builder(config: SnapshotConfig) -> SnapshotProtocolBuilder {
+        SnapshotProtocolBuilder { config, classes: Vec::new() }
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn config(&self) -> &SnapshotConfig {
+        &self.shared.config
+    }
+
+    /// The same on both sides if they understand each other's snapshots: make it part of the version
+    /// of a [`Protocol`](crate::Protocol) or a session.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.shared.fingerprint
+    }
+
+    pub(super) fn classes(&self) -> &[ClassLayout] {
+        &self.shared.classes
+    }
+
+    pub(super) fn class_of<T: 'static>(&self) -> Option<u16> {
+        let is_t = |class: &ClassLayout| class.type_id == TypeId::of::<T>();
+        self.shared.classes.iter().position(is_t).map(|class| class as u16)
+    }
+}
+
+impl SnapshotProtocolBuilder {
+    /// Adds a class: the objects that are a `T`.
+    #[must_use]
+    pub fn class<T: Wire + 'static>(mut self) -> Self {
+        self.classes.push((type_name::<T>(), TypeId::of::<T>(), schema::<T>()));
+        self
+    }
+
+    /// The protocol, if it makes sense.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotProtocolError`], which says which class cannot be replicated, and why.
+    pub fn build(self) -> Result<SnapshotProtocol, SnapshotProtocolError> {
+        let config = self.config;
+        if config.history < 64 || config.ticks_per_second == 0 || config.max_objects == 0 {
+            return Err(SnapshotProtocolError::Config(config));
+        }
+        if self.classes.len() > MAX_CLASSES {
+            return Err(SnapshotProtocolError::TooManyClasses);
+        }
+        let mut hash = Xxh3::new();
+        let level = match config.level {
+            Level::Packed => 0,
+            Level::Modeled => 1,
+        };
+        hash.update(&[FORM, level]);
+        hash.update(&config.ticks_per_second.to_le_bytes());
+        let mut classes = Vec::<ClassLayout>::new();
+        for (name, type_id, schema) in self.classes {
+            if classes.iter().any(|class| class.type_id == type_id) {
+                return Err(SnapshotProtocolError::Twice { class: name });
+            }
+            hash.update(&schema.fingerprint().to_le_bytes());
+            let layout = Layout::new(&schema, config.ticks_per_second).map_err(|error| {
+                SnapshotProtocolError::Layout { class: name, reason: error.to_string() }
+            })?;
+            let max_bytes = schema.max_bits().div_ceil(8) as usize;
+            classes.push(ClassLayout { name, type_id, layout, max_bytes });
+        }
+        Ok(SnapshotProtocol {
+            shared: Arc::new(Shared { config, classes, fingerprint: hash.digest() }),
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! The side that gets the world.
+
+use alloc::vec::Vec;
+use core::cell::Cell;
+
+use super::body::{self, BodyError};
+use super::header::Header;
+use super::history::State;
+use super::mention::{Change, Mentions};
+use super::model::Model;
+use super::sender::quantise;
+use super::world::{Relative, World};
+use super::{SetError, SnapshotAck, SnapshotError, SnapshotProtocol};
+use crate::schema::ObjectId;
+use crate::stream::{ReadError, ReadStream, Wire, decode_into};
+
+/// Gets the world from a [`SnapshotSender`](crate::SnapshotSender), packet by packet.
+///
+/// Each packet goes to [`handle_snapshot`](Self::handle_snapshot), and what
+/// [`ack`](Self::ack) says goes back with whatever is sent next.
+#[derive(Debug)]
+pub struct SnapshotReceiver {
+    protocol: SnapshotProtocol,
+    world: World,
+    changes: Vec<SnapshotChange>,
+    mentions: Mentions,
+    /// The model of the packet that is being read.
+    model: Model,
+    pristine: Model,
+    value: Vec<u8>,
+    cells: Vec<u32>,
+}
+
+/// What a snapshot did to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SnapshotChange {
+    /// Which object.
+    pub id: ObjectId,
+    /// What happened to it.
+    pub kind: ChangeKind,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// It was not there before.
+    Spawned,
+    /// It has another value.
+    Changed,
+    /// It is not there any more.
+    Despawned,
+}
+
+/// What a snapshot was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Received {
+    /// The tick of the sender.
+    pub tick: u32,
+    /// The whole world is now as it was for the sender at that tick. Otherwise some of it was, since
+    /// not everything fitted.
+    pub is_complete: bool,
+}
+
+impl SnapshotReceiver {
+    /// An empty world.
+    #[must_use]
+    pub fn new(protocol: &SnapshotProtocol) -> Self {
+        Self {
+            world: World::new(protocol),
+            changes: Vec::new(),
+            mentions: Mentions::default(),
+            model: Model::new(protocol),
+            pristine: Model::new(protocol),
+            value: Vec::new(),
+            cells: Vec::new(),
+            protocol: protocol.clone(),
+        }
+    }
+
+    /// Adds an object that is known from the beginning: see
+    /// [`SnapshotSender::set_initial`](crate::SnapshotSender::set_initial). To be called before the
+    /// first snapshot.
+    ///
+    /// # Errors
+    ///
+    /// As [`SnapshotSender::set`](crate::SnapshotSender::set).
+    pub fn set_initial<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<(), SetError> {
+        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        match self.world.set_initial(id.into(), class, &self.cells) {
+            true => Ok(()),
+            false => Err(SetError::TooManyObjects),
+        }
+    }
+
+    /// Takes a packet of the sender.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`], and nothing has changed. [`SnapshotError::Late`] is no fault of anybody.
+    pub fn handle_snapshot(&mut self, packet: &[u8]) -> Result<Received, SnapshotError> {
+        let mut header = Header::default();
+        let mut stream = ReadStream::new(packet);
+        let newest = self.world.next.saturating_sub(1);
+        let is_known_base = Cell::new(true);
+        let told = |number| {
+            let told = self.world.packet(number).and_then(|packet| packet.told);
+            is_known_base.set(told.is_some());
+            told
+        };
+        if let Err(error) = header.serialize(&mut stream, newest, told) {
+            let is_late = header.number < self.world.next;
+            return Err(match is_known_base.get() {
+                _ if is_late && stream.position() > 12 => SnapshotError::Late,
+                true => SnapshotError::Malformed(error),
+                false => SnapshotError::UnknownBase,
+            });
+        }
+        if header.number < self.world.next || header.start < self.world.start {
+            return Err(SnapshotError::Late);
+        }
+        let body = &packet[(stream.position() as usize).div_ceil(8)..];
+        self.read_body(&header, body)?;
+        self.changes.clear();
+        self.world.apply(&header, &self.mentions, &mut self.model, &mut self.changes);
+        Ok(Received { tick: header.tick, is_complete: header.is_complete })
+    }
+
+    fn read_body(&mut self, header: &Header, bytes: &[u8]) -> Result<(), SnapshotError> {
+        let relative = Relative { world: &self.world, header };
+        self.model.clone_from(relative.base().map_or(&self.pristine, |base| &base.model));
+        body::read(&self.protocol, bytes, &mut self.mentions, &relative, &mut self.model).map_err(
+            |error| match error {
+                BodyError::Malformed(error) => SnapshotError::Malformed(error),
+                BodyError::Check => SnapshotError::Check,
+            },
+        )?;
+        let mut added = 0;
+        for mention in self.mentions.list.iter().filter(|mention| mention.change != Change::Gone) {
+            let class = &self.protocol.classes()[usize::from(mention.class)];
+            let cells = self.mentions.cells_of(mention).unwrap_or_default();
+            self.value.resize(class.max_bytes, 0);
+            if class.layout.packet_of(cells, &mut self.value).is_err() {
+                return Err(SnapshotError::Object(mention.id));
+            }
+            added += usize::from(!self.world.has(mention.id));
+        }
+        match self.world.len() + added > self.protocol.config().max_objects {
+            true => Err(SnapshotError::TooManyObjects),
+            false => Ok(()),
+        }
+    }
+
+    /// What arrived, for the sender: send it with whatever goes there next. None at the beginning.
+    #[must_use]
+    pub fn ack(&self) -> Option<SnapshotAck> {
+        let newest = self.world.next.checked_sub(1).filter(|&newest| newest > 0)?;
+        let arrived = |&bit: &u32| {
+            newest.checked_sub(bit + 1).is_some_and(|number| self.world.packet(number).is_some())
+        };
+        let earlier = (0..u32::BITS).filter(arrived).fold(0, |bits, bit| bits | 1 << bit);
+        Some(SnapshotAck { newest: newest as u16, earlier })
+    }
+
+    /// What the newest snapshot was.
+    #[must_use]
+    pub fn newest(&self) -> Option<Received> {
+        self.world.newest
+    }
+
+    /// What the newest snapshot did.
+    #[must_use]
+    pub fn changes(&self) -> &[SnapshotChange] {
+        &self.changes
+    }
+
+    /// The objects that the newest snapshot mentions.
+    #[cfg(test)]
+    pub(super) fn mentioned(&self) -> impl Iterator<Item = ObjectId> {
+        self.mentions.list.iter().map(|mention| mention.id)
+    }
+
+    /// The objects that are there, in the order of their ids, with the places of their classes in the
+    /// protocol.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
+        self.world.iter().map(|(id, shown)| (id, shown.class))
+    }
+
+    /// Reads an object into `value`; whether it is there, and is a `T`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
+    pub fn read<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<bool, ReadError> {
+        let shown = self.world.shown(id.into());
+        let Some(State { class, cells: Some(cells), .. }) = shown else { return Ok(false) };
+        if self.protocol.class_of::<T>() != Some(class) {
+            return Ok(false);
+        }
+        let class = &self.protocol.classes()[usize::from(class)];
+        self.value.resize(class.max_bytes, 0);
+        let Ok(packet) = class.layout.packet_of(cells, &mut self.value) else { return Ok(false) };
+        decode_into(packet, value).map(|()| true)
+    }
+
+    /// An object, if it is there and is a `T`.
+    pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
+        let mut value = T::default();
+        self.read(id, &mut value).ok()?.then_some(value)
+    }
+}

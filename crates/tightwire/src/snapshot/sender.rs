@@ -1,0 +1,355 @@
+//! The side that has the world.
+
+use alloc::vec::Vec;
+use core::any::type_name;
+
+use super::body::{Bodies, Recipe};
+use super::header::Header;
+use super::mention::{Change, Knowledge, Mentions, Pasts};
+use super::select::{Interest, Selection};
+use super::store::Store;
+use super::view::View;
+use super::{Leaving, SetError, SnapshotAck, SnapshotProtocol};
+use crate::schema::ObjectId;
+use crate::stream::{Wire, WriteStream, encode};
+
+/// Which receiver of a [`SnapshotSender`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReceiverId(u32);
+
+/// What decides about an object's priority, and whether it is for a receiver at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObjectView {
+    /// Which object.
+    pub id: ObjectId,
+    /// The place of its class in the protocol.
+    pub class: u16,
+}
+
+/// Replicates a world: takes its objects, and gives each receiver a packet a tick with what that
+/// receiver does not have.
+///
+/// A tick is [`begin_tick`](Self::begin_tick), [`set`](Self::set) and [`remove`](Self::remove) for
+/// what changed, and [`snapshot`](Self::snapshot) for each receiver. What receivers say goes to
+/// [`handle_ack`](Self::handle_ack).
+#[derive(Debug)]
+pub struct SnapshotSender {
+    protocol: SnapshotProtocol,
+    store: Store,
+    views: Vec<Option<View>>,
+    bodies: Bodies,
+    selection: Selection,
+    mentions: Mentions,
+    /// The slots of the mentions.
+    slots: Vec<u32>,
+    /// What a mention took of late, in 1/16 bits.
+    mention_cost: usize,
+    value: Vec<u8>,
+    cells: Vec<u32>,
+    packet: Vec<u8>,
+}
+
+/// What a view and the store say of the objects of `slots`.
+struct Mentioned<'s> {
+    store: &'s Store,
+    view: &'s View,
+    slots: &'s [u32],
+}
+
+impl Knowledge for Mentioned<'_> {
+    fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
+        self.view.pasts(self.store, *self.slots.get(mention)?)
+    }
+
+    fn mentioned_before(&self) -> &[ObjectId] {
+        self.view.base().map_or(&[], |base| &base.ids)
+    }
+}
+
+impl SnapshotSender {
+    /// An empty world without receivers.
+    #[must_use]
+    pub fn new(protocol: &SnapshotProtocol) -> Self {
+        Self {
+            protocol: protocol.clone(),
+            store: Store::new(protocol),
+            views: Vec::new(),
+            bodies: Bodies::new(protocol),
+            selection: Selection::default(),
+            mentions: Mentions::default(),
+            slots: Vec::new(),
+            mention_cost: 16 * 40,
+            value: Vec::new(),
+            cells: Vec::new(),
+            packet: Vec::new(),
+        }
+    }
+
+    /// Adds an object that every receiver knows from the beginning, as one that is part of the level:
+    /// the receivers [do the same](crate::SnapshotReceiver::set_initial), and as long as it is as it
+    /// was nothing is sent of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set).
+    pub fn set_initial<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<(), SetError> {
+        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        let has_room = self.store.set_initial(id.into(), class, &self.cells);
+        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+    }
+
+    /// Begins a tick, which is after the one before. Objects stay as they are until they are set.
+    ///
+    /// A tick that is not after the one before changes nothing.
+    pub fn begin_tick(&mut self, tick: u32) {
+        if tick <= self.store.tick {
+            return;
+        }
+        self.forget_gone();
+        self.bodies.begin_tick();
+        self.store.begin_tick(tick);
+    }
+
+    /// The state of an object from this tick on: it is added, or changed if it is different. The value
+    /// is not changed; receivers get it as it is quantised.
+    ///
+    /// # Errors
+    ///
+    /// [`SetError`] if `T` is no class of the protocol, the value is out of the ranges that `T` gives,
+    /// or there are too many objects.
+    pub fn set<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<(), SetError> {
+        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        let has_room = self.store.set(id.into(), class, Some(&self.cells));
+        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+    }
+
+    /// The object is gone from this tick on.
+    pub fn remove(&mut self, id: impl Into<ObjectId>) {
+        self.store.set(id.into(), 0, None);
+    }
+
+    /// Adds a receiver, which has nothing.
+    pub fn add_receiver(&mut self, leaving: Leaving) -> ReceiverId {
+        let view = Some(View::new(leaving));
+        match self.views.iter().position(Option::is_none) {
+            Some(place) => {
+                self.views[place] = view;
+                ReceiverId(place as u32)
+            }
+            None => {
+                self.views.push(view);
+                ReceiverId(self.views.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// Forgets a receiver. While a sender has one, it remembers what that one may know.
+    pub fn remove_receiver(&mut self, receiver: ReceiverId) {
+        let view = self.views.get_mut(receiver.0 as usize).and_then(Option::take);
+        if let Some(view) = view {
+            view.bodies().for_each(|body| self.bodies.release(body));
+        }
+    }
+
+    /// What the receiver said that it has.
+    pub fn handle_ack(&mut self, receiver: ReceiverId, ack: SnapshotAck) {
+        if let Some(Some(view)) = self.views.get_mut(receiver.0 as usize) {
+            view.handle_ack(&self.store, ack, |body| self.bodies.release(body));
+        }
+    }
+
+    /// The packet of this tick for a receiver, of at most `budget` bytes: as much as fits of what the
+    /// receiver does not have. None if it had one in this tick, or the budget is below 64 bytes.
+    pub fn snapshot(&mut self, receiver: ReceiverId, budget: usize) -> Option<&[u8]> {
+        self.make_snapshot(receiver, budget, None)
+    }
+
+    /// As [`snapshot`](Self::snapshot) for a receiver that is not to see everything, or to see some
+    /// things first.
+    ///
+    /// `interest` gives the weight of an object, or `None` if it is not for the receiver. What does not
+    /// fit waits, and what waits gains its weight with every snapshot, so that nothing waits for ever.
+    /// It is asked for what changed, and for everything else from time to time: within 16 snapshots.
+    pub fn snapshot_with(
+        &mut self,
+        receiver: ReceiverId,
+        budget: usize,
+        mut interest: impl FnMut(ObjectView) -> Option<u32>,
+    ) -> Option<&[u8]> {
+        self.make_snapshot(receiver, budget, Some(&mut interest))
+    }
+
+    fn make_snapshot(
+        &mut self,
+        receiver: ReceiverId,
+        budget: usize,
+        interest: Option<&mut Interest<'_>>,
+    ) -> Option<&[u8]> {
+        let place = receiver.0 as usize;
+        let mut view = self.views.get_mut(place)?.take()?;
+        let is_made = budget >= MIN_BUDGET
+            && !view.is_served(self.store.tick)
+            && self.make_for(&mut view, budget, interest);
+        self.views[place] = Some(view);
+        is_made.then_some(&self.packet)
+    }
+
+    fn make_for(
+        &mut self,
+        view: &mut View,
+        budget: usize,
+        interest: Option<&mut Interest<'_>>,
+    ) -> bool {
+        if view.is_lost() {
+            view.restart(|body| self.bodies.release(body));
+        }
+        self.selection.collect(&self.store, view, interest);
+        let mut header = view.header(self.store.tick, false);
+        let Some(length) = self.write_header(view, &header) else { return false };
+        let Some((body, is_complete)) = self.fitting_body(view, budget - length) else {
+            return false;
+        };
+        header.is_complete = is_complete;
+        if self.write_header(view, &header).is_none() {
+            return false;
+        }
+        self.packet.extend_from_slice(self.bodies.bytes(body));
+        self.bodies.retain(body);
+        let sent = view.sent(&header, |body| self.bodies.release(body));
+        sent.body = Some(body);
+        sent.slots.extend_from_slice(&self.slots);
+        sent.ids.extend(self.slots.iter().map(|&slot| self.store.slot(slot).id));
+        for &slot in &self.slots {
+            let seen = &mut view.objects[slot as usize];
+            seen.sent = Some(self.store.tick);
+            seen.urgency = 0;
+        }
+        true
+    }
+
+    /// Begins the packet; how long the header is.
+    fn write_header(&mut self, view: &View, header: &Header) -> Option<usize> {
+        self.packet.resize(MAX_HEADER, 0);
+        let mut stream = WriteStream::new(&mut self.packet);
+        let Ok(()) =
+            header.clone().serialize(&mut stream, header.number, |packet| view.told(packet));
+        let length = stream.finish().ok()?.len();
+        self.packet.truncate(length);
+        Some(length)
+    }
+
+    /// The body that mentions as much as fits; whether that is everything.
+    fn fitting_body(&mut self, view: &View, room: usize) -> Option<(u32, bool)> {
+        let everything = self.selection.differing;
+        let affordable = |cost: usize| room * 8 * 16 / cost.max(1);
+        if !self.selection.never_complete && everything <= 2 * affordable(self.mention_cost) + 64 {
+            if let Some(body) = self.body_of(view, everything, true, room) {
+                return Some((body, true));
+            }
+        }
+        self.selection.sort_for_incomplete(&self.store);
+        let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
+        loop {
+            if let Some(body) = self.body_of(view, count, false, room) {
+                return Some((body, false));
+            }
+            if count == 0 {
+                return None;
+            }
+            // What is too much for one packet is much less the next time: few attempts suffice.
+            count = count * 3 / 4;
+            self.mention_cost += self.mention_cost / 4;
+        }
+    }
+
+    /// The body with the first `count` candidates.
+    fn body_of(
+        &mut self,
+        view: &View,
+        count: usize,
+        is_complete: bool,
+        room: usize,
+    ) -> Option<u32> {
+        self.selection.chosen.clear();
+        self.selection.chosen.extend_from_slice(&self.selection.candidates[..count]);
+        self.selection.chosen.sort_unstable_by_key(|candidate| self.store.slot(candidate.slot).id);
+        self.slots.clear();
+        self.slots.extend(self.selection.chosen.iter().map(|candidate| candidate.slot));
+        let recipe = Recipe { view, slots: &self.slots, is_complete };
+        if let Some(body) = self.bodies.find(recipe) {
+            return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
+        }
+        self.mentions.clear();
+        for candidate in &self.selection.chosen {
+            let now = self.store.newest(candidate.slot)?;
+            let cells = now.cells.filter(|_| candidate.change != Change::Gone).unwrap_or_default();
+            let id = self.store.slot(candidate.slot).id;
+            self.mentions.push(id, now.class, candidate.change, cells.len()).copy_from_slice(cells);
+        }
+        let knowledge = Mentioned { store: &self.store, view, slots: &self.slots };
+        let body =
+            self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
+        if count >= 8 {
+            let cost = self.bodies.bytes(body).len() * 8 * 16 / count;
+            self.mention_cost = (self.mention_cost * 7 + cost) / 8;
+        }
+        Some(body)
+    }
+
+    /// Objects that are gone for everyone leave their place to others.
+    fn forget_gone(&mut self) {
+        let Self { store, views, .. } = self;
+        let mut gone = core::mem::take(&mut store.gone);
+        gone.retain(|&slot| {
+            let Some(now) = store.newest(slot).filter(|now| now.cells.is_none()) else {
+                return false;
+            };
+            let tick = now.stamp.tick;
+            if !store.slot(slot).initial.is_empty()
+                || !views.iter().flatten().all(|view| view.has_forgotten(slot, tick))
+            {
+                return true;
+            }
+            for view in views.iter_mut().flatten() {
+                view.forget(slot);
+            }
+            store.forget(slot);
+            false
+        });
+        store.gone = gone;
+    }
+}
+
+/// A value as cells; its class.
+pub(super) fn quantise<T: Wire + 'static>(
+    protocol: &SnapshotProtocol,
+    value: &mut T,
+    buffer: &mut Vec<u8>,
+    cells: &mut Vec<u32>,
+) -> Result<u16, SetError> {
+    let name = type_name::<T>();
+    let class = protocol.class_of::<T>().ok_or(SetError::NoClass { name })?;
+    let layout = &protocol.classes()[usize::from(class)].layout;
+    let most = usize::try_from(T::MAX_BITS.div_ceil(8)).unwrap_or(usize::MAX).next_multiple_of(8);
+    if buffer.len() < most {
+        buffer.resize(most, 0);
+    }
+    cells.resize(layout.columns.len(), 0);
+    let packet = encode(value, buffer).map_err(|error| SetError::Value { name, error })?;
+    layout.cells_of(packet, cells).map_err(|error| SetError::Unreadable { name, error })?;
+    Ok(class)
+}
+
+/// Below, not even a packet that mentions nothing is sure to fit.
+const MIN_BUDGET: usize = 64;
+
+/// The bytes of the longest header.
+const MAX_HEADER: usize = 64;

@@ -1,0 +1,200 @@
+//! The world of the side that sends, as it is and as it was.
+
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::history::{History, Stamp, State, Versions};
+use super::ids::Ids;
+use super::protocol::SnapshotProtocol;
+use crate::schema::ObjectId;
+
+/// The objects, and what they were like in the last ticks.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) tick: u32,
+    ids: Ids,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    pub(super) history: History,
+    /// The slots that changed in each of the last ticks.
+    changes: VecDeque<Changes>,
+    /// The slots of objects that are gone, but not yet for everyone.
+    pub(super) gone: Vec<u32>,
+    most: usize,
+    remembered: u32,
+}
+
+/// The place of an object, while anybody may know of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    pub(super) id: ObjectId,
+    pub(super) versions: Versions,
+    /// What everyone knows of it from the beginning.
+    pub(super) initial: Versions,
+}
+
+/// A place in the record of changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recorded {
+    pub(super) tick: u32,
+    changes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Changes {
+    tick: u32,
+    slots: Vec<u32>,
+}
+
+impl Store {
+    pub(super) fn new(protocol: &SnapshotProtocol) -> Self {
+        let config = protocol.config();
+        let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
+        Self {
+            tick: 0,
+            ids: Ids::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            history: History::new(columns),
+            changes: VecDeque::from(vec![Changes::default()]),
+            gone: Vec::new(),
+            most: config.max_objects,
+            remembered: config.history,
+        }
+    }
+
+    /// Begins a tick: the states of before become history.
+    pub(super) fn begin_tick(&mut self, tick: u32) {
+        self.tick = tick;
+        let oldest = tick.saturating_sub(self.remembered);
+        let mut changes = Changes::default();
+        while self.changes.front().is_some_and(|changes| changes.tick < oldest) {
+            changes = self.changes.pop_front().unwrap_or_default();
+            for &slot in &changes.slots {
+                let slot = &mut self.slots[slot as usize];
+                self.history.forget_before(&mut slot.versions, oldest);
+            }
+        }
+        changes.slots.clear();
+        changes.tick = tick;
+        self.changes.push_back(changes);
+    }
+
+    /// The slots that changed since a place in the record of changes, and the place of now. None if
+    /// so much is not recorded.
+    pub(super) fn changed_since(
+        &self,
+        from: Recorded,
+    ) -> Option<(impl Iterator<Item = u32>, Recorded)> {
+        let oldest = self.changes.front()?;
+        if from.tick < oldest.tick {
+            return None;
+        }
+        let of_tick =
+            move |changes: &'_ Changes| if changes.tick == from.tick { from.changes } else { 0 };
+        let newer = self.changes.iter().skip_while(move |changes| changes.tick < from.tick);
+        let slots =
+            newer.flat_map(move |changes| changes.slots[of_tick(changes)..].iter().copied());
+        Some((slots, self.recorded()))
+    }
+
+    /// The end of the record of changes.
+    pub(super) fn recorded(&self) -> Recorded {
+        let newest = self.changes.back();
+        newest.map_or_else(Recorded::default, |changes| Recorded {
+            tick: changes.tick,
+            changes: changes.slots.len(),
+        })
+    }
+
+    pub(super) fn slot(&self, slot: u32) -> &Slot {
+        &self.slots[slot as usize]
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn find(&self, id: ObjectId) -> Option<u32> {
+        self.ids.get(id)
+    }
+
+    /// Every object, those that are gone included, in the order of their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
+        self.ids.iter()
+    }
+
+    pub(super) fn newest(&self, slot: u32) -> Option<State<'_>> {
+        self.history.newest(self.slot(slot).versions)
+    }
+
+    /// The state of an object from now on; `None` says that it is gone. Whether there was room.
+    pub(super) fn set(&mut self, id: ObjectId, class: u16, cells: Option<&[u32]>) -> bool {
+        let slot = match self.ids.get(id) {
+            Some(slot) => slot,
+            None if cells.is_none() => return true,
+            None if self.ids.len() >= self.most => return false,
+            None => self.add(id),
+        };
+        let is_same = self
+            .newest(slot)
+            .is_some_and(|now| now.cells == cells && (now.class == class || cells.is_none()));
+        if is_same {
+            return true;
+        }
+        let mut versions = self.slots[slot as usize].versions;
+        let (tick, mut is_new) = (self.tick, true);
+        self.history.retain(&mut versions, |stamp, _| {
+            let keep = stamp.tick != tick;
+            is_new &= keep;
+            keep
+        });
+        self.history.push(&mut versions, Stamp { tick, packet: 0 }, class, cells);
+        if cells.is_none() && !self.gone.contains(&slot) {
+            self.gone.push(slot);
+        }
+        self.slots[slot as usize].versions = versions;
+        if let Some(changes) = self.changes.back_mut().filter(|_| is_new) {
+            changes.slots.push(slot);
+        }
+        true
+    }
+
+    /// The state of an object that every receiver knows from the beginning. Whether there was room.
+    pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
+        if !self.set(id, class, Some(cells)) {
+            return false;
+        }
+        if let Some(slot) = self.ids.get(id).and_then(|slot| self.slots.get_mut(slot as usize)) {
+            self.history.retain(&mut slot.initial, |_, _| false);
+            self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
+        }
+        true
+    }
+
+    fn add(&mut self, id: ObjectId) -> u32 {
+        let new = Slot { id, versions: Versions::NONE, initial: Versions::NONE };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = new;
+                slot
+            }
+            None => {
+                self.slots.push(new);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.ids.insert(id, slot);
+        slot
+    }
+
+    /// Forgets an object that is gone, once nobody knows of it.
+    pub(super) fn forget(&mut self, slot: u32) {
+        let mut versions = take(&mut self.slots[slot as usize].versions);
+        self.history.retain(&mut versions, |_, _| false);
+        self.ids.remove(self.slots[slot as usize].id);
+        self.free.push(slot);
+    }
+}

@@ -1,0 +1,416 @@
+//! The world of the side that receives.
+
+use alloc::vec::Vec;
+use core::mem::{swap, take};
+use core::ops::Range;
+
+use super::config::PAST_TICKS;
+use super::header::{Header, SPAN, Told};
+use super::history::{History, Stamp, State, Versions};
+use super::ids::Ids;
+use super::mention::{Knowledge, MOST_PASTS, Mentions, Past, Pasts};
+use super::model::Model;
+use super::{ChangeKind, Received, SnapshotChange, SnapshotProtocol};
+use crate::schema::ObjectId;
+
+/// The objects, and the packets that they came in.
+#[derive(Debug)]
+pub(super) struct World {
+    ids: Ids,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    history: History,
+    packets: Vec<Got>,
+    pub(super) newest: Option<Received>,
+    /// The number of the next packet; there may be gaps.
+    pub(super) next: u32,
+    /// The first packet that counts.
+    pub(super) start: u32,
+    /// The first packet that is not settled.
+    first: u32,
+    most: usize,
+    /// Packets that became known with the newest one.
+    news: Vec<u32>,
+    cells: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    id: ObjectId,
+    /// What packets told that are known, or may become so.
+    versions: Versions,
+    initial: Versions,
+    /// What the application sees, and since which packet.
+    shown: Versions,
+}
+
+/// A packet that arrived.
+#[derive(Debug, Default)]
+pub(super) struct Got {
+    number: Option<u32>,
+    pub(super) told: Option<Told>,
+    /// The sender knows that it arrived.
+    is_known: bool,
+    ids: Vec<ObjectId>,
+    /// The slots of those objects that have one.
+    slots: Vec<u32>,
+    pub(super) model: Model,
+}
+
+/// What a packet is relative to.
+pub(super) struct Relative<'w> {
+    pub(super) world: &'w World,
+    pub(super) header: &'w Header,
+}
+
+impl Relative<'_> {
+    pub(super) fn base(&self) -> Option<&Got> {
+        self.world.packet(self.header.base?)
+    }
+
+    fn age(&self, state: State<'_>) -> u32 {
+        self.header.tick.saturating_sub(state.stamp.tick).max(1)
+    }
+}
+
+impl Knowledge for Relative<'_> {
+    fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
+        let World { ids, slots, history, packets, .. } = self.world;
+        let slot = &slots[ids.get(id)? as usize];
+        let mut known = known(history, packets, slot, self.header);
+        let newest = known.next();
+        let newest = newest.or_else(|| history.newest(slot.initial))?;
+        let past = |state, cells| Past { age: self.age(state), cells };
+        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?));
+        for state in known.take(MOST_PASTS - 1) {
+            match state.cells {
+                Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {
+                    pasts.push(past(state, cells));
+                }
+                _ => break,
+            }
+        }
+        Some(pasts)
+    }
+
+    fn mentioned_before(&self) -> &[ObjectId] {
+        self.base().map_or(&[], |base| &base.ids)
+    }
+}
+
+impl World {
+    pub(super) fn new(protocol: &SnapshotProtocol) -> Self {
+        let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
+        Self {
+            ids: Ids::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            history: History::new(columns),
+            packets: (0..SPAN).map(|_| Got::default()).collect(),
+            newest: None,
+            next: 1,
+            start: 0,
+            first: 0,
+            most: protocol.config().max_objects,
+            news: Vec::new(),
+            cells: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(super) fn has(&self, id: ObjectId) -> bool {
+        self.ids.get(id).is_some()
+    }
+
+    /// What the application sees of an object.
+    pub(super) fn shown(&self, id: ObjectId) -> Option<State<'_>> {
+        self.history.newest(self.slots[self.ids.get(id)? as usize].shown)
+    }
+
+    /// The objects that the application sees, in the order of their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, State<'_>)> {
+        self.ids.iter().filter_map(|(id, slot)| {
+            let shown = self.history.newest(self.slots[slot as usize].shown)?;
+            shown.cells.is_some().then_some((id, shown))
+        })
+    }
+
+    pub(super) fn packet(&self, number: u32) -> Option<&Got> {
+        packet(&self.packets, number)
+    }
+
+    /// Whether there is room for one more object, and none has its id.
+    pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
+        if self.has(id) || self.len() >= self.most {
+            return false;
+        }
+        let slot = self.add(id);
+        let slot = &mut self.slots[slot as usize];
+        self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
+        self.history.push(&mut slot.shown, Stamp::default(), class, Some(cells));
+        true
+    }
+
+    fn add(&mut self, id: ObjectId) -> u32 {
+        let none = Versions::NONE;
+        let new = Slot { id, versions: none, initial: none, shown: none };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = new;
+                slot
+            }
+            None => {
+                self.slots.push(new);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.ids.insert(id, slot);
+        slot
+    }
+
+    /// Makes the world as a packet says, of which `model` was learned.
+    pub(super) fn apply(
+        &mut self,
+        header: &Header,
+        mentions: &Mentions,
+        model: &mut Model,
+        changes: &mut Vec<SnapshotChange>,
+    ) {
+        let starts_anew = header.start > self.start;
+        if starts_anew {
+            self.forget_packets(header.start);
+        }
+        self.learn_what_is_known(header);
+        self.record(header, model);
+        self.take_mentions(header, mentions, changes);
+        self.show_the_rest(header, starts_anew, changes);
+        for number in self.first..header.known.first {
+            self.for_slots_of(number, |world, slot| {
+                // What is shown of a packet that counts as lost would otherwise stay for ever.
+                world.show_known_instead(header, slot, number..number + 1, changes);
+                world.tidy(header, slot);
+            });
+        }
+        self.first = header.known.first;
+        self.next = header.number + 1;
+        self.newest = Some(Received { tick: header.tick, is_complete: header.is_complete });
+    }
+
+    /// The sender starts anew.
+    fn forget_packets(&mut self, start: u32) {
+        for slot in &mut self.slots {
+            self.history.retain(&mut slot.versions, |_, _| false);
+        }
+        for got in &mut self.packets {
+            got.number = None;
+        }
+        self.start = start;
+        self.first = start;
+    }
+
+    fn learn_what_is_known(&mut self, header: &Header) {
+        self.news.clear();
+        for number in header.known.first.max(self.first)..header.number {
+            let got = &mut self.packets[number as usize % SPAN];
+            let is_news = got.number == Some(number) && !got.is_known;
+            if is_news && header.known.contains(number) {
+                got.is_known = true;
+                self.news.push(number);
+            }
+        }
+    }
+
+    fn record(&mut self, header: &Header, model: &mut Model) {
+        let got = &mut self.packets[header.number as usize % SPAN];
+        got.number = Some(header.number);
+        got.told = Some(Told { tick: header.tick, start: header.start, base: header.base });
+        got.is_known = false;
+        got.ids.clear();
+        got.slots.clear();
+        swap(&mut got.model, model);
+    }
+
+    fn take_mentions(
+        &mut self,
+        header: &Header,
+        mentions: &Mentions,
+        changes: &mut Vec<SnapshotChange>,
+    ) {
+        let stamp = Stamp { tick: header.tick, packet: header.number };
+        let place = header.number as usize % SPAN;
+        let mut got = take(&mut self.packets[place]);
+        for mention in &mentions.list {
+            got.ids.push(mention.id);
+            let cells = mentions.cells_of(mention);
+            let slot = match (self.ids.get(mention.id), cells) {
+                (Some(slot), _) => slot,
+                (None, Some(_)) => self.add(mention.id),
+                (None, None) => continue,
+            };
+            got.slots.push(slot);
+            let versions = &mut self.slots[slot as usize].versions;
+            self.history.push(versions, stamp, mention.class, cells);
+            let is_change = self.show(slot, stamp, mention.class, cells);
+            changes.extend(is_change);
+        }
+        self.packets[place] = got;
+    }
+
+    /// Objects that are not mentioned: what is shown of them may be from a packet that the sender
+    /// does not know of, and wrong.
+    fn show_the_rest(
+        &mut self,
+        header: &Header,
+        starts_anew: bool,
+        changes: &mut Vec<SnapshotChange>,
+    ) {
+        if starts_anew {
+            for slot in 0..self.slots.len() as u32 {
+                self.show_known(header, slot, changes);
+                self.release(header, slot);
+            }
+        } else if header.is_complete {
+            for number in header.known.first..header.number {
+                let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
+                if self.packet(number).is_some_and(|got| !is_old(got)) {
+                    self.for_slots_of(number, |world, slot| {
+                        world.show_known(header, slot, changes)
+                    });
+                }
+            }
+        } else {
+            for news in take(&mut self.news) {
+                self.for_slots_of(news, |world, slot| {
+                    world.show_known_instead(header, slot, 0..news, changes);
+                });
+            }
+        }
+    }
+
+    /// Shows what both sides know of an object, if what is shown is of one of these packets.
+    fn show_known_instead(
+        &mut self,
+        header: &Header,
+        slot: u32,
+        instead_of: Range<u32>,
+        changes: &mut Vec<SnapshotChange>,
+    ) {
+        let shown = self.history.newest(self.slots[slot as usize].shown);
+        if shown.is_none_or(|shown| instead_of.contains(&shown.stamp.packet)) {
+            self.show_known(header, slot, changes);
+        }
+    }
+
+    /// Shows what both sides know of an object, unless the packet mentions it.
+    fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<SnapshotChange>) {
+        let Self { slots, history, packets, .. } = self;
+        let place = &slots[slot as usize];
+        let shown = history.newest(place.shown);
+        if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
+            return;
+        }
+        let known = known(history, packets, place, header).next();
+        let known = known.or_else(|| history.newest(place.initial));
+        let mut cells = take(&mut self.cells);
+        cells.clear();
+        cells.extend(known.iter().flat_map(|known| known.cells).flatten());
+        let (stamp, class) =
+            known.map_or_else(Default::default, |known| (known.stamp, known.class));
+        let is_there = known.is_some_and(|known| known.cells.is_some());
+        changes.extend(self.show(slot, stamp, class, is_there.then_some(&cells)));
+        self.cells = cells;
+    }
+
+    /// Shows an object as it is now, or no more; what that changes.
+    fn show(
+        &mut self,
+        slot: u32,
+        stamp: Stamp,
+        class: u16,
+        cells: Option<&[u32]>,
+    ) -> Option<SnapshotChange> {
+        let Slot { id, shown, .. } = &mut self.slots[slot as usize];
+        let before = self.history.newest(*shown);
+        let kind = match (before.and_then(|before| before.cells), cells) {
+            (None, None) => None,
+            (None, Some(_)) => Some(ChangeKind::Spawned),
+            (Some(_), None) => Some(ChangeKind::Despawned),
+            (before_cells, cells) => {
+                let is_same = before_cells == cells && before.is_some_and(|was| was.class == class);
+                (!is_same).then_some(ChangeKind::Changed)
+            }
+        };
+        self.history.retain(shown, |_, _| false);
+        self.history.push(shown, stamp, class, cells);
+        kind.map(|kind| SnapshotChange { id: *id, kind })
+    }
+
+    fn for_slots_of(&mut self, number: u32, mut each: impl FnMut(&mut Self, u32)) {
+        let place = number as usize % SPAN;
+        if self.packets[place].number != Some(number) {
+            return;
+        }
+        let slots = take(&mut self.packets[place].slots);
+        slots.iter().for_each(|&slot| each(self, slot));
+        self.packets[place].slots = slots;
+    }
+
+    /// Forgets what no packet can be relative to any more.
+    fn tidy(&mut self, header: &Header, slot: u32) {
+        let Self { slots, history, packets, .. } = self;
+        let place = &mut slots[slot as usize];
+        let (mut known, mut is_gone) = (0, false);
+        history.retain(&mut place.versions, |stamp, is_there| {
+            let is_known = is_known(packets, header, stamp.packet);
+            let is_open = !is_known && stamp.packet >= header.known.first;
+            let keep = !is_gone && (is_open || is_known && known < MOST_PASTS);
+            known += usize::from(is_known);
+            is_gone |= is_known && !is_there;
+            keep
+        });
+        self.release(header, slot);
+    }
+
+    /// Gives up the place of an object that is gone for both sides.
+    fn release(&mut self, header: &Header, slot: u32) {
+        let Self { slots, history, .. } = self;
+        let place = &mut slots[slot as usize];
+        let is_over =
+            |state: State<'_>| state.cells.is_none() && state.stamp.packet < header.known.first;
+        if place.initial.is_empty()
+            && history.newest(place.shown).is_none_or(|shown| shown.cells.is_none())
+            && history.iter(place.versions).all(is_over)
+            && self.ids.get(place.id) == Some(slot)
+        {
+            history.retain(&mut place.versions, |_, _| false);
+            history.retain(&mut place.shown, |_, _| false);
+            self.ids.remove(place.id);
+            self.free.push(slot);
+        }
+    }
+}
+
+fn packet(packets: &[Got], number: u32) -> Option<&Got> {
+    packets.get(number as usize % SPAN).filter(|got| got.number == Some(number))
+}
+
+/// What both sides know of an object, the newest first.
+fn known<'w>(
+    history: &'w History,
+    packets: &'w [Got],
+    slot: &Slot,
+    header: &'w Header,
+) -> impl Iterator<Item = State<'w>> {
+    history.iter(slot.versions).filter(move |state| is_known(packets, header, state.stamp.packet))
+}
+
+/// Whether the sender knows that a packet arrived, as it says in `header`.
+fn is_known(packets: &[Got], header: &Header, number: u32) -> bool {
+    match number >= header.known.first {
+        true => header.known.contains(number),
+        false => packet(packets, number).is_none_or(|got| got.is_known),
+    }
+}
