@@ -44,6 +44,11 @@ pub fn world(data: &[u8]) {
     checks::world(data);
 }
 
+/// Gives a receiver whatever comes as snapshots.
+pub fn snapshots(data: &[u8]) {
+    checks::snapshots(data);
+}
+
 /// Reads whatever comes as a capture.
 #[cfg(feature = "capture")]
 pub fn capture(data: &[u8]) {

@@ -2,6 +2,7 @@
 //! it on the way.
 
 mod datagrams;
+mod snapshot_bench;
 mod token;
 
 use std::env;
@@ -45,6 +46,7 @@ enum Command {
     Token(token::TokenCommand),
     #[command(subcommand)]
     Certificate(token::CertificateCommand),
+    SnapshotBench(snapshot_bench::SnapshotBench),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         None => example(),
         Some(Command::Token(command)) => command.run(),
         Some(Command::Certificate(command)) => command.run(),
+        Some(Command::SnapshotBench(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

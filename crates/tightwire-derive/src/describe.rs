@@ -5,8 +5,9 @@ use quote::quote;
 use syn::ext::IdentExt;
 
 use crate::condition;
+use crate::hints;
 use crate::layout::{dimensions, float_range};
-use crate::parse::{Body, Item};
+use crate::parse::{Body, Hints, Item};
 use crate::validate::{Field, Rule};
 
 /// The shape of a whole type.
@@ -50,22 +51,22 @@ fn fields(fields: &[Field]) -> TokenStream {
             }
             None => quote!(::tightwire::__private::core::option::Option::None),
         };
-        let shape = shape(rule);
+        let (hints, shape) = (hints::data(&field.hints), shape(rule));
         described.push(quote! {
             ::tightwire::Field {
                 name: #name,
                 when: #when,
-                hints: ::tightwire::__private::core::default::Default::default(),
+                hints: #hints,
                 shape: #shape,
             }
         });
         if let Some(check) = &field.check {
-            let name = self::name(&check.value());
+            let (name, no_hints) = (self::name(&check.value()), hints::data(&Hints::default()));
             described.push(quote! {
                 ::tightwire::Field {
                     name: #name,
                     when: #when,
-                    hints: ::tightwire::__private::core::default::Default::default(),
+                    hints: #no_hints,
                     shape: ::tightwire::__private::check_shape(#check),
                 }
             });

@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, Type};
 
+use crate::hints;
 use crate::parse::{Body, Item};
 use crate::validate::{Field, Rule};
 
@@ -85,6 +86,7 @@ fn fields_max_bits(fields: &[Field]) -> Vec<TokenStream> {
     for field in fields {
         most.extend(field.rule.iter().map(max_bits));
         most.extend(field.check.iter().map(|_| quote!(32)));
+        most.extend(hints::assertions(field, fields));
     }
     most
 }

@@ -11,6 +11,7 @@ mod bounds;
 mod condition;
 mod describe;
 mod expand;
+mod hints;
 mod layout;
 mod looks;
 mod message;

@@ -51,6 +51,16 @@ pub(crate) struct Attributes {
     pub(crate) check: Option<Given<LitStr>>,
     pub(crate) skip: Option<Given<()>>,
     pub(crate) default: Option<Given<Expr>>,
+    pub(crate) hints: Hints,
+}
+
+/// What snapshots may know of a field.
+#[derive(Default)]
+pub(crate) struct Hints {
+    pub(crate) derivative_of: Option<Given<Member>>,
+    pub(crate) wraps: Option<Given<()>>,
+    pub(crate) spatial: Option<Given<()>>,
+    pub(crate) reference: Option<Given<()>>,
 }
 
 /// An attribute's value and the place of its name.
@@ -59,7 +69,7 @@ pub(crate) struct Given<T> {
     pub(crate) value: T,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 18] = [
     "range",
     "bits",
     "varint",
@@ -74,6 +84,10 @@ const NAMES: [&str; 14] = [
     "check",
     "skip",
     "default",
+    "derivative_of",
+    "wraps",
+    "spatial",
+    "reference",
 ];
 
 pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
@@ -156,6 +170,10 @@ impl Attributes {
             "check" => set(&mut self.check, meta, text),
             "skip" => set(&mut self.skip, meta, nothing),
             "default" => set(&mut self.default, meta, expression),
+            "derivative_of" => set(&mut self.hints.derivative_of, meta, field),
+            "wraps" => set(&mut self.hints.wraps, meta, nothing),
+            "spatial" => set(&mut self.hints.spatial, meta, nothing),
+            "reference" => set(&mut self.hints.reference, meta, nothing),
             _ => Err(unknown(&meta.path, &name)),
         }
     }
@@ -198,14 +216,26 @@ fn text(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     meta.value()?.parse()
 }
 
+/// Another field, by its name or its position.
+fn field(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Member> {
+    let value = meta.value()?;
+    let place = value.span();
+    let message = "this is a field of the same struct: write its name, as `position`";
+    value.parse().map_err(|_| syn::Error::new(place, message))
+}
+
 fn nothing(_: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-fn unknown(path: &Path, name: &str) -> syn::Error {
+/// What was perhaps meant by a name that there is not.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let likeness = |known: &&str| (strsim::jaro_winkler(name, known) * 1000.0) as u32;
-    let nearest = NAMES.iter().copied().max_by_key(likeness).filter(|near| likeness(near) > 700);
-    let advice = match nearest {
+    known.max_by_key(likeness).filter(|near| likeness(near) > 700)
+}
+
+fn unknown(path: &Path, name: &str) -> syn::Error {
+    let advice = match nearest(name, NAMES.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are `{}`", NAMES.join("`, `")),
     };

@@ -3,9 +3,10 @@
 use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, LitStr, Member, Type};
 
+use crate::hints;
 use crate::looks::{self, Known};
 use crate::numbers::{compressed_rule, in_literal_range, range_bounds};
-use crate::parse::{Attributes, Body, Errors, Item, RawField, Variant, member_name};
+use crate::parse::{Attributes, Body, Errors, Hints, Item, RawField, Variant, member_name};
 use crate::syntax::{capacity, generic, is, peeled, shown};
 
 /// A field whose wire form is known.
@@ -18,6 +19,7 @@ pub(crate) struct Field {
     pub(crate) when: Option<Expr>,
     pub(crate) check: Option<LitStr>,
     pub(crate) default: Option<Expr>,
+    pub(crate) hints: Hints,
 }
 
 impl Field {
@@ -108,6 +110,7 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
 
 fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field> {
     let known: Vec<_> = raw.iter().map(known).collect();
+    let count = raw.len();
     let mut valid = Vec::new();
     for (place, field) in raw.into_iter().enumerate() {
         let when = field.attributes.when.as_ref();
@@ -123,6 +126,10 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
             errors.add(default.name, message);
         }
         errors.note(one_field(field)).into_iter().for_each(|field| valid.push(field));
+    }
+    // A field that has a mistake already would seem to be missing.
+    if valid.len() == count {
+        valid.iter().for_each(|field| hints::check(field, &valid, errors));
     }
     valid
 }
@@ -144,7 +151,8 @@ fn one_field(field: RawField) -> syn::Result<Field> {
         Some(_) => {
             let conditions = attributes.when.as_ref().map(|given| given.name);
             let checks = attributes.check.as_ref().map(|given| given.name);
-            if let Some(name) = attributes.first().or(conditions).or(checks) {
+            let hints = attributes.hints.first();
+            if let Some(name) = attributes.first().or(conditions).or(checks).or(hints) {
                 return Err(syn::Error::new(name, "a skipped field is not sent: remove this"));
             }
             None
@@ -160,8 +168,9 @@ fn one_field(field: RawField) -> syn::Result<Field> {
     let when = attributes.when.map(|given| given.value);
     let check = attributes.check.map(|given| given.value);
     let default = attributes.default.map(|given| given.value);
+    let hints = attributes.hints;
     let RawField { member, binding, ty, .. } = field;
-    Ok(Field { member, binding, ty, rule, when, check, default })
+    Ok(Field { member, binding, ty, rule, when, check, default, hints })
 }
 
 /// The rule of a type, which takes the attributes that it uses.

@@ -381,9 +381,9 @@ pub use schema::{
     SchemaError, World, WorldError, WorldSchema, schema,
 };
 pub use snapshot::{
-    ChangeKind, Leaving, Level, ObjectView, Received, ReceiverId, SetError, SnapshotAck,
-    SnapshotChange, SnapshotConfig, SnapshotError, SnapshotProtocol, SnapshotProtocolBuilder,
-    SnapshotProtocolError, SnapshotReceiver, SnapshotSender,
+    ChangeKind, Leaving, Level, ObjectView, Playback, PlaybackConfig, Received, ReceiverId,
+    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotError, SnapshotProtocol,
+    SnapshotProtocolBuilder, SnapshotProtocolError, SnapshotReceiver, SnapshotSender,
 };
 pub use stream::{
     Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,
@@ -424,6 +424,15 @@ pub use stream::{
 /// | `default = 7` | fields with `when` or `skip`, fields of variants | the value where nothing is sent, instead of `Default` |
 /// | `check = "inventory"` | any | a [`check`](Stream::check) of this name after the field |
 /// | `skip` | any | not sent; reading leaves it alone, unless `default` says otherwise |
+/// | `derivative_of = position` | numbers and vectors with a range | a hint: the rate of change of that field per second |
+/// | `wraps` | numbers with a range | a hint: the end of the range is next to its beginning, as of an angle |
+/// | `spatial` | vectors with a range | a hint: what is near by this position moves alike |
+/// | `reference` | `spatial` vectors | a hint: others move with objects of this type |
+///
+/// Hints are about the field itself, which has up to 32 bits in each component: integers with `range`,
+/// `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and `resolution`.
+/// They make [`Hints`] of the schema, for snapshots. They change no bit of a packet, but two sides with
+/// different hints have different [fingerprints](Schema::fingerprint).
 ///
 /// `when` takes any boolean expression over fields that stand before, written as `self.field`, also
 /// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,

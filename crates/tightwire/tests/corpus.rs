@@ -72,6 +72,11 @@ fn identities_of_the_corpus_and_their_neighbours() {
 }
 
 #[test]
+fn snapshots_of_the_corpus_and_their_neighbours() {
+    fuzz("snapshots", checks::snapshots, 3_000);
+}
+
+#[test]
 fn worlds_of_the_corpus_and_their_neighbours() {
     fuzz("world", checks::world, 30_000);
 }

@@ -4,8 +4,8 @@
 
 use tightwire::{
     ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Delivery, Dynamic, Field,
-    FloatRange, Identity, InternalBatch, Keys, Message, Messenger, MessengerConfig, Node, Number,
-    Object, Op, Packing, Protection, Protocol, ReadStream, Representation, Route, Schema,
+    FloatRange, Hints, Identity, InternalBatch, Keys, Message, Messenger, MessengerConfig, Node,
+    Number, Object, Op, Packing, Protection, Protocol, ReadStream, Representation, Route, Schema,
     Selection, Shape, Stage, Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema,
     WriteStream,
 };
@@ -132,6 +132,7 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         }
         "check" => s.check("after the players"),
         "schema" => s.object(&mut if fresh { Schema::default() } else { player() }),
+        "hinted schema" => s.object(&mut if fresh { Schema::default() } else { turn() }),
         "world schema" => {
             let mut schema = if fresh { WorldSchema::default() } else { lamps().0 };
             s.object(&mut schema)
@@ -236,6 +237,16 @@ fn player() -> Schema {
         },
     ];
     Schema::new(Shape::Struct { name: "Player".into(), fields }).unwrap()
+}
+
+fn turn() -> Schema {
+    let wraps = Hints { wraps: true, ..Hints::default() };
+    let rate = Hints { derivative_of: Some("angle".into()), ..Hints::default() };
+    let fields = vec![
+        Field { hints: wraps, ..Field::new("angle", Shape::Op(Op::Bits { width: 8 })) },
+        Field { hints: rate, ..Field::new("speed", Shape::Op(Op::Bits { width: 4 })) },
+    ];
+    Schema::new(Shape::Struct { name: "Turn".into(), fields }).unwrap()
 }
 
 fn lamps() -> (WorldSchema, World) {
@@ -414,7 +425,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let count = |prefix| examples().filter(|(name, _)| name.starts_with(prefix)).count();
-    assert_eq!(count(""), 40 + 22 + 5 + 4 + 3, "one for each operation and its variants");
+    assert_eq!(count(""), 41 + 22 + 5 + 4 + 3, "one for each operation and its variants");
     assert_eq!((count("plain "), count("buffer ")), (22, 5), "in whole bytes, and in a buffer");
     assert_eq!(count("datagram ") + count("identity"), 4);
 }

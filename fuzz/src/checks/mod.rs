@@ -15,6 +15,7 @@ mod packet;
 mod quantised;
 mod round_trip;
 mod schema;
+mod snapshots;
 mod types;
 mod world;
 
@@ -29,4 +30,5 @@ pub(crate) use messages::messages;
 pub(crate) use packet::{packet_crc32, packet_id, packet_none, packet_sealed};
 pub(crate) use round_trip::round_trip;
 pub(crate) use schema::{schema_bytes, schema_packet};
+pub(crate) use snapshots::snapshots;
 pub(crate) use world::world;

@@ -81,6 +81,14 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// What a value is hinted to be.
+pub(super) fn hints(item: &Item<'_>) -> String {
+    match item.hints {
+        Some((hints, _)) => format!("`{hints}`"),
+        None => "no hints".to_string(),
+    }
+}
+
 /// When a value is sent.
 pub(super) fn sent(block: &Block<'_>, item: &Item<'_>) -> String {
     let conditions = block.conditions(item);

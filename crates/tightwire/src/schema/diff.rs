@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::Schema;
 use super::describe;
-use super::fingerprint::{guard_bytes, hash, hash_block};
+use super::fingerprint::{guard_bytes, hash, hash_block, hint_bytes};
 use super::flat::Block;
 use super::run::{PACKET, root_name};
 use crate::stream::{Shape, Variant};
@@ -50,7 +50,7 @@ pub struct Difference {
     pub path: String,
     /// What is different, in words.
     pub what: String,
-    /// Whether packets look different; if not, only names do.
+    /// Whether packets or snapshots look different; if not, only names do.
     pub changes_bytes: bool,
 }
 
@@ -245,6 +245,12 @@ impl Diff {
                 // With the same words, it is a field that it names which is reported.
                 if a != b {
                     self.bytes(&path, format!("sent {a} here, {b} there"));
+                }
+            }
+            if !is_equal && hint_bytes(here, item, &translate) != hint_bytes(there, other, &Some) {
+                let (a, b) = (describe::hints(item), describe::hints(other));
+                if a != b {
+                    self.bytes(&path, format!("for snapshots {a} here, {b} there"));
                 }
             }
             self.shapes(&path, item.shape, other.shape);

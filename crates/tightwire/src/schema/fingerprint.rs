@@ -8,8 +8,8 @@ use crate::stream::{Binary, Condition, FloatRange, Number, Op, Shape, SubsetCodi
 use xxhash_rust::xxh3::Xxh3;
 
 impl Schema {
-    /// 64 bits that change when the bytes of a packet could change, and only then: the protocol id
-    /// of both sides.
+    /// 64 bits that change when the bytes of a packet or a snapshot could change, and only then: the
+    /// protocol id of both sides.
     ///
     /// Names of types, fields and variants are not in it, nor which fields form a struct of their
     /// own, nor the type of an integer, whose range says it all. docs/WIRE.md gives the form that
@@ -228,6 +228,7 @@ impl<H: Sink> Canonical<H> {
                 }
             }
             before = Some(item);
+            self.0.put(&hint_bytes(block, item, &Some));
             self.shape(item.shape);
         }
         self.byte(0x00);
@@ -312,6 +313,26 @@ pub(super) fn guard_bytes(
     let mut canonical = Canonical(Vec::new());
     for (condition, names) in block.conditions(item) {
         canonical.condition(condition, names, block, place);
+    }
+    canonical.0
+}
+
+/// The hints of a value; none are no bytes.
+pub(super) fn hint_bytes(
+    block: &Block<'_>,
+    item: &super::flat::Item<'_>,
+    place: &dyn Fn(usize) -> Option<usize>,
+) -> Vec<u8> {
+    let mut canonical = Canonical(Vec::new());
+    if let Some((hints, names)) = item.hints {
+        let of = hints.derivative_of.as_ref();
+        let flags = [hints.wraps, hints.spatial, hints.reference, of.is_some()];
+        canonical.byte(0x02);
+        canonical.byte(flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag)));
+        if let Some(of) = of {
+            let of = Condition::Field(Vec::from([of.clone()]));
+            canonical.condition(&of, names, block, place);
+        }
     }
     canonical.0
 }

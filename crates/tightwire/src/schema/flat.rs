@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::condition::has_value;
-use crate::stream::{Binary, Condition, Field, Name, Shape};
+use crate::stream::{Binary, Condition, Field, Hints, Name, Shape};
 
 /// What one serialize function sends, one value after the other.
 pub(super) struct Block<'s> {
@@ -22,6 +22,8 @@ pub(super) struct Item<'s> {
     pub(super) shape: &'s Shape,
     /// The innermost condition that it is sent under.
     guard: Option<usize>,
+    /// Of its field, and what their names mean.
+    pub(super) hints: Option<(&'s Hints, Names<'s>)>,
 }
 
 /// A condition, and what its names mean.
@@ -42,7 +44,7 @@ impl<'s> Block<'s> {
     /// The block of a whole value.
     pub(super) fn of(shape: &'s Shape) -> Self {
         let mut block = Self::empty();
-        block.add(shape, &mut String::new(), None);
+        block.add(shape, &mut String::new(), None, None);
         block
     }
 
@@ -57,10 +59,16 @@ impl<'s> Block<'s> {
         Self { items: Vec::new(), guards: Vec::new(), starts: BTreeMap::new() }
     }
 
-    fn add(&mut self, shape: &'s Shape, path: &mut String, guard: Option<usize>) {
+    fn add(
+        &mut self,
+        shape: &'s Shape,
+        path: &mut String,
+        guard: Option<usize>,
+        hints: Option<(&'s Hints, Names<'s>)>,
+    ) {
         match shape {
             Shape::Struct { fields, .. } => self.add_fields(fields, path, guard),
-            _ => self.items.push(Item { path: path.clone(), shape, guard }),
+            _ => self.items.push(Item { path: path.clone(), shape, guard, hints }),
         }
     }
 
@@ -79,7 +87,8 @@ impl<'s> Block<'s> {
                 path.push('.');
             }
             path.push_str(&field.name);
-            self.add(&field.shape, path, guard);
+            let hints = (!field.hints.is_empty()).then_some((&field.hints, Names { fields }));
+            self.add(&field.shape, path, guard, hints);
             path.truncate(outside);
         }
     }

@@ -169,6 +169,14 @@ pub(super) struct FieldForm {
     name: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     when: Option<ConditionForm>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    derivative_of: Option<Name>,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    wraps: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    spatial: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    reference: bool,
     #[serde(flatten)]
     shape: ShapeForm,
 }
@@ -212,7 +220,9 @@ impl From<&Shape> for ShapeForm {
 impl From<&Field> for FieldForm {
     fn from(field: &Field) -> Self {
         let when = field.when.clone().map(ConditionForm);
-        Self { name: field.name.clone(), when, shape: (&field.shape).into() }
+        let Hints { derivative_of, wraps, spatial, reference } = field.hints.clone();
+        let (name, shape) = (field.name.clone(), (&field.shape).into());
+        Self { name, when, derivative_of, wraps, spatial, reference, shape }
     }
 }
 
@@ -311,12 +321,9 @@ impl ShapeForm {
 pub(super) fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
     let field = |form: FieldForm| {
         let when = form.when.map(|ConditionForm(condition)| condition);
-        Ok(Field {
-            name: form.name,
-            when,
-            hints: Hints::default(),
-            shape: form.shape.into_shape()?,
-        })
+        let FieldForm { derivative_of, wraps, spatial, reference, .. } = form;
+        let hints = Hints { derivative_of, wraps, spatial, reference };
+        Ok(Field { name: form.name, when, hints, shape: form.shape.into_shape()? })
     };
     fields.into_iter().map(field).collect()
 }

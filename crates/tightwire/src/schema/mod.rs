@@ -7,6 +7,7 @@ mod dynamic;
 mod error;
 mod fingerprint;
 mod flat;
+mod hints;
 #[cfg(feature = "serde")]
 mod json;
 #[cfg(feature = "serde")]
@@ -23,6 +24,7 @@ pub(crate) use condition::{common_bits, has_value, is_so};
 pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
+pub(crate) use hints::ordered;
 pub use world::{Class, Object, ObjectId, Representation, World, WorldError, WorldSchema};
 
 use alloc::vec::Vec;

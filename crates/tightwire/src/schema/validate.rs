@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 
 use super::condition::{has_value, resolve};
 use super::error::SchemaError;
+use super::hints;
 use super::run::root_name;
 use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape};
 
@@ -113,6 +114,9 @@ impl Validation {
     }
 
     fn fields(&mut self, fields: &[Field], depth: usize) -> Checked {
+        if let Err((name, reason)) = hints::check(fields) {
+            return self.step(name, |_| Err(reason));
+        }
         let mut before = BTreeMap::new();
         for field in fields {
             self.node(0, 0)?;

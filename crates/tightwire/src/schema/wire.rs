@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use super::Schema;
 use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_NODES, MAX_SOURCE, validate};
 use super::wire_op::{number, op};
-use crate::stream::{Binary, Condition, Field, Name, Op, Scope, Shape, Stream, Variant, Wire};
+use crate::stream::{
+    Binary, Condition, Field, Hints, Name, Op, Scope, Shape, Stream, Variant, Wire,
+};
 
 /// As docs/WIRE.md says. What [`Schema::new`] refuses is neither written nor read.
 ///
@@ -26,7 +28,8 @@ impl Wire for Schema {
         if S::WRITING && validate(&self.root).is_err() {
             return stream.refuse();
         }
-        shape(&mut self.root, Room { depth: MAX_DEPTH, nodes: &mut { MAX_NODES } }, stream)?;
+        let room = Room { depth: MAX_DEPTH, nodes: &mut { MAX_NODES } };
+        shape(&mut self.root, None, room, stream)?;
         if S::READING && validate(&self.root).is_err() {
             return stream.refuse();
         }
@@ -34,7 +37,9 @@ impl Wire for Schema {
     }
 }
 
-const SHAPES: [&str; 7] = ["op", "struct", "enum", "option", "array", "list", "opaque"];
+/// The last one stands before the shape of a field, and is no shape itself.
+const SHAPES: [&str; 8] = ["op", "struct", "enum", "option", "array", "list", "opaque", "hinted"];
+const HINTED: usize = 7;
 
 /// What a schema may still have.
 struct Room<'a> {
@@ -64,7 +69,13 @@ impl Room<'_> {
     }
 }
 
-fn shape<S: Stream>(shape: &mut Shape, room: Room<'_>, stream: &mut S) -> Result<(), S::Error> {
+/// A shape; only that of a field can have hints.
+fn shape<S: Stream>(
+    shape: &mut Shape,
+    hints: Option<&mut Hints>,
+    room: Room<'_>,
+    stream: &mut S,
+) -> Result<(), S::Error> {
     // Before the next call, not after: the stack and the memory are what a hostile packet is after.
     let Some(mut room) = room.inside() else { return stream.refuse() };
     let mut kind = match shape {
@@ -76,7 +87,20 @@ fn shape<S: Stream>(shape: &mut Shape, room: Room<'_>, stream: &mut S) -> Result
         Shape::List { .. } => 5,
         Shape::Opaque { .. } => 6,
     };
-    stream.named("shape").variant(&mut kind, SHAPES.len(), |kind| SHAPES[kind])?;
+    let own_kind = kind;
+    if hints.as_ref().is_some_and(|hints| !hints.is_empty()) {
+        kind = HINTED;
+    }
+    choice(&mut kind, stream)?;
+    if kind == HINTED {
+        let Some(hints) = hints else { return stream.refuse() };
+        self::hints(hints, stream)?;
+        kind = own_kind;
+        choice(&mut kind, stream)?;
+        if kind == HINTED {
+            return stream.refuse();
+        }
+    }
     if S::READING {
         let (name, element) = (Name::from(""), Box::new(blank()));
         *shape = match kind {
@@ -105,16 +129,37 @@ fn shape<S: Stream>(shape: &mut Shape, room: Room<'_>, stream: &mut S) -> Result
                 fields(&mut variant.fields, room.lend(), stream)
             })
         }
-        Shape::Option(inner) => self::shape(inner, room, stream),
+        Shape::Option(inner) => self::shape(inner, None, room, stream),
         Shape::Array { len, element } | Shape::List { max_len: len, element } => {
             stream.named("len").varint(len)?;
-            self::shape(element, room, stream)
+            self::shape(element, None, room, stream)
         }
         Shape::Opaque { name: of, max_bits } => {
             name(of, stream)?;
             stream.named("max_bits").varint(max_bits)
         }
     }
+}
+
+fn choice<S: Stream>(kind: &mut usize, stream: &mut S) -> Result<(), S::Error> {
+    stream.named("shape").variant(kind, SHAPES.len(), |kind| SHAPES[kind])
+}
+
+/// Hints, of which there are some.
+fn hints<S: Stream>(hints: &mut Hints, stream: &mut S) -> Result<(), S::Error> {
+    let mut is_derivative = hints.derivative_of.is_some();
+    stream.named("is_derivative").bool(&mut is_derivative)?;
+    if S::READING {
+        hints.derivative_of = is_derivative.then(|| Name::from(""));
+    }
+    if let Some(of) = &mut hints.derivative_of {
+        name(of, stream)?;
+    }
+    stream.named("wraps").bool(&mut hints.wraps)?;
+    stream.named("spatial").bool(&mut hints.spatial)?;
+    stream.named("reference").bool(&mut hints.reference)?;
+    // Without any, the field has another form.
+    if hints.is_empty() { stream.refuse() } else { Ok(()) }
 }
 
 /// What a reader reads into.
@@ -143,7 +188,7 @@ fn fields<S: Stream>(
                 let room = Room { depth: MAX_CONDITION_DEPTH, nodes: room.nodes };
                 condition(when, room, stream)?;
             }
-            shape(&mut field.shape, room.lend(), stream)
+            shape(&mut field.shape, Some(&mut field.hints), room.lend(), stream)
         },
     )
 }

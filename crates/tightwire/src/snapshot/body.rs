@@ -6,6 +6,7 @@ use core::mem::take;
 use super::mention::{Knowledge, Mentions};
 use super::model::Model;
 use super::protocol::SnapshotProtocol;
+use super::select::Candidate;
 use super::view::{Seen, View};
 use super::{Level, model, packed};
 use crate::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
@@ -19,7 +20,7 @@ pub(super) enum BodyError {
     /// It is cut short, has too much, or says what cannot be.
     Malformed(ReadError),
     /// It says something else than its sender meant.
-    Check,
+    Check { sent: u16, computed: u16 },
 }
 
 impl From<ReadError> for BodyError {
@@ -66,17 +67,18 @@ pub(super) fn read(
     let Some((sum, bytes)) = bytes.split_first_chunk::<CHECK>() else {
         return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }.into());
     };
-    match protocol.config().level {
+    let read = match protocol.config().level {
         Level::Packed => {
             let mut stream = ReadStream::new(bytes);
-            packed::code(&mut stream, protocol, mentions, knowledge)?;
-            stream.finish()?;
+            let read = packed::code(&mut stream, protocol, mentions, knowledge);
+            read.and_then(|()| stream.finish())
         }
-        Level::Modeled => model::read(protocol, bytes, mentions, knowledge, model)?,
-    }
-    match u16::from_le_bytes(*sum) == check(mentions) {
-        true => Ok(()),
-        false => Err(BodyError::Check),
+        Level::Modeled => model::read(protocol, bytes, mentions, knowledge, model),
+    };
+    read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
+    match (u16::from_le_bytes(*sum), check(mentions)) {
+        (sent, computed) if sent == computed => Ok(()),
+        (sent, computed) => Err(BodyError::Check { sent, computed }),
     }
 }
 
@@ -104,6 +106,7 @@ pub(super) struct Bodies {
     recent: Vec<u32>,
     next_serial: u64,
     pristine: Model,
+    most_mentions: usize,
 }
 
 /// A body, and what it was made of.
@@ -116,14 +119,14 @@ struct Body {
     model: Model,
     base: Option<u64>,
     is_complete: bool,
-    objects: Vec<(u32, Seen)>,
+    objects: Vec<(Candidate, Seen)>,
 }
 
 /// What a body is made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recipe<'r> {
     pub(super) view: &'r View,
-    pub(super) slots: &'r [u32],
+    pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
 }
 
@@ -135,12 +138,13 @@ impl Bodies {
             recent: Vec::new(),
             next_serial: 0,
             pristine: Model::new(protocol),
+            most_mentions: 0,
         }
     }
 
     /// Begins a tick, of which there are no bodies yet.
     pub(super) fn begin_tick(&mut self) {
-        for body in take(&mut self.recent) {
+        while let Some(body) = self.recent.pop() {
             self.release(body);
         }
     }
@@ -152,9 +156,10 @@ impl Bodies {
             let body = &self.list[body as usize];
             body.base == base
                 && body.is_complete == recipe.is_complete
-                && body.objects.len() == recipe.slots.len()
-                && body.objects.iter().zip(recipe.slots).all(|((made_of, seen), slot)| {
-                    made_of == slot && seen.ticks() == recipe.view.objects[*slot as usize].ticks()
+                && body.objects.len() == recipe.chosen.len()
+                && body.objects.iter().zip(recipe.chosen).all(|((made_of, seen), candidate)| {
+                    (made_of.slot, made_of.change) == (candidate.slot, candidate.change)
+                        && seen.knows_as(&recipe.view.objects[candidate.slot as usize])
                 })
         })
     }
@@ -182,8 +187,11 @@ impl Bodies {
             self.next_serial += 1;
             body.is_complete = recipe.is_complete;
             body.objects.clear();
-            let seen = |&slot: &u32| (slot, recipe.view.objects[slot as usize]);
-            body.objects.extend(recipe.slots.iter().map(seen));
+            self.most_mentions = self.most_mentions.max(recipe.chosen.len());
+            body.objects.reserve(self.most_mentions);
+            let seen =
+                |&candidate: &Candidate| (candidate, recipe.view.objects[candidate.slot as usize]);
+            body.objects.extend(recipe.chosen.iter().map(seen));
             body.users = 1;
             self.recent.push(place);
         } else {

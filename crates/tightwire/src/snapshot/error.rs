@@ -108,7 +108,14 @@ pub enum SnapshotError {
     Malformed(ReadError),
     /// It says something else than its sender meant: it was damaged, or the two sides are not of the
     /// same version.
-    Check,
+    Check {
+        /// The byte where the check begins.
+        at: usize,
+        /// The check that is there.
+        sent: u16,
+        /// The check of what the snapshot says.
+        computed: u16,
+    },
     /// It is about more objects than the protocol allows.
     TooManyObjects,
     /// What it says of an object is no value of its class.
@@ -121,8 +128,10 @@ impl fmt::Display for SnapshotError {
             Self::Late => f.write_str("late: a newer snapshot is here already"),
             Self::UnknownBase => f.write_str("relative to a snapshot that did not arrive here"),
             Self::Malformed(error) => write!(f, "malformed: {error}"),
-            Self::Check => f.write_str(
-                "the check fails: the snapshot is damaged, or the sender is of another version",
+            Self::Check { at, sent, computed } => write!(
+                f,
+                "the check at byte {at} is {sent:#06x}, and what it says has {computed:#06x}: the \
+                 snapshot is damaged, or the sender is of another version"
             ),
             Self::TooManyObjects => {
                 f.write_str("more objects than `SnapshotConfig::max_objects` allows")

@@ -8,15 +8,18 @@
 
 mod ack;
 mod body;
+mod clock;
 mod config;
 mod error;
 mod header;
 mod history;
 mod ids;
+mod interpolate;
 mod layout;
 mod mention;
 mod model;
 mod packed;
+mod playback;
 mod protocol;
 mod receiver;
 mod select;
@@ -30,6 +33,7 @@ mod world;
 pub use ack::SnapshotAck;
 pub use config::{Leaving, Level, SnapshotConfig};
 pub use error::{SetError, SnapshotError, SnapshotProtocolError};
+pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{SnapshotProtocol, SnapshotProtocolBuilder};
 pub use receiver::{ChangeKind, Received, SnapshotChange, SnapshotReceiver};
 pub use sender::{ObjectView, ReceiverId, SnapshotSender};

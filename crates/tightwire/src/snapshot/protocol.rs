@@ -57,7 +57,6 @@ struct Shared {
 
 #[derive(Debug)]
 pub(super) struct ClassLayout {
-    pub(super) name: &'static str,
     type_id: TypeId,
     pub(super) layout: Layout,
     /// The bytes of the longest packet of a value.
@@ -138,8 +137,9 @@ impl SnapshotProtocolBuilder {
             let layout = Layout::new(&schema, config.ticks_per_second).map_err(|error| {
                 SnapshotProtocolError::Layout { class: name, reason: error.to_string() }
             })?;
+            hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
-            classes.push(ClassLayout { name, type_id, layout, max_bytes });
+            classes.push(ClassLayout { type_id, layout, max_bytes });
         }
         Ok(SnapshotProtocol {
             shared: Arc::new(Shared { config, classes, fingerprint: hash.digest() }),

@@ -124,20 +124,29 @@ impl SnapshotReceiver {
         if header.number < self.world.next || header.start < self.world.start {
             return Err(SnapshotError::Late);
         }
-        let body = &packet[(stream.position() as usize).div_ceil(8)..];
-        self.read_body(&header, body)?;
+        let at = (stream.position() as usize).div_ceil(8);
+        self.read_body(&header, packet, at)?;
         self.changes.clear();
         self.world.apply(&header, &self.mentions, &mut self.model, &mut self.changes);
         Ok(Received { tick: header.tick, is_complete: header.is_complete })
     }
 
-    fn read_body(&mut self, header: &Header, bytes: &[u8]) -> Result<(), SnapshotError> {
+    /// Reads the body, which begins `at` a byte.
+    fn read_body(
+        &mut self,
+        header: &Header,
+        packet: &[u8],
+        at: usize,
+    ) -> Result<(), SnapshotError> {
         let relative = Relative { world: &self.world, header };
         self.model.clone_from(relative.base().map_or(&self.pristine, |base| &base.model));
-        body::read(&self.protocol, bytes, &mut self.mentions, &relative, &mut self.model).map_err(
+        let body = packet.get(at..).unwrap_or_default();
+        body::read(&self.protocol, body, &mut self.mentions, &relative, &mut self.model).map_err(
             |error| match error {
-                BodyError::Malformed(error) => SnapshotError::Malformed(error),
-                BodyError::Check => SnapshotError::Check,
+                BodyError::Malformed(ReadError { kind, bit }) => {
+                    SnapshotError::Malformed(ReadError { kind, bit: bit + 8 * at as u64 })
+                }
+                BodyError::Check { sent, computed } => SnapshotError::Check { at, sent, computed },
             },
         )?;
         let mut added = 0;
@@ -177,6 +186,16 @@ impl SnapshotReceiver {
     #[must_use]
     pub fn changes(&self) -> &[SnapshotChange] {
         &self.changes
+    }
+
+    /// The state of an object.
+    pub(super) fn row(&self, id: ObjectId) -> Option<State<'_>> {
+        self.world.shown(id)
+    }
+
+    /// The objects with their states.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (ObjectId, State<'_>)> {
+        self.world.iter()
     }
 
     /// The objects that the newest snapshot mentions.

@@ -105,7 +105,7 @@ impl Selection {
             // What the receiver has of it must not depend on which packets were lost: it freezes as
             // it is in the first that is known to have arrived.
             let left = *seen.left.get_or_insert(store.tick);
-            if seen.ticks().first().is_some_and(|&known| known >= left) {
+            if seen.newest().is_some_and(|known| known >= left) {
                 self.never_complete |= is_in_flight;
                 return is_in_flight;
             }

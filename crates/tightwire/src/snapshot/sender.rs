@@ -6,7 +6,7 @@ use core::any::type_name;
 use super::body::{Bodies, Recipe};
 use super::header::Header;
 use super::mention::{Change, Knowledge, Mentions, Pasts};
-use super::select::{Interest, Selection};
+use super::select::{Candidate, Interest, Selection};
 use super::store::Store;
 use super::view::View;
 use super::{Leaving, SetError, SnapshotAck, SnapshotProtocol};
@@ -40,8 +40,6 @@ pub struct SnapshotSender {
     bodies: Bodies,
     selection: Selection,
     mentions: Mentions,
-    /// The slots of the mentions.
-    slots: Vec<u32>,
     /// What a mention took of late, in 1/16 bits.
     mention_cost: usize,
     value: Vec<u8>,
@@ -49,16 +47,16 @@ pub struct SnapshotSender {
     packet: Vec<u8>,
 }
 
-/// What a view and the store say of the objects of `slots`.
+/// What a view and the store say of chosen objects.
 struct Mentioned<'s> {
     store: &'s Store,
     view: &'s View,
-    slots: &'s [u32],
+    chosen: &'s [Candidate],
 }
 
 impl Knowledge for Mentioned<'_> {
     fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, *self.slots.get(mention)?)
+        self.view.pasts(self.store, self.chosen.get(mention)?.slot)
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {
@@ -77,7 +75,6 @@ impl SnapshotSender {
             bodies: Bodies::new(protocol),
             selection: Selection::default(),
             mentions: Mentions::default(),
-            slots: Vec::new(),
             mention_cost: 16 * 40,
             value: Vec::new(),
             cells: Vec::new(),
@@ -223,12 +220,13 @@ impl SnapshotSender {
         }
         self.packet.extend_from_slice(self.bodies.bytes(body));
         self.bodies.retain(body);
-        let sent = view.sent(&header, |body| self.bodies.release(body));
+        let chosen = &self.selection.chosen;
+        let sent = view.sent(&header, chosen.len(), |body| self.bodies.release(body));
         sent.body = Some(body);
-        sent.slots.extend_from_slice(&self.slots);
-        sent.ids.extend(self.slots.iter().map(|&slot| self.store.slot(slot).id));
-        for &slot in &self.slots {
-            let seen = &mut view.objects[slot as usize];
+        sent.slots.extend(chosen.iter().map(|candidate| (candidate.slot, candidate.change)));
+        sent.ids.extend(chosen.iter().map(|candidate| self.store.slot(candidate.slot).id));
+        for candidate in chosen {
+            let seen = &mut view.objects[candidate.slot as usize];
             seen.sent = Some(self.store.tick);
             seen.urgency = 0;
         }
@@ -281,9 +279,7 @@ impl SnapshotSender {
         self.selection.chosen.clear();
         self.selection.chosen.extend_from_slice(&self.selection.candidates[..count]);
         self.selection.chosen.sort_unstable_by_key(|candidate| self.store.slot(candidate.slot).id);
-        self.slots.clear();
-        self.slots.extend(self.selection.chosen.iter().map(|candidate| candidate.slot));
-        let recipe = Recipe { view, slots: &self.slots, is_complete };
+        let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete };
         if let Some(body) = self.bodies.find(recipe) {
             return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
         }
@@ -294,7 +290,7 @@ impl SnapshotSender {
             let id = self.store.slot(candidate.slot).id;
             self.mentions.push(id, now.class, candidate.change, cells.len()).copy_from_slice(cells);
         }
-        let knowledge = Mentioned { store: &self.store, view, slots: &self.slots };
+        let knowledge = Mentioned { store: &self.store, view, chosen: &self.selection.chosen };
         let body =
             self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
         if count >= 8 {

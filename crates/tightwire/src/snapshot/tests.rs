@@ -95,6 +95,9 @@ struct Client {
     up: Wire_<SnapshotAck>,
     budget: usize,
     every: u32,
+    /// It sees three of four objects, which change with time.
+    sees_a_part: bool,
+    freezes: bool,
     decoded: u32,
     complete: u32,
 }
@@ -142,7 +145,7 @@ impl Test {
         self
     }
 
-    fn add_client(&mut self, bad: Bad, budget: usize, every: u32) {
+    fn add_client(&mut self, bad: Bad, budget: usize, every: u32, leaving: Option<Leaving>) {
         let mut receiver = SnapshotReceiver::new(&self.protocol);
         for (&id, thing) in &self.initial {
             if let Thing::Body(mut body) = *thing {
@@ -150,12 +153,14 @@ impl Test {
             }
         }
         self.clients.push(Client {
-            id: self.sender.add_receiver(Leaving::Despawn),
+            id: self.sender.add_receiver(leaving.unwrap_or_default()),
             receiver,
             down: Wire_::new(bad),
             up: Wire_::new(bad),
             budget,
             every,
+            sees_a_part: leaving.is_some(),
+            freezes: leaving == Some(Leaving::Freeze),
             decoded: 0,
             complete: 0,
         });
@@ -214,7 +219,13 @@ impl Test {
                 sender.handle_ack(client.id, ack);
             }
             if *tick % client.every == 0 {
-                let packet = sender.snapshot(client.id, client.budget).unwrap();
+                let packet = match client.sees_a_part {
+                    true => sender.snapshot_with(client.id, client.budget, |object| {
+                        is_seen(object.id.0, *tick).then_some(object.id.0 % 5)
+                    }),
+                    false => sender.snapshot(client.id, client.budget),
+                };
+                let packet = packet.unwrap();
                 assert!(packet.len() <= client.budget);
                 client.down.send(*tick, dice, packet.to_vec());
             }
@@ -247,29 +258,52 @@ impl Test {
     fn assert_converged(&mut self) {
         for client in &mut self.clients {
             assert!(client.receiver.newest().unwrap().is_complete, "budget {}", client.budget);
-            client.assert_world(&self.things);
+            if client.sees_a_part {
+                let here = client.world();
+                for (id, thing) in &self.things {
+                    let is_seen = is_seen(*id, self.tick);
+                    assert_eq!(
+                        here.get(id) == Some(thing),
+                        is_seen || here.contains_key(id),
+                        "{id}"
+                    );
+                    assert!(is_seen || client.freezes || !here.contains_key(id), "{id}");
+                }
+            } else {
+                client.assert_world(&self.things);
+            }
         }
     }
 }
 
+/// What a client that sees a part sees: for a while, and at last for good.
+fn is_seen(id: u32, tick: u32) -> bool {
+    (id + (tick / 40).min(40)) % 4 != 0
+}
+
 impl Client {
     fn check(&mut self, received: Received, world: &BTreeMap<u32, Thing>) {
-        if received.is_complete {
+        if received.is_complete && !self.sees_a_part {
             self.complete += 1;
             self.assert_world(world);
             return;
         }
         let mentioned: Vec<_> = self.receiver.mentioned().collect();
         for id in mentioned {
-            assert_eq!(self.thing(id), world.get(&id.0).copied(), "{id} at {}", received.tick);
+            let here = self.thing(id);
+            if !self.sees_a_part || here.is_some() {
+                assert_eq!(here, world.get(&id.0).copied(), "{id} at {}", received.tick);
+            }
         }
     }
 
     fn assert_world(&mut self, world: &BTreeMap<u32, Thing>) {
+        assert_eq!(&self.world(), world);
+    }
+
+    fn world(&mut self) -> BTreeMap<u32, Thing> {
         let ids: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
-        let here: BTreeMap<_, _> =
-            ids.into_iter().map(|id| (id.0, self.thing(id).unwrap())).collect();
-        assert_eq!(&here, world);
+        ids.into_iter().map(|id| (id.0, self.thing(id).unwrap())).collect()
     }
 
     fn thing(&mut self, id: ObjectId) -> Option<Thing> {
@@ -293,8 +327,10 @@ fn run(level: Level, seed: u64, ticks: u32) {
         test = test.with_initial();
     }
     for bad in NETWORKS {
-        test.add_client(bad, 1200, 1);
-        test.add_client(bad, 64, 1 + seed as u32 % 3);
+        test.add_client(bad, 1200, 1, None);
+        test.add_client(bad, 64, 1 + seed as u32 % 3, None);
+        test.add_client(bad, 1200, 1, Some(Leaving::Despawn));
+        test.add_client(bad, 80, 1, Some(Leaving::Freeze));
     }
     for _ in 0..ticks {
         test.tick();

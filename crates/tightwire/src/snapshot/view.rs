@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
 use super::history::State;
-use super::mention::{MOST_PASTS, Past, Pasts};
+use super::mention::{Change, MOST_PASTS, Past, Pasts};
 use super::store::{Recorded, Store};
 use super::{Leaving, SnapshotAck};
 use crate::schema::ObjectId;
@@ -30,6 +30,8 @@ pub(super) struct View {
     /// The newest packet that is known.
     base: Option<u32>,
     known: Known,
+    /// Records have room for as many as there ever were, so that in time none has to grow.
+    most_mentions: usize,
 }
 
 /// What the receiver has of one object.
@@ -38,6 +40,8 @@ pub(super) struct Seen {
     /// When the known packets that mention it were made, the newest first.
     ticks: [u32; MOST_PASTS],
     len: u8,
+    /// When the newest known packet was made that says that it is gone: what was before is of no use.
+    gone: Option<u32>,
     pub(super) is_outdated: bool,
     /// It is not for this receiver to see.
     pub(super) is_outside: bool,
@@ -54,7 +58,7 @@ pub(super) struct Seen {
 pub(super) struct Sent {
     number: Option<u32>,
     told: Option<Told>,
-    pub(super) slots: Vec<u32>,
+    pub(super) slots: Vec<(u32, Change)>,
     pub(super) ids: Vec<ObjectId>,
     /// Which body it had, while it can be the base of another.
     pub(super) body: Option<u32>,
@@ -73,6 +77,7 @@ impl View {
             start: 1,
             base: None,
             known: Known::default(),
+            most_mentions: 0,
         }
     }
 
@@ -133,8 +138,15 @@ impl View {
         }
     }
 
-    /// Remembers the packet with this header as sent, and gives its record, to be filled.
-    pub(super) fn sent(&mut self, header: &Header, release: impl FnMut(u32)) -> &mut Sent {
+    /// Remembers the packet with this header as sent, and gives its record, to be filled with
+    /// `mentions` of them.
+    pub(super) fn sent(
+        &mut self,
+        header: &Header,
+        mentions: usize,
+        release: impl FnMut(u32),
+    ) -> &mut Sent {
+        self.most_mentions = self.most_mentions.max(mentions);
         self.known.set(header.number, false);
         self.next = header.number + 1;
         let sent = &mut self.packets[header.number as usize % SPAN];
@@ -143,6 +155,8 @@ impl View {
         sent.body.take().into_iter().for_each(release);
         sent.slots.clear();
         sent.ids.clear();
+        sent.slots.reserve(self.most_mentions);
+        sent.ids.reserve(self.most_mentions);
         sent
     }
 
@@ -170,11 +184,11 @@ impl View {
             self.base = self.base.max(Some(number));
             let sent = &self.packets[place];
             let Some(told) = sent.told else { continue };
-            for &slot in &sent.slots {
+            for &(slot, change) in &sent.slots {
                 let seen = &mut self.objects[slot as usize];
-                seen.learn(told.tick);
+                seen.learn(told.tick, change);
                 let is_newest =
-                    store.newest(slot).is_none_or(|state| state.stamp.tick <= seen.ticks[0]);
+                    store.newest(slot).is_none_or(|state| state.stamp.tick <= told.tick);
                 if !is_newest && !seen.is_outdated {
                     seen.is_outdated = true;
                     self.outdated.push(slot);
@@ -199,10 +213,12 @@ impl View {
     /// The state of an object that the receiver has for sure.
     pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
         let versions = store.slot(slot);
-        match self.objects[slot as usize].ticks().first() {
+        let seen = &self.objects[slot as usize];
+        match seen.ticks().first() {
             Some(&tick) => {
                 store.history.at(versions.versions, tick).map(|state| state.told_at(tick))
             }
+            None if seen.gone.is_some() => None,
             None => store.history.newest(versions.initial),
         }
     }
@@ -232,14 +248,32 @@ impl Seen {
         &self.ticks[..usize::from(self.len)]
     }
 
+    /// Whether another receiver knows the same of it.
+    pub(super) fn knows_as(&self, other: &Self) -> bool {
+        // What is gone is not as it was at first.
+        let is_initial = |seen: &Self| seen.ticks().is_empty() && seen.gone.is_none();
+        self.ticks() == other.ticks() && is_initial(self) == is_initial(other)
+    }
+
+    /// When the receiver heard of it last, for sure.
+    pub(super) fn newest(&self) -> Option<u32> {
+        self.ticks().first().copied().max(self.gone)
+    }
+
     /// A packet of this tick, which mentions it, arrived.
-    fn learn(&mut self, tick: u32) {
-        let place = self.ticks().iter().position(|&known| known < tick).unwrap_or(self.len.into());
-        if place < MOST_PASTS {
-            self.ticks[place..].rotate_right(1);
-            self.ticks[place] = tick;
-            self.len = (self.len + 1).min(MOST_PASTS as u8);
+    fn learn(&mut self, tick: u32, change: Change) {
+        if change == Change::Gone {
+            self.gone = self.gone.max(Some(tick));
+            self.len = self.ticks().iter().filter(|&&known| Some(known) > self.gone).count() as u8;
+        } else if Some(tick) > self.gone {
+            let len = usize::from(self.len);
+            let place = self.ticks().iter().position(|&known| known < tick).unwrap_or(len);
+            if place < MOST_PASTS {
+                self.ticks[place..].rotate_right(1);
+                self.ticks[place] = tick;
+                self.len = (self.len + 1).min(MOST_PASTS as u8);
+            }
         }
-        self.sent = self.sent.filter(|&sent| sent > self.ticks[0]);
+        self.sent = self.sent.filter(|&sent| Some(sent) > self.newest());
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct World {
     /// Packets that became known with the newest one.
     news: Vec<u32>,
     cells: Vec<u32>,
+    /// Records of packets have room for as many as there ever were, so that in time none has to grow.
+    most_mentions: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +116,7 @@ impl World {
             most: protocol.config().max_objects,
             news: Vec::new(),
             cells: Vec::new(),
+            most_mentions: 0,
         }
     }
 
@@ -242,6 +245,9 @@ impl World {
         let stamp = Stamp { tick: header.tick, packet: header.number };
         let place = header.number as usize % SPAN;
         let mut got = take(&mut self.packets[place]);
+        self.most_mentions = self.most_mentions.max(mentions.list.len());
+        got.ids.reserve(self.most_mentions);
+        got.slots.reserve(self.most_mentions);
         for mention in &mentions.list {
             got.ids.push(mention.id);
             let cells = mentions.cells_of(mention);
@@ -282,7 +288,8 @@ impl World {
                 }
             }
         } else {
-            for news in take(&mut self.news) {
+            for place in 0..self.news.len() {
+                let news = self.news[place];
                 self.for_slots_of(news, |world, slot| {
                     world.show_known_instead(header, slot, 0..news, changes);
                 });
@@ -409,8 +416,12 @@ fn known<'w>(
 
 /// Whether the sender knows that a packet arrived, as it says in `header`.
 fn is_known(packets: &[Got], header: &Header, number: u32) -> bool {
-    match number >= header.known.first {
-        true => header.known.contains(number),
-        false => packet(packets, number).is_none_or(|got| got.is_known),
+    if number < header.start {
+        // The sender starts anew, and what was before is forgotten with this packet.
+        false
+    } else if number >= header.known.first {
+        header.known.contains(number)
+    } else {
+        packet(packets, number).is_none_or(|got| got.is_known)
     }
 }

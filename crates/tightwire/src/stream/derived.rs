@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::{
-    Condition, ErrorKind, FloatRange, Int, Name, Number, Op, Pod, Shape, Stream, Value, Vector,
-    Wire, collection, explain_write, int, text,
+    Condition, ErrorKind, FloatRange, Hints, Int, Name, Number, Op, Pod, Shape, Stream, Value,
+    Vector, Wire, collection, explain_write, int, text,
 };
 
 /// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
@@ -139,6 +139,32 @@ pub const fn max(a: u64, b: u64) -> u64 {
 /// The components of a vector type.
 pub const fn dimensions<V: Vector<N>, const N: usize>() -> usize {
     N
+}
+
+/// Nothing, if a number with hints for snapshots is small enough for them.
+pub const fn hinted_bits(bits: u64) -> u64 {
+    assert!(
+        bits <= 32,
+        "hints for snapshots are for numbers of up to 32 bits: give it a smaller range"
+    );
+    0
+}
+
+/// Nothing, if a position has as many components as positions have.
+pub const fn spatial_components(components: usize) -> u64 {
+    assert!(components == 2 || components == 3, "spatial: a position has 2 or 3 components");
+    0
+}
+
+/// Nothing, if a derivative has as many components as what it changes.
+pub const fn derivative_components(own: usize, others: usize) -> u64 {
+    assert!(own == others, "derivative_of: both must have the same number of components");
+    0
+}
+
+/// Hints for snapshots.
+pub fn hints(derivative_of: Option<&str>, wraps: bool, spatial: bool, reference: bool) -> Hints {
+    Hints { derivative_of: derivative_of.map(Name::from), wraps, spatial, reference }
 }
 
 /// The operation of a ranged integer.

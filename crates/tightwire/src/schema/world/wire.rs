@@ -42,7 +42,8 @@ fn parts(Schema { root }: Schema) -> Option<(Op, Vec<Class>)> {
     let Shape::Struct { name, fields } = root else { return None };
     let [time, class] = <[Field; 2]>::try_from(fields).ok()?;
     // Nothing that is not written is read.
-    let is_plain = [&time, &class].iter().all(|field| field.when.is_none());
+    let is_plain =
+        [&time, &class].iter().all(|field| field.when.is_none() && field.hints.is_empty());
     if !is_plain || [&*name, &*time.name, &*class.name] != ["World", "time", "class"] {
         return None;
     }

@@ -6,13 +6,13 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use core::ops::Range;
 
-use super::cells::{Program, Step};
+use super::cells::{Program, Step, width};
 use super::condition::{Guard, Test, columns_for, test};
 use super::order::{self, Draft};
-use super::scale::{derivative, ordered};
+use super::scale::derivative;
 use super::size::check_size;
 use super::{Column, Derivative, Group, Kind, Layout, LayoutError};
-use crate::schema::{Schema, has_value};
+use crate::schema::{Schema, has_value, ordered};
 use crate::stream::{Field, Hints, Name, Op, Shape, check_value};
 
 /// Shapes that are looked at: a schema can ask for many that have no columns.
@@ -86,7 +86,10 @@ impl Builder {
         let (column, group) = (self.columns.len(), self.drafts.len());
         let mut inside = Vec::new();
         match shape {
-            Shape::Op(op) => self.op(op, hints, guard)?,
+            Shape::Op(op) => {
+                self.op(op, hints, guard)?;
+                self.note_continuous(shape, group);
+            }
             Shape::Struct { fields, .. } => inside = self.fields(fields, guard)?,
             Shape::Enum { variants, .. } => {
                 self.category((variants.len() as u128).saturating_sub(1), guard)?;
@@ -107,6 +110,7 @@ impl Builder {
             Shape::Array { len, element } => match (ordered(element), usize::try_from(*len)) {
                 (Some(max), Ok(components @ 2..=MAX_COMPONENTS)) => {
                     self.number(max, components, hints, guard);
+                    self.note_continuous(element, group);
                 }
                 _ => {
                     for index in 0..*len {
@@ -187,6 +191,8 @@ impl Builder {
         let (scale, zero) = derivative(position.shape, velocity.shape, self.ticks_per_second)
             .map_err(|reason| format!("it is the derivative of `{of}`, and {reason}"))?;
         for (position, group) in position.groups.clone().zip(velocity.groups.clone()) {
+            self.drafts[group].group.is_continuous = true;
+            self.drafts[position].group.is_continuous = true;
             let slot = &mut self.drafts[position].group.derivative;
             if slot.replace(Derivative { group, scale, zero }).is_some() {
                 return Err(format!("another field is the derivative of `{of}` already"));
@@ -218,7 +224,7 @@ impl Builder {
             Op::SmallestThree { bits: bits @ 3..=20 } => {
                 let column = self.columns.len();
                 let max = (1 << bits) - 2;
-                self.codes(&[3, max, max, max], Kind::Rotation { bits }, &Hints::default(), guard);
+                self.codes(&[3, max, max, max], Kind::Rotation { max }, &Hints::default(), guard);
                 self.steps.push(Step::Rotation { column, bits });
             }
             Op::UnitVector { bits: bits @ 2..=20 } => self.number((1 << bits) - 2, 2, hints, guard),
@@ -258,6 +264,21 @@ impl Builder {
             Op::SmallestThree { .. } | Op::UnitVector { .. } => return Err(nonsense()),
         }
         Ok(())
+    }
+
+    /// The groups from `first` on have values between two values, if the operation is of that kind.
+    fn note_continuous(&mut self, shape: &Shape, first: usize) {
+        let Shape::Op(op) = shape else { return };
+        let is_continuous = matches!(
+            op,
+            Op::CompressedFloat(_)
+                | Op::CompressedVector { .. }
+                | Op::UnitVector { .. }
+                | Op::Fixed { .. }
+        );
+        self.drafts[first..]
+            .iter_mut()
+            .for_each(|draft| draft.group.is_continuous |= is_continuous);
     }
 
     fn category(&mut self, span: u128, guard: Option<usize>) -> Built<()> {
@@ -316,9 +337,15 @@ impl Builder {
         let first = self.columns.len();
         self.group(maxima, kind, hints, guard);
         let end = self.columns.len();
-        match self.steps.get_mut(self.seam..).and_then(<[Step]>::last_mut) {
-            Some(Step::Codes(codes)) => codes.end = end,
-            _ => self.steps.push(Step::Codes(first..end)),
+        for column in first..end {
+            let width = width(self.columns[column].max);
+            match self.steps.get_mut(self.seam..).and_then(<[Step]>::last_mut) {
+                Some(Step::Codes { columns, bits }) if *bits + width <= u64::BITS => {
+                    columns.end = column + 1;
+                    *bits += width;
+                }
+                _ => self.steps.push(Step::Codes { columns: column..column + 1, bits: width }),
+            }
         }
     }
 
@@ -327,8 +354,9 @@ impl Builder {
         self.columns.extend(maxima.iter().map(|&max| Column { max }));
         // What can only be 0 need not be coded.
         if maxima.iter().any(|&max| max > 0) {
-            let Hints { spatial, reference, .. } = *hints;
-            let group = Group { first, kind, spatial, reference, derivative: None };
+            let Hints { spatial, reference, wraps, .. } = *hints;
+            let is_continuous = spatial || wraps || matches!(kind, Kind::Rotation { .. });
+            let group = Group { first, kind, is_continuous, spatial, reference, derivative: None };
             self.drafts.push(Draft { group, guard });
         }
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::condition::joined;
-use super::fixed::{read_fixed, write_fixed};
+use super::fixed::Fixed;
 use super::{Column, Layout};
 use crate::stream::{
     ErrorKind, ReadError, ReadStream, Stream, WriteError, WriteStream, is_rotation,
@@ -14,16 +14,19 @@ use crate::stream::{
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Program {
     steps: Vec<Step>,
-    /// The bits of every packet, if all have the same columns one after the other.
-    pub(super) fixed_bits: Option<usize>,
+    /// If every packet has all columns, one after the other.
+    pub(super) fixed: Option<Fixed>,
     /// What such a packet must keep to beside the maxima of its columns.
     checks: Vec<Step>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Step {
-    /// Cells, each in the bits that the maximum of its column needs.
-    Codes(Range<usize>),
+    /// Cells, each in the bits that the maximum of its column needs: a word at most in all.
+    Codes {
+        columns: Range<usize>,
+        bits: u32,
+    },
     /// The cells before are one number, and not above this one.
     Wide {
         column: usize,
@@ -66,17 +69,15 @@ pub(super) enum Step {
 
 impl Program {
     pub(super) fn new(columns: &[Column], steps: Vec<Step>) -> Self {
-        let is_fixed = |step: &Step| {
-            matches!(step, Step::Codes(_) | Step::Wide { .. } | Step::Rotation { .. })
-        };
-        let bits = columns.iter().map(|column| width(column.max) as usize).sum();
-        let fixed_bits = steps.iter().all(is_fixed).then_some(bits);
-        let is_check = |step: &&Step| !matches!(step, Step::Codes(_));
-        let checks = match fixed_bits {
-            Some(_) => steps.iter().filter(is_check).cloned().collect(),
-            None => Vec::new(),
-        };
-        Self { steps, fixed_bits, checks }
+        let is_check = |step: &&Step| matches!(step, Step::Wide { .. } | Step::Rotation { .. });
+        let is_fixed = |step: &Step| matches!(step, Step::Codes { .. }) || is_check(&step);
+        match steps.iter().all(is_fixed) {
+            true => {
+                let checks = steps.iter().filter(is_check).cloned().collect();
+                Self { steps, fixed: Some(Fixed::new(columns)), checks }
+            }
+            false => Self { steps, fixed: None, checks: Vec::new() },
+        }
     }
 }
 
@@ -119,15 +120,17 @@ pub(super) fn read(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Res
     if cells.len() != layout.columns.len() {
         return Err(ReadError { kind: ErrorKind::Mismatch, bit: 0 });
     }
-    if let Some(bits) = layout.program.fixed_bits
-        && read_fixed(&layout.columns, bits, packet, cells)
-        && walk(layout, &layout.program.checks, &mut cells, &mut ReadStream::new(&[])).is_ok()
+    let Program { steps, fixed, checks } = &layout.program;
+    if let Some(fixed) = fixed
+        && fixed.read(packet, cells)
+        && walk(layout, checks, &mut cells, &mut ReadStream::new(&[])).is_ok()
     {
         return Ok(());
     }
+    // What is not right is read once more, to say where.
     cells.fill(0);
     let mut stream = ReadStream::new(packet);
-    walk(layout, &layout.program.steps, &mut cells, &mut stream)?;
+    walk(layout, steps, &mut cells, &mut stream)?;
     stream.finish()
 }
 
@@ -140,22 +143,24 @@ pub(super) fn write<'b>(
     if cells.len() != layout.columns.len() {
         return Err(WriteError::Value { kind: ErrorKind::Mismatch, bit: 0 });
     }
-    // Everything below relies on it: a writer does not stop at a value that it refuses.
+    let Program { steps, fixed, checks } = &layout.program;
+    if let Some(fixed) = fixed {
+        let packet = fixed.write(cells, buffer)?;
+        if !checks.is_empty() {
+            let mut stream = WriteStream::new(&mut []);
+            let Ok(()) = walk(layout, checks, &mut cells, &mut stream);
+            stream.finish()?;
+        }
+        return Ok(packet);
+    }
+    // A writer does not stop at a value that it refuses, and all that follows relies on it.
     let is_above = |(cell, column): (&u32, &Column)| *cell > column.max;
     if cells.iter().zip(&layout.columns).fold(false, |any, pair| any | is_above(pair)) {
         return Err(WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 });
     }
-    let Some(bits) = layout.program.fixed_bits else {
-        let mut stream = WriteStream::new(buffer);
-        let Ok(()) = walk(layout, &layout.program.steps, &mut cells, &mut stream);
-        return stream.finish();
-    };
-    if !layout.program.checks.is_empty() {
-        let mut stream = WriteStream::new(&mut []);
-        let Ok(()) = walk(layout, &layout.program.checks, &mut cells, &mut stream);
-        stream.finish()?;
-    }
-    write_fixed(&layout.columns, bits, cells, buffer)
+    let mut stream = WriteStream::new(buffer);
+    let Ok(()) = walk(layout, steps, &mut cells, &mut stream);
+    stream.finish()
 }
 
 /// Runs steps between a stream and cells, which are not above their columns' maxima.
@@ -169,12 +174,8 @@ fn walk<S: Stream, R: Row>(
     while let Some(step) = steps.get(at) {
         at += 1;
         match *step {
-            Step::Codes(ref columns) => {
-                for column in columns.clone() {
-                    let mut code = row.cells()[column].into();
-                    stream.raw_offset(&mut code, layout.columns[column].max.into())?;
-                    row.put(column, code as u32);
-                }
+            Step::Codes { ref columns, bits } => {
+                codes(&layout.columns, row, columns.clone(), bits, stream)?;
             }
             Step::Wide { column, parts, span } => {
                 if joined(row.cells(), column, parts) > span {
@@ -226,6 +227,39 @@ fn walk<S: Stream, R: Row>(
                     at = to;
                 }
             }
+        }
+    }
+    Ok(())
+}
+
+/// Codes that are a word together.
+#[inline(always)]
+fn codes<S: Stream, R: Row>(
+    all: &[Column],
+    row: &mut R,
+    columns: Range<usize>,
+    bits: u32,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    let (mut word, mut at) = (0, 0);
+    if S::WRITING {
+        for (cell, column) in row.cells()[columns.clone()].iter().zip(&all[columns.clone()]) {
+            word |= u64::from(*cell).unbounded_shl(at);
+            at += width(column.max);
+        }
+    }
+    let start = stream.position();
+    stream.raw_bits(&mut word, bits)?;
+    if S::READING {
+        for (index, column) in columns.clone().zip(&all[columns]) {
+            let width = width(column.max);
+            let code = word & !(u64::MAX << width);
+            if code > column.max.into() {
+                return stream.refuse_at(ErrorKind::OutOfRange, start + u64::from(at));
+            }
+            row.put(index, code as u32);
+            word >>= width;
+            at += width;
         }
     }
     Ok(())

@@ -21,6 +21,7 @@ use crate::schema::Schema;
 use crate::stream::{ReadError, WriteError};
 use cells::Program;
 use condition::Guard;
+use xxhash_rust::xxh3::Xxh3;
 
 /// The most columns of a class: a row is kept for each object of each snapshot.
 pub(crate) const MAX_COLUMNS: usize = 1024;
@@ -53,6 +54,8 @@ pub(crate) struct Group {
     /// Its first column.
     pub(crate) first: usize,
     pub(crate) kind: Kind,
+    /// There are values between two values, which can be shown.
+    pub(crate) is_continuous: bool,
     /// Neighbours are looked for by this group, a position.
     pub(crate) spatial: bool,
     /// Objects of this class are what others move with.
@@ -72,9 +75,9 @@ pub(crate) enum Kind {
         /// The largest code is next to 0.
         wraps: bool,
     },
-    /// 4 columns: the index of the largest component, then the other three, as codes of `bits` bits
-    /// around their centre. The largest code is 2^bits - 2, so that zero is exact.
-    Rotation { bits: u32 },
+    /// 4 columns: the index of the largest component, then the other three, as codes of which `max` is
+    /// the largest, for 1/sqrt(2).
+    Rotation { max: u32 },
     /// One column of bits that mean nothing to us: raw floats, text, parts of wide integers.
     Raw,
 }
@@ -122,6 +125,30 @@ impl Layout {
     /// Whether the group is in every row.
     pub(crate) fn is_always_present(&self, group: usize) -> bool {
         self.presence.get(group).copied().flatten().is_none()
+    }
+
+    /// 64 bits that both sides of a snapshot must have in common, beside the fingerprint of the
+    /// schema: that one takes a `bool` and a number of 0 to 1 for the same, and knows no ticks.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        let mut put = |word: i64| hash.update(&word.to_le_bytes());
+        put(self.columns.len() as i64);
+        self.columns.iter().for_each(|column| put(column.max.into()));
+        for group in &self.groups {
+            let (kind, parameter, wraps) = match group.kind {
+                Kind::Category => (0, 0, false),
+                Kind::Number { components, wraps } => (1, components as i64, wraps),
+                Kind::Rotation { max } => (2, max.into(), false),
+                Kind::Raw => (3, 0, false),
+            };
+            let flags = [wraps, group.spatial, group.reference, group.derivative.is_some()];
+            [group.first as i64, kind, parameter].into_iter().for_each(&mut put);
+            flags.map(i64::from).into_iter().for_each(&mut put);
+            if let Some(Derivative { group, scale, zero }) = group.derivative {
+                [group as i64, scale, zero].into_iter().for_each(&mut put);
+            }
+        }
+        hash.digest()
     }
 
     /// Turns a packet, as `encode` writes it, into cells; after a refusal they are any.

@@ -1,5 +1,6 @@
 //! What the codes of numbers stand for.
 
+use crate::schema::ordered;
 use crate::stream::{Int, Number, Op, Shape};
 
 /// The smallest integer of an operation.
@@ -13,17 +14,6 @@ pub(super) fn least(op: &Op) -> Option<Number> {
         Number::Unsigned(min) => min.scaled(fraction_bits).map(Number::Unsigned),
         Number::Signed(min) => min.scaled(fraction_bits).map(Number::Signed),
         Number::Float(_) | Number::Double(_) => None,
-    }
-}
-
-/// The largest code of an ordered number that takes one column.
-pub(super) fn ordered(shape: &Shape) -> Option<u32> {
-    match shape {
-        Shape::Op(op @ (Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. })) => {
-            u32::try_from(op.span()?).ok()
-        }
-        Shape::Op(Op::CompressedFloat(range)) => Some(range.max_code()),
-        _ => None,
     }
 }
 

@@ -7,12 +7,13 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::{Derivative, Kind, Layout, MAX_COLUMNS};
+use super::{Kind, Layout, MAX_COLUMNS};
 use crate::schema::{Schema, schema};
-use crate::stream::{Condition, ErrorKind, Field, Hints, Op, Shape, Wire, WriteError, encode};
+use crate::stream::{Binary, Condition, ErrorKind, Field, Op, Shape, Wire, WriteError, encode};
 use tightwire_derive::Wire;
 
 mod any;
+mod derivatives;
 
 const TICKS: u32 = 60;
 
@@ -95,7 +96,7 @@ struct Player {
 #[test]
 fn a_body_has_a_group_for_each_of_its_values() {
     let layout = layout::<Body>();
-    let (rotation, category) = (Kind::Rotation { bits: 10 }, Kind::Category);
+    let (rotation, category) = (Kind::Rotation { max: 1022 }, Kind::Category);
     assert_eq!(kinds(&layout), [(0, VECTOR), (3, rotation), (7, category), (8, VECTOR)]);
     let maxima: Vec<_> = layout.columns.iter().map(|column| column.max).collect();
     let axis = [512_000; 3];
@@ -188,7 +189,7 @@ struct Fixed {
 #[test]
 fn a_fixed_layout_is_read_and_written_at_once() {
     let layout = layout::<Fixed>();
-    assert_eq!(layout.program.fixed_bits, Some(40 + 29 + 7 + 32 + 1));
+    assert_eq!(layout.program.fixed.as_ref().unwrap().bits(), 40 + 29 + 7 + 32 + 1);
     let orientation = [0.1, -0.7, 0.2, 0.6];
     let mut value = Fixed { experience: 999_999_999_999, orientation, ..Fixed::default() };
     (value.health, value.constant, value.word, value.alive) = (77, 5, 0xdead_beef, true);
@@ -264,7 +265,7 @@ fn a_condition_does_not_see_what_may_be_absent() {
         when: Some(condition),
         ..Field::new(name, Shape::Op(Op::Bool))
     };
-    let both = Condition::Binary(crate::stream::Binary::And, Box::new([field("a"), field("b")]));
+    let both = Condition::Binary(Binary::And, Box::new([field("a"), field("b")]));
     let structure = |last| {
         let fields = vec![Field::new("a", Shape::Op(Op::Bool)), when("b", field("a")), last];
         Schema::new(Shape::Struct { name: "S".into(), fields }).unwrap()
@@ -272,107 +273,4 @@ fn a_condition_does_not_see_what_may_be_absent() {
     let refused = Layout::new(&structure(when("c", field("b"))), TICKS).unwrap_err();
     assert!(refused.to_string().starts_with("S.c: its condition looks at `b`, which is not"));
     assert!(Layout::new(&structure(when("c", both)), TICKS).is_ok());
-}
-
-/// A position, a flag and a velocity, of which the flag decides.
-fn moving(velocity_when: Option<Condition>) -> Layout {
-    let range = |max: f32, resolution| {
-        let range = crate::stream::FloatRange::new(-max, max, resolution);
-        Shape::Op(Op::CompressedVector { dimensions: 3, range })
-    };
-    let hints = Hints { derivative_of: Some("position".into()), ..Hints::default() };
-    let position = Field {
-        hints: Hints { spatial: true, ..Hints::default() },
-        ..Field::new("position", range(256.0, 0.001))
-    };
-    let velocity =
-        Field { hints, when: velocity_when, ..Field::new("velocity", range(32.0, 0.01)) };
-    let fields = vec![position, Field::new("at_rest", Shape::Op(Op::Bool)), velocity];
-    let schema = Schema::new(Shape::Struct { name: "Body".into(), fields }).unwrap();
-    Layout::new(&schema, TICKS).unwrap()
-}
-
-#[test]
-fn a_position_is_coded_after_its_velocity() {
-    let resting = Condition::Field(vec!["at_rest".into()]);
-    for when in [None, Some(Condition::Not(Box::new(resting)))] {
-        let layout = moving(when);
-        assert_eq!(kinds(&layout), [(3, Kind::Category), (4, VECTOR), (0, VECTOR)]);
-        assert!(layout.groups[2].spatial && !layout.groups[1].spatial);
-        let Derivative { group, scale, zero } = layout.groups[2].derivative.unwrap();
-        assert_eq!((group, zero), (1, 3200 << 32));
-        // 10 codes of a millimetre for a code of 10 mm/s, sixty times a second.
-        assert_eq!(scale, ((1u64 << 32) as f64 * 10.0 / 60.0).round() as i64);
-    }
-}
-
-#[test]
-fn the_code_that_means_zero_is_exact() {
-    let int = |min, max| {
-        let (min, max) = (crate::stream::Number::Signed(min), crate::stream::Number::Signed(max));
-        Shape::Op(Op::Int { min, max })
-    };
-    let fixed = Shape::Op(Op::Fixed {
-        fraction_bits: 9,
-        min: crate::stream::Number::Signed(-32),
-        max: crate::stream::Number::Signed(31),
-    });
-    let hints = Hints { derivative_of: Some("x".into()), ..Hints::default() };
-    for (velocity, zero, scale) in
-        [(int(-2047, 2048), 2047, 16), (int(5, 9), -5, 16), (fixed, 16384, 1)]
-    {
-        let array = |element: &Shape| Shape::Array { len: 3, element: Box::new(element.clone()) };
-        let unit = Shape::Op(Op::Fixed {
-            fraction_bits: 4,
-            min: crate::stream::Number::Signed(-100),
-            max: crate::stream::Number::Signed(100),
-        });
-        let position = Field::new("x", array(&unit));
-        let velocity = Field { hints: hints.clone(), ..Field::new("v", array(&velocity)) };
-        let shape = Shape::Struct { name: "S".into(), fields: vec![velocity, position] };
-        let layout = Layout::new(&Schema::new(shape).unwrap(), 1).unwrap();
-        let derivative = layout.groups[1].derivative.unwrap();
-        let scale = if scale == 1 { 1 << 27 } else { scale << 32 };
-        assert_eq!(derivative, Derivative { group: 0, scale, zero: zero << 32 });
-    }
-}
-
-#[test]
-fn conditions_can_forbid_that_a_velocity_comes_first() {
-    let hints = Hints { derivative_of: Some("x".into()), ..Hints::default() };
-    let byte = || Shape::Op(Op::Bits { width: 8 });
-    let positive = Condition::Binary(
-        crate::stream::Binary::Greater,
-        Box::new([
-            Condition::Field(vec!["x".into()]),
-            Condition::Number(crate::stream::Number::Unsigned(0)),
-        ]),
-    );
-    let velocity = Field { hints, when: Some(positive), ..Field::new("v", byte()) };
-    let fields = vec![Field::new("x", byte()), velocity];
-    let schema = Schema::new(Shape::Struct { name: "S".into(), fields }).unwrap();
-    let layout = Layout::new(&schema, TICKS).unwrap();
-    assert_eq!(kinds(&layout), [(0, NUMBER), (1, NUMBER)]);
-    assert!(layout.groups.iter().all(|group| group.derivative.is_none()));
-}
-
-#[test]
-fn a_wrong_hint_is_named() {
-    /// Describes itself, and wrongly.
-    struct Wrong<const IS_FLOAT: bool>;
-    impl<const IS_FLOAT: bool> Wire for Wrong<IS_FLOAT> {
-        fn serialize<S: crate::stream::Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
-            Ok(())
-        }
-        fn describe() -> Shape {
-            let byte = |name: &str| Field::new(name, Shape::Op(Op::Bits { width: 8 }));
-            let other = if IS_FLOAT { Field::new("x", Shape::Op(Op::Float)) } else { byte("y") };
-            let hints = Hints { derivative_of: Some("x".into()), ..Hints::default() };
-            let fields = vec![other, Field { hints, ..byte("v") }];
-            Shape::Struct { name: "S".into(), fields }
-        }
-    }
-    for refused in [refusal::<Wrong<true>>(), refusal::<Wrong<false>>()] {
-        assert!(refused.starts_with("S.v: it is the derivative of `x`"), "{refused}");
-    }
 }

@@ -1,0 +1,77 @@
+//! Cubes that a player pushes around.
+
+use tightwire::Wire;
+
+use super::scene::Thing;
+
+/// The words of a frame, and of a cube.
+pub(super) const FRAME: usize = 901 * RECORD;
+const RECORD: usize = 8;
+
+/// The bits of a cube, as recordings of this kind are counted: the rotation, the position, whether it
+/// interacts.
+pub(super) const BITS: usize = 2 + 3 * 9 + 18 + 18 + 14 + 1;
+
+/// A rotation as the recording has it: the place of the largest component, and the three others.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+pub(super) struct Turn {
+    #[wire(range = 0..=3)]
+    largest: u8,
+    #[wire(range = 0..=511)]
+    others: [u16; 3],
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+pub(super) struct PlayerCube {
+    #[wire(rotation)]
+    turn: Turn,
+    #[wire(spatial, reference, range = -16383..=16383)]
+    position: [i32; 3],
+    interacting: bool,
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+pub(super) struct Cube {
+    #[wire(rotation)]
+    turn: Turn,
+    #[wire(spatial, range = -16383..=16383)]
+    position: [i32; 3],
+    interacting: bool,
+}
+
+pub(super) fn check(words: &[i32]) -> Result<(), String> {
+    if words.is_empty() || !words.len().is_multiple_of(FRAME) {
+        return Err(format!(
+            "neither an arena nor frames of 901 cubes, of {} bytes each",
+            FRAME * 4
+        ));
+    }
+    let is_cube = |cube: &[i32; RECORD]| {
+        (0..=3).contains(&cube[0])
+            && cube[1..4].iter().all(|code| (0..=511).contains(code))
+            && cube[4..7].iter().all(|place| (-16383..=16383).contains(place))
+            && (0..=1).contains(&cube[7])
+    };
+    match words.as_chunks().0.iter().position(|cube| !is_cube(cube)) {
+        Some(place) => Err(format!(
+            "cube {} of frame {} has a word out of its range",
+            place % 901,
+            place / 901
+        )),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn objects(frame: &[i32]) -> Vec<(u32, Thing)> {
+    let cubes = (0..).zip(frame.as_chunks::<RECORD>().0);
+    let object = |(id, &[largest, a, b, c, x, y, z, interacting]): (u32, &[i32; RECORD])| {
+        let turn = Turn { largest: largest as u8, others: [a as u16, b as u16, c as u16] };
+        let (position, interacting) = ([x, y, z], interacting == 1);
+        let thing = match id {
+            0 => Thing::PlayerCube(PlayerCube { turn, position, interacting }),
+            _ => Thing::Cube(Cube { turn, position, interacting }),
+        };
+        (id, thing)
+    };
+    cubes.map(object).collect()
+}

@@ -1,0 +1,28 @@
+//! What frames take without us: the steps that lead here.
+
+use std::collections::BTreeMap;
+
+use super::BEHIND;
+use super::scene::{Scene, Thing};
+
+/// A way to send frames, and the bytes of a frame.
+pub(super) type Rung = (&'static str, f64);
+
+/// The sizes of simple ways to send the measured frames.
+pub(super) fn sizes(scene: &Scene, frames: usize) -> Vec<Rung> {
+    let (mut raw, mut changed) = (0, 0);
+    for frame in scene.first_measured()..frames {
+        let before: BTreeMap<u32, Thing> = scene.objects(frame - BEHIND).into_iter().collect();
+        let now = scene.objects(frame);
+        let bits = |(_, thing): &(u32, Thing)| Scene::raw_bits(thing);
+        raw += now.iter().map(bits).sum::<usize>().div_ceil(8);
+        let is_changed = |(id, thing): &&(u32, Thing)| before.get(id) != Some(thing);
+        let flags = now.len();
+        changed += (flags + now.iter().filter(is_changed).map(bits).sum::<usize>()).div_ceil(8);
+    }
+    let packets = (frames - scene.first_measured()) as f64;
+    vec![
+        ("every object, whole", raw as f64 / packets),
+        ("a changed bit, and what changed whole", changed as f64 / packets),
+    ]
+}

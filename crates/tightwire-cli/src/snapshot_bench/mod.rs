@@ -1,0 +1,198 @@
+//! `tightwire snapshot-bench`: how small and how fast snapshots of a recorded scene are.
+
+mod arena;
+mod cubes;
+mod ladder;
+mod report;
+mod scene;
+
+use std::error::Error;
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::{Args, ValueEnum};
+use tightwire::{
+    Leaving, Level, ReceiverId, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
+};
+
+use report::Report;
+use scene::{Scene, Thing};
+
+/// Encodes and decodes every frame of a recorded scene, each against the frame six before it, checks
+/// that it comes out as it was, and prints how many bytes and microseconds that takes.
+#[derive(Args)]
+pub(crate) struct SnapshotBench {
+    /// The recording: 901 cubes, or an arena; compressed if it ends in `.zst`.
+    file: PathBuf,
+    /// One level instead of all.
+    #[arg(long)]
+    level: Option<LevelName>,
+    /// For a program, as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Also draws the sizes, into this file.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Only so many frames.
+    #[arg(long, value_name = "NUMBER")]
+    frames: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LevelName {
+    Packed,
+    Modeled,
+}
+
+/// What the receiver has when a frame is encoded, of the frames up to six before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Setting {
+    /// Every sixth: what the frame six before was relative to, and so on.
+    Chain,
+    /// All of them.
+    History,
+}
+
+/// How far back the newest frame is that the sender knows to have arrived: 100 ms.
+const BEHIND: usize = 6;
+
+/// What a run took.
+#[derive(Clone, Copy, Default, Debug)]
+struct Taken {
+    packets: usize,
+    bytes: usize,
+    /// Objects that are not as they were six frames before.
+    changed: usize,
+    encoding: Duration,
+    decoding: Duration,
+}
+
+impl SnapshotBench {
+    pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
+        let scene = Scene::read(&self.file)?;
+        let frames = self.frames.unwrap_or(usize::MAX).min(scene.frames());
+        if frames <= scene.first_measured() {
+            return Err(format!(
+                "{frames} frames: at least {} are needed",
+                scene.first_measured() + 1
+            )
+            .into());
+        }
+        let levels = match self.level {
+            Some(LevelName::Packed) => vec![Level::Packed],
+            Some(LevelName::Modeled) => vec![Level::Modeled],
+            None => vec![Level::Packed, Level::Modeled],
+        };
+        let mut report = Report::new(&self.file, frames, ladder::sizes(&scene, frames));
+        for level in levels {
+            for setting in [Setting::Chain, Setting::History] {
+                report.add(level, setting, measure(&scene, frames, level, setting)?);
+            }
+        }
+        if let Some(file) = self.plot {
+            std::fs::write(file, report.plot())?;
+        }
+        Ok(if self.json { report.json() } else { report.table() })
+    }
+}
+
+/// A sender and a receiver that get every packet.
+struct Pair {
+    sender: SnapshotSender,
+    receiver: SnapshotReceiver,
+    id: ReceiverId,
+    taken: Taken,
+}
+
+impl Pair {
+    fn new(protocol: &SnapshotProtocol) -> Self {
+        let mut sender = SnapshotSender::new(protocol);
+        let id = sender.add_receiver(Leaving::Despawn);
+        Self { sender, receiver: SnapshotReceiver::new(protocol), id, taken: Taken::default() }
+    }
+
+    /// Sends a frame, and checks that it arrives as it is.
+    fn send(&mut self, frame: usize, objects: &mut [(u32, Thing)]) -> Result<(), Box<dyn Error>> {
+        self.sender.begin_tick(frame as u32 + 1);
+        let gone: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
+        for id in gone {
+            if objects.binary_search_by_key(&id.0, |object| object.0).is_err() {
+                self.sender.remove(id);
+            }
+        }
+        for (id, thing) in objects.iter_mut() {
+            thing.set(&mut self.sender, *id)?;
+        }
+        let start = Instant::now();
+        let packet = self.sender.snapshot(self.id, 1 << 20).ok_or("no snapshot")?;
+        self.taken.encoding += start.elapsed();
+        self.taken.bytes += packet.len();
+        self.taken.packets += 1;
+        let start = Instant::now();
+        let received = black_box(self.receiver.handle_snapshot(black_box(packet)));
+        self.taken.decoding += start.elapsed();
+        let is_same = received?.is_complete
+            && self.receiver.objects().count() == objects.len()
+            && objects.iter().all(|(id, thing)| thing.is_at(&mut self.receiver, *id));
+        if is_same { Ok(()) } else { Err(format!("frame {frame} is not what was sent").into()) }
+    }
+
+    fn acknowledge(&mut self) {
+        if let Some(ack) = self.receiver.ack() {
+            self.sender.handle_ack(self.id, ack);
+        }
+    }
+}
+
+/// Sends every frame.
+fn measure(
+    scene: &Scene,
+    frames: usize,
+    level: Level,
+    setting: Setting,
+) -> Result<Taken, Box<dyn Error>> {
+    let config = SnapshotConfig { level, ..SnapshotConfig::default() };
+    let protocol = scene.classes(SnapshotProtocol::builder(config)).build()?;
+    // Frames six apart know nothing of those between: six pairs that have nothing in common.
+    let mut pairs: Vec<_> = match setting {
+        Setting::Chain => (0..BEHIND).map(|_| Pair::new(&protocol)).collect(),
+        Setting::History => vec![Pair::new(&protocol)],
+    };
+    let mut total = Taken::default();
+    let mut acks = std::collections::VecDeque::new();
+    for frame in 0..frames {
+        let place = frame % pairs.len();
+        let pair = &mut pairs[place];
+        pair.taken = Taken::default();
+        if acks.len() == BEHIND {
+            if let Some(Some(ack)) = acks.pop_front() {
+                pair.sender.handle_ack(pair.id, ack);
+            }
+        }
+        pair.send(frame, &mut scene.objects(frame))?;
+        match setting {
+            Setting::Chain => pair.acknowledge(),
+            Setting::History => acks.push_back(pair.receiver.ack()),
+        }
+        if frame >= scene.first_measured() {
+            pair.taken.changed = scene.changed(frame - BEHIND, frame);
+            total.add(pair.taken);
+        }
+    }
+    Ok(total)
+}
+
+impl Taken {
+    fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.changed += other.changed;
+        self.encoding += other.encoding;
+        self.decoding += other.decoding;
+    }
+
+    fn bytes_per_frame(&self) -> f64 {
+        self.bytes as f64 / self.packets as f64
+    }
+}

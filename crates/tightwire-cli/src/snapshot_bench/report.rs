@@ -1,0 +1,155 @@
+//! What is printed.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use tightwire::Level;
+
+use super::ladder::Rung;
+use super::{Setting, Taken};
+
+pub(super) struct Report {
+    scene: String,
+    frames: usize,
+    ladder: Vec<Rung>,
+    runs: Vec<(Level, Setting, Taken)>,
+}
+
+impl Report {
+    pub(super) fn new(file: &Path, frames: usize, ladder: Vec<Rung>) -> Self {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let scene = name.split('.').next().unwrap_or_default().to_owned();
+        Self { scene, frames, ladder, runs: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, level: Level, setting: Setting, taken: Taken) {
+        self.runs.push((level, setting, taken));
+    }
+
+    pub(super) fn table(&self) -> String {
+        let mut text = String::new();
+        let changed = self.runs.first().map_or(0.0, |(_, _, taken)| taken.per_frame(taken.changed));
+        let _ = writeln!(
+            text,
+            "{}: {} frames, each relative to the one six before; {changed:.1} objects change\n",
+            self.scene, self.frames
+        );
+        let _ = writeln!(
+            text,
+            "{:<40} {:>11} {:>8}   {:>19}   {:>19}",
+            "", "bytes/frame", "kbit/s", "encode us/frame,obj", "decode us/frame,obj"
+        );
+        for (name, bytes) in &self.ladder {
+            let _ = writeln!(text, "{name:<40} {bytes:>11.1} {:>8.1}", kilobits(*bytes));
+        }
+        for (level, setting, taken) in &self.runs {
+            let bytes = taken.bytes_per_frame();
+            let [encode, decode] = taken.micros();
+            let [encode_each, decode_each] = taken.micros_per_object();
+            let _ = writeln!(
+                text,
+                "{:<40} {bytes:>11.1} {:>8.1}   {encode:>11.1} {encode_each:>7.2}   {decode:>11.1} {decode_each:>7.2}",
+                name(*level, *setting),
+                kilobits(bytes),
+            );
+        }
+        text += "\nEvery frame came out as it was.\n";
+        text
+    }
+
+    pub(super) fn json(&self) -> String {
+        let mut runs = Vec::new();
+        for (level, setting, taken) in &self.runs {
+            let bytes = taken.bytes_per_frame();
+            let [encode, decode] = taken.micros();
+            let [encode_each, decode_each] = taken.micros_per_object();
+            runs.push(format!(
+                "    {{\"level\": \"{}\", \"setting\": \"{}\", \"packets\": {}, \"bytes_per_frame\": {bytes:.3}, \
+                 \"kilobits_per_second\": {:.3}, \"changed_objects_per_frame\": {:.3}, \
+                 \"encode_microseconds_per_frame\": {encode:.3}, \"decode_microseconds_per_frame\": {decode:.3}, \
+                 \"encode_microseconds_per_changed_object\": {encode_each:.4}, \
+                 \"decode_microseconds_per_changed_object\": {decode_each:.4}, \"identical\": true}}",
+                lowercase(level),
+                lowercase(setting),
+                taken.packets,
+                kilobits(bytes),
+                taken.per_frame(taken.changed),
+            ));
+        }
+        let ladder: Vec<_> = self
+            .ladder
+            .iter()
+            .map(|(name, bytes)| {
+                format!("    {{\"name\": \"{name}\", \"bytes_per_frame\": {bytes:.3}}}")
+            })
+            .collect();
+        format!(
+            "{{\n  \"scene\": \"{}\",\n  \"frames\": {},\n  \"ladder\": [\n{}\n  ],\n  \"runs\": [\n{}\n  ]\n}}\n",
+            self.scene.escape_default(),
+            self.frames,
+            ladder.join(",\n"),
+            runs.join(",\n"),
+        )
+    }
+
+    /// A bar for each way to send a frame, as SVG.
+    pub(super) fn plot(&self) -> String {
+        let runs = self
+            .runs
+            .iter()
+            .map(|(level, setting, taken)| (name(*level, *setting), taken.bytes_per_frame(), true));
+        let ladder = self.ladder.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes, false));
+        let bars: Vec<_> = ladder.chain(runs).collect();
+        let most = bars.iter().map(|bar| bar.1).fold(1.0, f64::max);
+        let height = 64 + bars.len() * 34;
+        let mut svg = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" font-family=\"sans-serif\" font-size=\"14\">\n\
+             <rect width=\"760\" height=\"{height}\" fill=\"#fff\"/>\n\
+             <text x=\"16\" y=\"30\" font-size=\"17\" fill=\"#222\">{}: bytes of a frame, relative to the one six before</text>\n",
+            self.scene,
+        );
+        for (place, (name, bytes, is_ours)) in bars.iter().enumerate() {
+            let y = 52 + place * 34;
+            let width = (bytes / most * 380.0).max(1.0);
+            let colour = if *is_ours { "#1f7a5c" } else { "#b8bfc6" };
+            let _ = write!(
+                svg,
+                "<text x=\"300\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{name}</text>\n\
+                 <rect x=\"308\" y=\"{y}\" width=\"{width:.1}\" height=\"22\" fill=\"{colour}\"/>\n\
+                 <text x=\"{:.1}\" y=\"{}\" fill=\"#222\">{bytes:.0}</text>\n",
+                y + 16,
+                314.0 + width,
+                y + 16,
+            );
+        }
+        svg + "</svg>\n"
+    }
+}
+
+impl Taken {
+    fn per_frame(&self, total: usize) -> f64 {
+        total as f64 / self.packets as f64
+    }
+
+    /// For encoding and decoding a frame.
+    fn micros(&self) -> [f64; 2] {
+        [self.encoding, self.decoding].map(|time| time.as_secs_f64() * 1e6 / self.packets as f64)
+    }
+
+    /// For each object that changed.
+    fn micros_per_object(&self) -> [f64; 2] {
+        self.micros().map(|micros| micros / self.per_frame(self.changed).max(1e-9))
+    }
+}
+
+fn name(level: Level, setting: Setting) -> String {
+    format!("{level:?}, {}", lowercase(&setting))
+}
+
+fn lowercase(name: &impl std::fmt::Debug) -> String {
+    format!("{name:?}").to_lowercase()
+}
+
+fn kilobits(bytes: f64) -> f64 {
+    bytes * 60.0 * 8.0 / 1000.0
+}

@@ -1,0 +1,142 @@
+//! Recorded scenes, as their files have them: see `docs/SNAPSHOTS.md`.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use tightwire::{SetError, SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
+
+use super::arena::{self, Player, Projectile};
+use super::cubes::{self, Cube, PlayerCube};
+
+/// The largest scene that is read, in bytes: a file may say anything.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// A scene, frame by frame.
+pub(super) struct Scene {
+    words: Vec<i32>,
+    kind: Kind,
+}
+
+enum Kind {
+    Cubes,
+    /// Where each frame begins.
+    Arena(Vec<usize>),
+}
+
+/// An object of a scene.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Thing {
+    PlayerCube(PlayerCube),
+    Cube(Cube),
+    Player(Player),
+    Projectile(Projectile),
+}
+
+impl Scene {
+    /// Reads a file, also a compressed one.
+    pub(super) fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
+        let file = BufReader::new(
+            File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
+        );
+        let mut bytes = Vec::new();
+        if path.extension().is_some_and(|extension| extension == "zst") {
+            let mut decoder = zstd::Decoder::with_buffer(file)?;
+            decoder.window_log_max(27)?;
+            decoder.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        } else {
+            file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        }
+        Self::new(&bytes).map_err(|reason| format!("{}: {reason}", path.display()).into())
+    }
+
+    /// The scene of a file's contents.
+    pub(super) fn new(bytes: &[u8]) -> Result<Self, String> {
+        let (words, []) = bytes.as_chunks::<4>() else {
+            return Err("not a scene: a scene is whole 32-bit words".into());
+        };
+        let words: Vec<i32> = words.iter().map(|word| i32::from_le_bytes(*word)).collect();
+        let kind = match words.first() {
+            Some(&arena::MAGIC) => Kind::Arena(arena::frames(&words)?),
+            _ => Kind::Cubes,
+        };
+        let scene = Self { words, kind };
+        match scene.kind {
+            Kind::Cubes => cubes::check(&scene.words)?,
+            Kind::Arena(_) => {}
+        }
+        Ok(scene)
+    }
+
+    pub(super) fn frames(&self) -> usize {
+        match &self.kind {
+            Kind::Cubes => self.words.len() / cubes::FRAME,
+            Kind::Arena(starts) => starts.len(),
+        }
+    }
+
+    /// The first frame that is measured, as the recordings' rules say.
+    pub(super) fn first_measured(&self) -> usize {
+        match self.kind {
+            Kind::Cubes => 7,
+            Kind::Arena(_) => 6,
+        }
+    }
+
+    /// The objects of a frame, in the order of their ids.
+    pub(super) fn objects(&self, frame: usize) -> Vec<(u32, Thing)> {
+        match &self.kind {
+            Kind::Cubes => cubes::objects(&self.words[frame * cubes::FRAME..][..cubes::FRAME]),
+            Kind::Arena(starts) => arena::objects(&self.words[starts[frame]..]),
+        }
+    }
+
+    /// How many objects of a frame are not as they were in another, or are in only one of them.
+    pub(super) fn changed(&self, before: usize, now: usize) -> usize {
+        let (before, now) = (self.objects(before), self.objects(now));
+        let before: BTreeMap<u32, Thing> = before.into_iter().collect();
+        let same = now.iter().filter(|(id, thing)| before.get(id) == Some(thing)).count();
+        let old = now.iter().filter(|(id, _)| before.contains_key(id)).count();
+        now.len() - same + before.len() - old
+    }
+
+    /// The bits of an object whose every field has the fewest bits for its range.
+    pub(super) fn raw_bits(thing: &Thing) -> usize {
+        match thing {
+            Thing::PlayerCube(_) | Thing::Cube(_) => cubes::BITS,
+            Thing::Player(_) => arena::PLAYER_BITS,
+            Thing::Projectile(_) => arena::PROJECTILE_BITS,
+        }
+    }
+
+    /// The classes of the scene.
+    pub(super) fn classes(&self, builder: SnapshotProtocolBuilder) -> SnapshotProtocolBuilder {
+        match self.kind {
+            Kind::Cubes => builder.class::<PlayerCube>().class::<Cube>(),
+            Kind::Arena(_) => builder.class::<Player>().class::<Projectile>(),
+        }
+    }
+}
+
+impl Thing {
+    pub(super) fn set(&mut self, sender: &mut SnapshotSender, id: u32) -> Result<(), SetError> {
+        match self {
+            Self::PlayerCube(cube) => sender.set(id, cube),
+            Self::Cube(cube) => sender.set(id, cube),
+            Self::Player(player) => sender.set(id, player),
+            Self::Projectile(projectile) => sender.set(id, projectile),
+        }
+    }
+
+    /// Whether the receiver has exactly this.
+    pub(super) fn is_at(&self, receiver: &mut SnapshotReceiver, id: u32) -> bool {
+        match self {
+            Self::PlayerCube(cube) => receiver.get(id).as_ref() == Some(cube),
+            Self::Cube(cube) => receiver.get(id).as_ref() == Some(cube),
+            Self::Player(player) => receiver.get(id).as_ref() == Some(player),
+            Self::Projectile(projectile) => receiver.get(id).as_ref() == Some(projectile),
+        }
+    }
+}

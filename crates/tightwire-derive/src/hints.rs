@@ -1,0 +1,193 @@
+//! Hints for snapshots: what they may stand on.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Type;
+use syn::spanned::Spanned;
+
+use crate::layout::{dimensions, max_bits, none, some};
+use crate::parse::{Errors, Given, Hints, member_name, nearest};
+use crate::syntax::{is, peeled};
+use crate::validate::{Field, Rule};
+
+impl Hints {
+    /// The place of any.
+    pub(crate) fn first(&self) -> Option<Span> {
+        let of = self.derivative_of.as_ref().map(|given| given.name);
+        let flags = [&self.wraps, &self.spatial, &self.reference];
+        of.or(flags.into_iter().flatten().map(|given| given.name).next())
+    }
+}
+
+/// Refuses hints that make no sense.
+pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
+    let Hints { derivative_of, wraps, spatial, reference } = &field.hints;
+    let Some(rule) = &field.rule else { return };
+    let numbers = Numbers::of(rule);
+    if let Some(wraps) = wraps
+        && !numbers.as_ref().is_some_and(|numbers| numbers.is_scalar)
+    {
+        let message = "`wraps` is for a number whose range begins anew: an integer of up to 32 bits, \
+                       or a float with `min`, `max` and `resolution`";
+        errors.add(wraps.name, message);
+    }
+    if let Some(spatial) = spatial {
+        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar) {
+            let message = "`spatial` is for a position, a vector of 2 or 3 components with `min`, \
+                           `max` and `resolution`, or an array of ranged integers";
+            errors.add(spatial.name, message);
+        }
+        let is_other =
+            |other: &&Field| other.hints.spatial.is_some() && other.member != field.member;
+        let first = fields.iter().find(|other| other.hints.spatial.is_some());
+        if let Some(other) = first.filter(is_other) {
+            let message = format!("`{}` is `spatial` already: keep one", other.name());
+            errors.add(spatial.name, message);
+        }
+    }
+    if let (Some(reference), None) = (reference, spatial) {
+        let message = "`reference` is for the position of what others move with: add `spatial`";
+        errors.add(reference.name, message);
+    }
+    if let Some(of) = derivative_of {
+        if let Some(wraps) = wraps {
+            errors.add(wraps.name, "a rate of change does not wrap: remove this");
+        }
+        if let Err(message) = derivative(field, &numbers, of, fields) {
+            errors.add(of.value.span(), message);
+        }
+    }
+}
+
+/// Whether the field can be the derivative of the one that it names.
+fn derivative(
+    field: &Field,
+    numbers: &Option<Numbers>,
+    of: &Given<syn::Member>,
+    fields: &[Field],
+) -> Result<(), String> {
+    let name = member_name(&of.value);
+    if name == field.name() {
+        return Err(format!(
+            "`{name}` cannot be its own derivative: name the field that it changes"
+        ));
+    }
+    let Some(other) = fields.iter().find(|other| other.name() == name) else {
+        let names: Vec<_> = fields.iter().map(Field::name).collect();
+        return Err(match nearest(&name, names.iter().map(String::as_str)) {
+            Some(near) => format!("there is no field `{name}`: did you mean `{near}`?"),
+            None => format!("there is no field `{name}` beside this one"),
+        });
+    };
+    let Some(rule) = &other.rule else {
+        return Err(format!("`{name}` is skipped, and has no place in a snapshot"));
+    };
+    let names = |other: &Field, name: &str| {
+        let of = &other.hints.derivative_of;
+        of.as_ref().is_some_and(|given| member_name(&given.value) == name)
+    };
+    if names(other, &field.name()) {
+        return Err(format!("`{name}` is the derivative of this field: only one can be"));
+    }
+    let first = fields.iter().find(|other| names(other, &name));
+    if let Some(first) = first.filter(|first| first.member != field.member) {
+        return Err(format!("`{}` is the derivative of `{name}` already: keep one", first.name()));
+    }
+    for (is_number, whose) in [
+        (numbers.is_some(), "this field".to_owned()),
+        (Numbers::of(rule).is_some(), format!("`{name}`")),
+    ] {
+        if !is_number {
+            return Err(format!(
+                "{whose} has no codes to predict with: a derivative and what it changes are integers \
+                 with a range, or floats and vectors with `min`, `max` and `resolution`"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A scalar or a vector of ordered numbers.
+struct Numbers {
+    is_scalar: bool,
+    components: TokenStream,
+    /// The bits of one, of type `u64`.
+    bits: TokenStream,
+}
+
+impl Numbers {
+    fn of(rule: &Rule) -> Option<Self> {
+        let scalar = |bits| Self { is_scalar: true, components: quote!(1usize), bits };
+        match rule {
+            Rule::Int { .. } | Rule::Bits { .. } | Rule::Compressed { vector: None, .. } => {
+                Some(scalar(max_bits(rule)))
+            }
+            Rule::Compressed { vector: Some(ty), .. } => {
+                let components = dimensions(ty);
+                Some(Self { is_scalar: false, components, bits: quote!(0u64) })
+            }
+            Rule::Whole(ty) if is_whole(ty) => Some(scalar(max_bits(rule))),
+            Rule::Whole(ty) => match peeled(ty) {
+                Type::Array(array) if is_whole(&array.elem) => {
+                    let (len, bits) = (&array.len, max_bits(&Rule::Whole((*array.elem).clone())));
+                    Some(Self { is_scalar: false, components: quote!((#len)), bits })
+                }
+                _ => None,
+            },
+            Rule::Array { len, rule } => {
+                let element = Self::of(rule).filter(|element| element.is_scalar)?;
+                Some(Self { is_scalar: false, components: quote!((#len)), bits: element.bits })
+            }
+            Rule::Boxed { rule } => Self::of(rule),
+            _ => None,
+        }
+    }
+}
+
+/// An integer that is sent whole, and is small enough.
+fn is_whole(ty: &Type) -> bool {
+    is(ty, &["u8", "u16", "u32", "i8", "i16", "i32"])
+}
+
+/// What only the compiler knows: expressions of type `u64` that are 0, or do not compile.
+pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
+    let (Some(place), Some(numbers)) =
+        (field.hints.first(), field.rule.as_ref().and_then(Numbers::of))
+    else {
+        return Vec::new();
+    };
+    let Numbers { components, bits, .. } = numbers;
+    let mut asserted = vec![quote_spanned!(place => ::tightwire::__private::hinted_bits(#bits))];
+    if let Some(spatial) = &field.hints.spatial {
+        asserted.push(quote_spanned! {spatial.name =>
+            ::tightwire::__private::spatial_components(#components)
+        });
+    }
+    if let Some(of) = &field.hints.derivative_of
+        && let Some(other) = fields.iter().find(|other| other.name() == member_name(&of.value))
+        && let Some(others) = other.rule.as_ref().and_then(Numbers::of)
+    {
+        let (other_components, other_bits) = (others.components, others.bits);
+        asserted.push(quote_spanned! {of.value.span() =>
+            ::tightwire::__private::derivative_components(#components, #other_components)
+        });
+        asserted.push(quote_spanned! {of.value.span() =>
+            ::tightwire::__private::hinted_bits(#other_bits)
+        });
+    }
+    asserted
+}
+
+/// The hints as data.
+pub(crate) fn data(hints: &Hints) -> TokenStream {
+    let of = match &hints.derivative_of {
+        Some(of) => {
+            let name = member_name(&of.value);
+            some(&quote!(#name))
+        }
+        None => none(),
+    };
+    let [wraps, spatial, reference] =
+        [&hints.wraps, &hints.spatial, &hints.reference].map(Option::is_some);
+    quote!(::tightwire::__private::hints(#of, #wraps, #spatial, #reference))
+}

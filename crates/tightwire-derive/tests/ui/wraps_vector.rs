@@ -1,0 +1,9 @@
+use tightwire::Wire;
+
+#[derive(Wire)]
+struct Packet {
+    #[wire(min = -1.0, max = 1.0, resolution = 0.1, wraps)]
+    field: [f32; 3],
+}
+
+fn main() {}

@@ -1,0 +1,246 @@
+//! The world at the time that is shown.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::clock::Clock;
+use super::history::{History, Stamp, State, Versions};
+use super::ids::Ids;
+use super::interpolate::{Sample, interpolate};
+use super::{SnapshotProtocol, SnapshotReceiver};
+use crate::schema::ObjectId;
+use crate::stream::{ReadError, Wire, decode_into};
+
+/// How far behind a [`Playback`] can be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlaybackConfig {
+    /// At least so far behind the sender, apart from the network's latency.
+    pub min_delay: Duration,
+    /// At most so far behind.
+    pub max_delay: Duration,
+}
+
+impl Default for PlaybackConfig {
+    fn default() -> Self {
+        Self { min_delay: Duration::ZERO, max_delay: Duration::from_millis(500) }
+    }
+}
+
+/// Shows the world of a [`SnapshotReceiver`] at a time that passes evenly, however snapshots arrive:
+/// a little behind, so that there is a snapshot before and one after, and everything is between.
+///
+/// Quantised floats and vectors, `wraps`, `spatial` and rotations are interpolated; with a
+/// `derivative_of` along a curve. Everything else is as in the snapshot before. How far behind to be
+/// follows from how irregularly snapshots arrive.
+#[derive(Debug)]
+pub struct Playback {
+    protocol: SnapshotProtocol,
+    clock: Clock,
+    ids: Ids,
+    tracks: Vec<Track>,
+    free: Vec<u32>,
+    history: History,
+    newest: Option<u32>,
+    /// The tracks of objects that are gone, once the time comes.
+    gone: Vec<u32>,
+    /// Nothing that is more ticks old is shown any more.
+    most_ticks: u32,
+    cells: Vec<u32>,
+    value: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    id: ObjectId,
+    versions: Versions,
+}
+
+impl Playback {
+    /// Shows nothing yet.
+    #[must_use]
+    pub fn new(protocol: &SnapshotProtocol, config: PlaybackConfig) -> Self {
+        let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
+        let bounds = [config.min_delay, config.max_delay.max(config.min_delay)];
+        let ticks_per_second = protocol.config().ticks_per_second;
+        let most_ticks = (bounds[1].as_secs_f64() * f64::from(ticks_per_second)) as u32;
+        Self {
+            protocol: protocol.clone(),
+            clock: Clock::new(ticks_per_second, bounds),
+            ids: Ids::default(),
+            tracks: Vec::new(),
+            free: Vec::new(),
+            history: History::new(columns),
+            newest: None,
+            gone: Vec::new(),
+            // Time is stretched only so much, so it may be behind for a while.
+            most_ticks: most_ticks.saturating_add(ticks_per_second),
+            cells: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
+    /// Takes over what the newest snapshot of `receiver` changed, which arrived `now`. To be called
+    /// after each [`handle_snapshot`](SnapshotReceiver::handle_snapshot).
+    pub fn handle_snapshot(&mut self, now: Duration, receiver: &SnapshotReceiver) {
+        let Some(tick) = receiver.newest().map(|received| received.tick) else { return };
+        let Some(before) = self.newest.replace(tick) else {
+            self.clock.handle_tick(now, tick);
+            return receiver.rows().for_each(|(id, state)| self.add(id, tick, tick, state));
+        };
+        if tick <= before {
+            return;
+        }
+        self.clock.handle_tick(now, tick);
+        for change in receiver.changes() {
+            let gone = State { stamp: Stamp::default(), class: 0, cells: None };
+            self.add(change.id, tick, before, receiver.row(change.id).unwrap_or(gone));
+        }
+        self.forget_gone();
+    }
+
+    /// Sets the time that is shown; `now` is of the same clock as for the snapshots.
+    pub fn advance(&mut self, now: Duration) {
+        self.clock.advance(now);
+    }
+
+    /// The tick that is shown, with a fraction: none before the first snapshot.
+    #[must_use]
+    pub fn time(&self) -> Option<f64> {
+        self.clock.time()
+    }
+
+    /// How far behind the sender it is, apart from the network's latency.
+    #[must_use]
+    pub fn delay(&self) -> Duration {
+        let ticks = self.clock.delay() / f64::from(self.protocol.config().ticks_per_second);
+        Duration::from_secs_f64(ticks)
+    }
+
+    /// The objects that are shown, in the order of their ids, with the places of their classes in the
+    /// protocol.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
+        self.ids.iter().filter_map(|(id, track)| {
+            let versions = self.tracks[track as usize].versions;
+            let state = before(&self.history, versions, self.clock.time()?)?;
+            state.cells.map(|_| (id, state.class))
+        })
+    }
+
+    /// Reads an object as it is shown into `value`; whether it is there, and is a `T`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
+    pub fn read<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<bool, ReadError> {
+        let Some(class) = self.show(id.into()) else { return Ok(false) };
+        if self.protocol.class_of::<T>() != Some(class) {
+            return Ok(false);
+        }
+        let class = &self.protocol.classes()[usize::from(class)];
+        self.value.resize(class.max_bytes, 0);
+        let Ok(packet) = class.layout.packet_of(&self.cells, &mut self.value) else {
+            return Ok(false);
+        };
+        decode_into(packet, value).map(|()| true)
+    }
+
+    /// An object as it is shown, if it is there and is a `T`.
+    pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
+        let mut value = T::default();
+        self.read(id, &mut value).ok()?.then_some(value)
+    }
+
+    /// Makes `cells` the state of an object as it is shown; its class.
+    fn show(&mut self, id: ObjectId) -> Option<u16> {
+        let time = self.clock.time()?;
+        let versions = self.tracks[self.ids.get(id)? as usize].versions;
+        let Self { history, cells, .. } = self;
+        let before = before(history, versions, time)?;
+        let row = before.cells?;
+        let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
+        let after = after.last().filter(|after| after.class == before.class);
+        cells.clear();
+        cells.extend_from_slice(row);
+        if let Some((after, row_after)) = after.and_then(|after| Some((after, after.cells?))) {
+            let layout = &self.protocol.classes()[usize::from(before.class)].layout;
+            let before = Sample { tick: before.stamp.tick, cells: row };
+            let after = Sample { tick: after.stamp.tick, cells: row_after };
+            interpolate(layout, before, after, time, cells);
+        }
+        Some(before.class)
+    }
+
+    /// An object is as it is since `tick`, and was as before until the snapshot `before`.
+    fn add(&mut self, id: ObjectId, tick: u32, before: u32, state: State<'_>) {
+        let track = match self.ids.get(id) {
+            Some(track) => track,
+            None if state.cells.is_none() => return,
+            None => self.add_track(id),
+        };
+        let versions = &mut self.tracks[track as usize].versions;
+        // What begins to move was at rest until then.
+        if let Some(newest) =
+            self.history.newest(*versions).filter(|newest| newest.stamp.tick < before)
+        {
+            self.cells.clear();
+            self.cells.extend(newest.cells.iter().copied().flatten());
+            let cells = newest.cells.is_some().then_some(&self.cells[..]);
+            let class = newest.class;
+            self.history.push(versions, Stamp { tick: before, packet: 0 }, class, cells);
+        }
+        self.history.push(versions, Stamp { tick, packet: 0 }, state.class, state.cells);
+        if state.cells.is_none() {
+            self.gone.push(track);
+        }
+        let oldest = self.oldest(tick);
+        self.history.forget_before(&mut self.tracks[track as usize].versions, oldest);
+    }
+
+    /// The oldest tick that may be shown.
+    fn oldest(&self, newest: u32) -> u32 {
+        let shown = self.clock.time().map_or(0, |time| time.max(0.0) as u32);
+        shown.max(newest.saturating_sub(self.most_ticks))
+    }
+
+    fn forget_gone(&mut self) {
+        let oldest = self.oldest(self.newest.unwrap_or(0));
+        let Self { gone, tracks, history, ids, free, .. } = self;
+        gone.retain(|&place| {
+            let track = &mut tracks[place as usize];
+            let newest = history.newest(track.versions);
+            let Some(gone) = newest.filter(|newest| newest.cells.is_none()) else { return false };
+            if gone.stamp.tick > oldest {
+                return true;
+            }
+            history.retain(&mut track.versions, |_, _| false);
+            ids.remove(track.id);
+            free.push(place);
+            false
+        });
+    }
+
+    fn add_track(&mut self, id: ObjectId) -> u32 {
+        let track = Track { id, versions: Versions::NONE };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.tracks[place as usize] = track;
+                place
+            }
+            None => {
+                self.tracks.push(track);
+                self.tracks.len() as u32 - 1
+            }
+        };
+        self.ids.insert(id, place);
+        place
+    }
+}
+
+/// The state that an object has at a time, or had last.
+fn before(history: &History, versions: Versions, time: f64) -> Option<State<'_>> {
+    history.iter(versions).find(|state| f64::from(state.stamp.tick) <= time)
+}
