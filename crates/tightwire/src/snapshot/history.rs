@@ -90,6 +90,8 @@ impl History {
             }
             None => {
                 self.versions.push(version);
+                // All of them may be free at a time: then there is room for that.
+                self.free.reserve(self.versions.len());
                 self.versions.len() as u32 - 1
             }
         };
@@ -173,6 +175,7 @@ impl Blocks {
         let block = self.free.pop().unwrap_or_else(|| {
             let block = self.cells.len() / self.columns.max(1);
             self.cells.resize(self.cells.len() + self.columns, 0);
+            self.free.reserve(block + 1);
             block as u32
         });
         let start = block as usize * self.columns;
