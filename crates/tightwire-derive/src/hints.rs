@@ -14,14 +14,14 @@ impl Hints {
     /// The place of any.
     pub(crate) fn first(&self) -> Option<Span> {
         let of = self.derivative_of.as_ref().map(|given| given.name);
-        let flags = [&self.wraps, &self.spatial, &self.reference];
+        let flags = [&self.wraps, &self.spatial, &self.reference, &self.rotation];
         of.or(flags.into_iter().flatten().map(|given| given.name).next())
     }
 }
 
 /// Refuses hints that make no sense.
 pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
-    let Hints { derivative_of, wraps, spatial, reference } = &field.hints;
+    let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
     let Some(rule) = &field.rule else { return };
     let numbers = Numbers::of(rule);
     if let Some(wraps) = wraps
@@ -48,6 +48,16 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     if let (Some(reference), None) = (reference, spatial) {
         let message = "`reference` is for the position of what others move with: add `spatial`";
         errors.add(reference.name, message);
+    }
+    if let Some(rotation) = rotation {
+        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar) {
+            let message = "`rotation` is for a rotation as four integers of a range: the place of its \
+                           largest component, and the codes of the others";
+            errors.add(rotation.name, message);
+        }
+        if spatial.is_some() || derivative_of.is_some() {
+            errors.add(rotation.name, "a rotation is neither a position nor a derivative: keep one");
+        }
     }
     if let Some(of) = derivative_of {
         if let Some(wraps) = wraps {
@@ -163,6 +173,11 @@ pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
             ::tightwire::__private::spatial_components(#components)
         });
     }
+    if let Some(rotation) = &field.hints.rotation {
+        asserted.push(quote_spanned! {rotation.name =>
+            ::tightwire::__private::rotation_components(#components, #bits)
+        });
+    }
     if let Some(of) = &field.hints.derivative_of
         && let Some(other) = fields.iter().find(|other| other.name() == member_name(&of.value))
         && let Some(others) = other.rule.as_ref().and_then(Numbers::of)
@@ -187,7 +202,7 @@ pub(crate) fn data(hints: &Hints) -> TokenStream {
         }
         None => none(),
     };
-    let [wraps, spatial, reference] =
-        [&hints.wraps, &hints.spatial, &hints.reference].map(Option::is_some);
-    quote!(::tightwire::__private::hints(#of, #wraps, #spatial, #reference))
+    let flags = [&hints.wraps, &hints.spatial, &hints.reference, &hints.rotation];
+    let flags = flags.map(Option::is_some);
+    quote!(::tightwire::__private::hints(#of, [#(#flags),*]))
 }

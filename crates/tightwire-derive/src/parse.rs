@@ -61,6 +61,7 @@ pub(crate) struct Hints {
     pub(crate) wraps: Option<Given<()>>,
     pub(crate) spatial: Option<Given<()>>,
     pub(crate) reference: Option<Given<()>>,
+    pub(crate) rotation: Option<Given<()>>,
 }
 
 /// An attribute's value and the place of its name.
@@ -69,7 +70,7 @@ pub(crate) struct Given<T> {
     pub(crate) value: T,
 }
 
-const NAMES: [&str; 18] = [
+const NAMES: [&str; 19] = [
     "range",
     "bits",
     "varint",
@@ -88,6 +89,7 @@ const NAMES: [&str; 18] = [
     "wraps",
     "spatial",
     "reference",
+    "rotation",
 ];
 
 pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
@@ -174,6 +176,7 @@ impl Attributes {
             "wraps" => set(&mut self.hints.wraps, meta, nothing),
             "spatial" => set(&mut self.hints.spatial, meta, nothing),
             "reference" => set(&mut self.hints.reference, meta, nothing),
+            "rotation" => set(&mut self.hints.rotation, meta, nothing),
             _ => Err(unknown(&meta.path, &name)),
         }
     }

@@ -428,6 +428,7 @@ pub use stream::{
 /// | `wraps` | numbers with a range | a hint: the end of the range is next to its beginning, as of an angle |
 /// | `spatial` | vectors with a range | a hint: what is near by this position moves alike |
 /// | `reference` | `spatial` vectors | a hint: others move with objects of this type |
+/// | `rotation` | arrays of four ranged integers | a hint: the place of a rotation's largest component, and the codes of the other three |
 ///
 /// Hints are about the field itself, which has up to 32 bits in each component: integers with `range`,
 /// `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and `resolution`.

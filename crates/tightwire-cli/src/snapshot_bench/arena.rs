@@ -162,6 +162,27 @@ fn projectile(words: &[i32; PROJECTILE]) -> Projectile {
     }
 }
 
+impl Player {
+    /// With numbers that are whole units, as they were recorded: a quantised float is within an `f32`'s
+    /// error of them.
+    pub(super) fn in_units(mut self) -> Self {
+        (self.position, self.velocity) = (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
+        self
+    }
+}
+
+impl Projectile {
+    /// As a player's.
+    pub(super) fn in_units(mut self) -> Self {
+        (self.position, self.velocity) = (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
+        self
+    }
+}
+
+fn snapped(numbers: [f32; 3], per_one: f32) -> [f32; 3] {
+    numbers.map(|number| (number * per_one).round() / per_one)
+}
+
 /// 512 units are a metre: an `f32` has them exactly, and so has a resolution of one unit.
 fn metres(units: [i32; 3]) -> [f32; 3] {
     units.map(|units| units as f32 / 512.0)

@@ -12,19 +12,11 @@ const RECORD: usize = 8;
 /// interacts.
 pub(super) const BITS: usize = 2 + 3 * 9 + 18 + 18 + 14 + 1;
 
-/// A rotation as the recording has it: the place of the largest component, and the three others.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-pub(super) struct Turn {
-    #[wire(range = 0..=3)]
-    largest: u8,
-    #[wire(range = 0..=511)]
-    others: [u16; 3],
-}
-
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct PlayerCube {
-    #[wire(rotation)]
-    turn: Turn,
+    /// As recorded: the place of the largest component, and the other three.
+    #[wire(rotation, range = 0..=511)]
+    turn: [u16; 4],
     #[wire(spatial, reference, range = -16383..=16383)]
     position: [i32; 3],
     interacting: bool,
@@ -32,8 +24,9 @@ pub(super) struct PlayerCube {
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct Cube {
-    #[wire(rotation)]
-    turn: Turn,
+    /// As recorded: the place of the largest component, and the other three.
+    #[wire(rotation, range = 0..=511)]
+    turn: [u16; 4],
     #[wire(spatial, range = -16383..=16383)]
     position: [i32; 3],
     interacting: bool,
@@ -65,7 +58,7 @@ pub(super) fn check(words: &[i32]) -> Result<(), String> {
 pub(super) fn objects(frame: &[i32]) -> Vec<(u32, Thing)> {
     let cubes = (0..).zip(frame.as_chunks::<RECORD>().0);
     let object = |(id, &[largest, a, b, c, x, y, z, interacting]): (u32, &[i32; RECORD])| {
-        let turn = Turn { largest: largest as u8, others: [a as u16, b as u16, c as u16] };
+        let turn = [largest, a, b, c].map(|word| word as u16);
         let (position, interacting) = ([x, y, z], interacting == 1);
         let thing = match id {
             0 => Thing::PlayerCube(PlayerCube { turn, position, interacting }),

@@ -135,8 +135,10 @@ impl Thing {
         match self {
             Self::PlayerCube(cube) => receiver.get(id).as_ref() == Some(cube),
             Self::Cube(cube) => receiver.get(id).as_ref() == Some(cube),
-            Self::Player(player) => receiver.get(id).as_ref() == Some(player),
-            Self::Projectile(projectile) => receiver.get(id).as_ref() == Some(projectile),
+            Self::Player(player) => receiver.get(id).map(Player::in_units).as_ref() == Some(player),
+            Self::Projectile(projectile) => {
+                receiver.get(id).map(Projectile::in_units).as_ref() == Some(projectile)
+            }
         }
     }
 }

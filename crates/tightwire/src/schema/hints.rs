@@ -30,8 +30,12 @@ impl fmt::Display for Hints {
             write!(f, "derivative_of = {of}")?;
             separator = ", ";
         }
-        let flags =
-            [(self.wraps, "wraps"), (self.spatial, "spatial"), (self.reference, "reference")];
+        let flags = [
+            (self.wraps, "wraps"),
+            (self.spatial, "spatial"),
+            (self.reference, "reference"),
+            (self.rotation, "rotation"),
+        ];
         for (_, name) in flags.iter().filter(|(is_given, _)| *is_given) {
             write!(f, "{separator}{name}")?;
             separator = ", ";
@@ -47,6 +51,16 @@ pub(crate) fn ordered(shape: &Shape) -> Option<u32> {
             u32::try_from(op.span()?).ok()
         }
         Shape::Op(Op::CompressedFloat(range)) => Some(range.max_code()),
+        _ => None,
+    }
+}
+
+/// The largest code of a rotation that is four numbers.
+pub(crate) fn rotation_code(shape: &Shape) -> Option<u32> {
+    match shape {
+        Shape::Array { len: 4, element } => {
+            ordered(element).filter(|max| (3..1 << 20).contains(max))
+        }
         _ => None,
     }
 }
@@ -70,7 +84,7 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
     let mut differentiated = BTreeSet::new();
     let mut has_position = false;
     for field in fields {
-        let Hints { derivative_of, wraps, spatial, reference } = &field.hints;
+        let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
         let refuse = |reason: &str| Err((&*field.name, reason.to_string()));
         if *wraps && ordered(&field.shape).is_none() {
             return refuse("`wraps` is for an integer of up to 32 bits or a quantised float");
@@ -83,6 +97,9 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
         }
         if *spatial && core::mem::replace(&mut has_position, true) {
             return refuse("another field is `spatial` already");
+        }
+        if *rotation && (rotation_code(&field.shape).is_none() || derivative_of.is_some()) {
+            return refuse("`rotation` is for an array of four integers of 2 to 20 bits");
         }
         let Some(of) = derivative_of else { continue };
         if *wraps {

@@ -177,6 +177,8 @@ pub(super) struct FieldForm {
     spatial: bool,
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     reference: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    rotation: bool,
     #[serde(flatten)]
     shape: ShapeForm,
 }
@@ -220,9 +222,9 @@ impl From<&Shape> for ShapeForm {
 impl From<&Field> for FieldForm {
     fn from(field: &Field) -> Self {
         let when = field.when.clone().map(ConditionForm);
-        let Hints { derivative_of, wraps, spatial, reference } = field.hints.clone();
+        let Hints { derivative_of, wraps, spatial, reference, rotation } = field.hints.clone();
         let (name, shape) = (field.name.clone(), (&field.shape).into());
-        Self { name, when, derivative_of, wraps, spatial, reference, shape }
+        Self { name, when, derivative_of, wraps, spatial, reference, rotation, shape }
     }
 }
 
@@ -321,8 +323,8 @@ impl ShapeForm {
 pub(super) fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
     let field = |form: FieldForm| {
         let when = form.when.map(|ConditionForm(condition)| condition);
-        let FieldForm { derivative_of, wraps, spatial, reference, .. } = form;
-        let hints = Hints { derivative_of, wraps, spatial, reference };
+        let FieldForm { derivative_of, wraps, spatial, reference, rotation, .. } = form;
+        let hints = Hints { derivative_of, wraps, spatial, reference, rotation };
         Ok(Field { name: form.name, when, hints, shape: form.shape.into_shape()? })
     };
     fields.into_iter().map(field).collect()

@@ -24,7 +24,7 @@ pub(crate) use condition::{common_bits, has_value, is_so};
 pub use diff::{Diff, Difference};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
-pub(crate) use hints::ordered;
+pub(crate) use hints::{ordered, rotation_code};
 pub use world::{Class, Object, ObjectId, Representation, World, WorldError, WorldSchema};
 
 use alloc::vec::Vec;

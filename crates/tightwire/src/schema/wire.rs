@@ -158,6 +158,7 @@ fn hints<S: Stream>(hints: &mut Hints, stream: &mut S) -> Result<(), S::Error> {
     stream.named("wraps").bool(&mut hints.wraps)?;
     stream.named("spatial").bool(&mut hints.spatial)?;
     stream.named("reference").bool(&mut hints.reference)?;
+    stream.named("rotation").bool(&mut hints.rotation)?;
     // Without any, the field has another form.
     if hints.is_empty() { stream.refuse() } else { Ok(()) }
 }

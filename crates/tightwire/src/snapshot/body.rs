@@ -29,7 +29,7 @@ impl From<ReadError> for BodyError {
     }
 }
 
-/// Writes the mentions after what is in `bytes`; whether they fit into `limit` bytes in all.
+/// Makes `bytes` the body with the mentions; whether they fit into `limit` bytes.
 /// `model` is that of the base, and learns.
 pub(super) fn write(
     protocol: &SnapshotProtocol,
@@ -37,6 +37,7 @@ pub(super) fn write(
     knowledge: &impl Knowledge,
     model: &mut Model,
     bytes: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
     limit: usize,
 ) -> bool {
     let Some(room) = limit.checked_sub(CHECK) else { return false };
@@ -44,11 +45,13 @@ pub(super) fn write(
     bytes.extend_from_slice(&check(mentions).to_le_bytes());
     match protocol.config().level {
         Level::Packed => {
-            bytes.resize(CHECK + room, 0);
-            let mut stream = WriteStream::new(&mut bytes[CHECK..]);
+            if scratch.len() < room {
+                scratch.resize(room, 0);
+            }
+            let mut stream = WriteStream::new(&mut scratch[..room]);
             let Ok(()) = packed::code(&mut stream, protocol, mentions, knowledge);
-            let Ok(length) = stream.finish().map(<[u8]>::len) else { return false };
-            bytes.truncate(CHECK + length);
+            let Ok(packed) = stream.finish() else { return false };
+            bytes.extend_from_slice(packed);
             true
         }
         Level::Modeled => model::write(protocol, mentions, knowledge, model, bytes, CHECK + room),
@@ -107,6 +110,7 @@ pub(super) struct Bodies {
     next_serial: u64,
     pristine: Model,
     most_mentions: usize,
+    scratch: Vec<u8>,
 }
 
 /// A body, and what it was made of.
@@ -139,6 +143,7 @@ impl Bodies {
             next_serial: 0,
             pristine: Model::new(protocol),
             most_mentions: 0,
+            scratch: Vec::new(),
         }
     }
 
@@ -180,7 +185,8 @@ impl Bodies {
         let mut body = take(&mut self.list[place as usize]);
         let base = recipe.view.base().and_then(|base| self.list.get(base.body? as usize));
         body.model.clone_from(base.map_or(&self.pristine, |base| &base.model));
-        let fits = write(protocol, mentions, knowledge, &mut body.model, &mut body.bytes, limit);
+        let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
+        let fits = write(protocol, mentions, knowledge, model, bytes, scratch, limit);
         if fits {
             body.base = self.serial_of_base(recipe.view);
             body.serial = self.next_serial;

@@ -156,6 +156,13 @@ pub const fn spatial_components(components: usize) -> u64 {
     0
 }
 
+/// Nothing, if a rotation is four numbers, and one of them can be a place.
+pub const fn rotation_components(components: usize, bits: u64) -> u64 {
+    assert!(components == 4, "rotation: the place of the largest component, and three codes");
+    assert!(2 <= bits && bits <= 20, "rotation: codes of 2 to 20 bits are possible");
+    0
+}
+
 /// Nothing, if a derivative has as many components as what it changes.
 pub const fn derivative_components(own: usize, others: usize) -> u64 {
     assert!(own == others, "derivative_of: both must have the same number of components");
@@ -163,8 +170,9 @@ pub const fn derivative_components(own: usize, others: usize) -> u64 {
 }
 
 /// Hints for snapshots.
-pub fn hints(derivative_of: Option<&str>, wraps: bool, spatial: bool, reference: bool) -> Hints {
-    Hints { derivative_of: derivative_of.map(Name::from), wraps, spatial, reference }
+pub fn hints(derivative_of: Option<&str>, flags: [bool; 4]) -> Hints {
+    let [wraps, spatial, reference, rotation] = flags;
+    Hints { derivative_of: derivative_of.map(Name::from), wraps, spatial, reference, rotation }
 }
 
 /// The operation of a ranged integer.

@@ -81,6 +81,9 @@ pub struct Hints {
     pub spatial: bool,
     /// Others move with the objects that have this position.
     pub reference: bool,
+    /// The field is a rotation: the place of its largest component, then the codes of the others, from
+    /// -1/sqrt(2) to 1/sqrt(2).
+    pub rotation: bool,
 }
 
 /// One variant of an enum.

@@ -12,7 +12,7 @@ use super::order::{self, Draft};
 use super::scale::derivative;
 use super::size::check_size;
 use super::{Column, Derivative, Group, Kind, Layout, LayoutError};
-use crate::schema::{Schema, has_value, ordered};
+use crate::schema::{Schema, has_value, ordered, rotation_code};
 use crate::stream::{Field, Hints, Name, Op, Shape, check_value};
 
 /// Shapes that are looked at: a schema can ask for many that have no columns.
@@ -106,6 +106,12 @@ impl Builder {
                 self.guarded(Test::Is { column, value: 1 }, guard, |inside, guard| {
                     inside.shape(inner, &Hints::default(), guard).map(drop)
                 })?;
+            }
+            Shape::Array { .. } if hints.rotation && rotation_code(shape).is_some() => {
+                let max = rotation_code(shape).unwrap_or_default();
+                self.codes(&[max; 4], Kind::Rotation { max }, hints, guard);
+                // The first is a place.
+                self.steps.push(Step::Wide { column, parts: 1, span: 3 });
             }
             Shape::Array { len, element } => match (ordered(element), usize::try_from(*len)) {
                 (Some(max), Ok(components @ 2..=MAX_COMPONENTS)) => {

@@ -75,7 +75,7 @@ pub(crate) enum Kind {
         /// The largest code is next to 0.
         wraps: bool,
     },
-    /// 4 columns: the index of the largest component, then the other three, as codes of which `max` is
+    /// 4 columns: the index of the largest component, which is below 4, then the other three, as codes of which `max` is
     /// the largest, for 1/sqrt(2).
     Rotation { max: u32 },
     /// One column of bits that mean nothing to us: raw floats, text, parts of wide integers.
