@@ -3,6 +3,7 @@
 
 mod datagrams;
 mod snapshot_bench;
+mod snapshot_cost;
 mod token;
 
 use std::env;
@@ -47,6 +48,7 @@ enum Command {
     #[command(subcommand)]
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
+    SnapshotCost(snapshot_cost::SnapshotCost),
 }
 
 fn main() -> ExitCode {
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Some(Command::Token(command)) => command.run(),
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
+        Some(Command::SnapshotCost(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

@@ -56,7 +56,8 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
             errors.add(rotation.name, message);
         }
         if spatial.is_some() || derivative_of.is_some() {
-            errors.add(rotation.name, "a rotation is neither a position nor a derivative: keep one");
+            errors
+                .add(rotation.name, "a rotation is neither a position nor a derivative: keep one");
         }
     }
     if let Some(of) = derivative_of {

@@ -166,7 +166,8 @@ impl Player {
     /// With numbers that are whole units, as they were recorded: a quantised float is within an `f32`'s
     /// error of them.
     pub(super) fn in_units(mut self) -> Self {
-        (self.position, self.velocity) = (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
+        (self.position, self.velocity) =
+            (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
         self
     }
 }
@@ -174,7 +175,8 @@ impl Player {
 impl Projectile {
     /// As a player's.
     pub(super) fn in_units(mut self) -> Self {
-        (self.position, self.velocity) = (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
+        (self.position, self.velocity) =
+            (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
         self
     }
 }

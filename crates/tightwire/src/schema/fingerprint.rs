@@ -326,8 +326,7 @@ pub(super) fn hint_bytes(
     let mut canonical = Canonical(Vec::new());
     if let Some((hints, names)) = item.hints {
         let of = hints.derivative_of.as_ref();
-        let flags =
-            [hints.wraps, hints.spatial, hints.reference, of.is_some(), hints.rotation];
+        let flags = [hints.wraps, hints.spatial, hints.reference, of.is_some(), hints.rotation];
         canonical.byte(0x02);
         canonical.byte(flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag)));
         if let Some(of) = of {

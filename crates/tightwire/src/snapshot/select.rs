@@ -6,6 +6,7 @@ use super::mention::Change;
 use super::store::Store;
 use super::view::View;
 use super::{Leaving, ObjectView};
+use crate::schema::ObjectId;
 
 /// How important an object is to the receiver; none if it is not for it to see.
 pub(super) type Interest<'i> = dyn FnMut(ObjectView) -> Option<u32> + 'i;
@@ -16,13 +17,13 @@ const PATROL: usize = 16;
 /// The weight of an object that is gone: it is mentioned in a few bits, and its ghost is in the way.
 const GONE: u32 = u16::MAX as u32;
 
-/// What should be mentioned, the most urgent first.
+/// What should be mentioned.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     pub(super) candidates: Vec<Candidate>,
     /// Those that a packet is made of, in the order of their ids.
     pub(super) chosen: Vec<Candidate>,
-    /// How many candidates a complete packet mentions; they are the first ones then.
+    /// How many candidates a complete packet mentions.
     pub(super) differing: usize,
     /// No packet can be complete.
     pub(super) never_complete: bool,
@@ -31,6 +32,7 @@ pub(super) struct Selection {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) slot: u32,
+    pub(super) id: ObjectId,
     pub(super) change: Change,
     /// The receiver is known to have something else; otherwise it may have something else.
     differs: bool,
@@ -61,18 +63,28 @@ impl Selection {
             keep
         });
         view.outdated = outdated;
-        // The id decides between equals, so that the same world makes the same packets.
-        self.candidates.sort_unstable_by_key(|candidate| {
-            (!candidate.differs, u32::MAX - candidate.urgency, store.slot(candidate.slot).id)
-        });
-        self.differing = self.candidates.partition_point(|candidate| candidate.differs);
+        self.differing = self.candidates.iter().filter(|candidate| candidate.differs).count();
+    }
+
+    /// Chooses all that differs.
+    pub(super) fn choose_all(&mut self) {
+        self.chosen.clear();
+        self.chosen.extend(self.candidates.iter().filter(|candidate| candidate.differs));
+        self.chosen.sort_unstable_by_key(|candidate| candidate.id);
     }
 
     /// If not everything fits, what may differ waits in the same line as what does.
-    pub(super) fn sort_for_incomplete(&mut self, store: &Store) {
-        self.candidates.sort_unstable_by_key(|candidate| {
-            (u32::MAX - candidate.urgency, store.slot(candidate.slot).id)
-        });
+    pub(super) fn sort_by_urgency(&mut self) {
+        // The id decides between equals, so that the same world makes the same packets.
+        self.candidates
+            .sort_unstable_by_key(|candidate| (u32::MAX - candidate.urgency, candidate.id));
+    }
+
+    /// Chooses the first of the line.
+    pub(super) fn choose_first(&mut self, count: usize) {
+        self.chosen.clear();
+        self.chosen.extend_from_slice(&self.candidates[..count]);
+        self.chosen.sort_unstable_by_key(|candidate| candidate.id);
     }
 
     /// Whether the receiver may not have the object as it is.
@@ -125,7 +137,8 @@ impl Selection {
             return false;
         }
         seen.urgency = seen.urgency.saturating_add(weight.unwrap_or(GONE).max(1));
-        self.candidates.push(Candidate { slot, change, differs, urgency: seen.urgency });
+        let (id, urgency) = (store.slot(slot).id, seen.urgency);
+        self.candidates.push(Candidate { slot, id, change, differs, urgency });
         true
     }
 }

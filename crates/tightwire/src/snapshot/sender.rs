@@ -224,7 +224,7 @@ impl SnapshotSender {
         let sent = view.sent(&header, chosen.len(), |body| self.bodies.release(body));
         sent.body = Some(body);
         sent.slots.extend(chosen.iter().map(|candidate| (candidate.slot, candidate.change)));
-        sent.ids.extend(chosen.iter().map(|candidate| self.store.slot(candidate.slot).id));
+        sent.ids.extend(chosen.iter().map(|candidate| candidate.id));
         for candidate in chosen {
             let seen = &mut view.objects[candidate.slot as usize];
             seen.sent = Some(self.store.tick);
@@ -245,40 +245,40 @@ impl SnapshotSender {
     }
 
     /// The body that mentions as much as fits; whether that is everything.
-    fn fitting_body(&mut self, view: &View, room: usize) -> Option<(u32, bool)> {
+    fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
         let everything = self.selection.differing;
         let affordable = |cost: usize| room * 8 * 16 / cost.max(1);
         if !self.selection.never_complete && everything <= 2 * affordable(self.mention_cost) + 64 {
-            if let Some(body) = self.body_of(view, everything, true, room) {
+            self.selection.choose_all();
+            if let Some(body) = self.body_of_chosen(view, true, room) {
                 return Some((body, true));
             }
         }
-        self.selection.sort_for_incomplete(&self.store);
+        self.selection.sort_by_urgency();
         let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
         loop {
-            if let Some(body) = self.body_of(view, count, false, room) {
+            self.selection.choose_first(count);
+            if let Some(body) = self.body_of_chosen(view, false, room) {
                 return Some((body, false));
             }
-            if count == 0 {
-                return None;
+            match count {
+                0 => return None,
+                // No packet has room for it: it is not to keep others waiting.
+                1 => {
+                    let object = self.selection.candidates.remove(0);
+                    view.objects[object.slot as usize].urgency = 0;
+                    count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
+                }
+                _ => {
+                    count = count * 3 / 4;
+                    self.mention_cost = (self.mention_cost + self.mention_cost / 4).min(room * 128);
+                }
             }
-            // What is too much for one packet is much less the next time: few attempts suffice.
-            count = count * 3 / 4;
-            self.mention_cost += self.mention_cost / 4;
         }
     }
 
-    /// The body with the first `count` candidates.
-    fn body_of(
-        &mut self,
-        view: &View,
-        count: usize,
-        is_complete: bool,
-        room: usize,
-    ) -> Option<u32> {
-        self.selection.chosen.clear();
-        self.selection.chosen.extend_from_slice(&self.selection.candidates[..count]);
-        self.selection.chosen.sort_unstable_by_key(|candidate| self.store.slot(candidate.slot).id);
+    /// The body that mentions what is chosen.
+    fn body_of_chosen(&mut self, view: &View, is_complete: bool, room: usize) -> Option<u32> {
         let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete };
         if let Some(body) = self.bodies.find(recipe) {
             return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
@@ -287,12 +287,13 @@ impl SnapshotSender {
         for candidate in &self.selection.chosen {
             let now = self.store.newest(candidate.slot)?;
             let cells = now.cells.filter(|_| candidate.change != Change::Gone).unwrap_or_default();
-            let id = self.store.slot(candidate.slot).id;
-            self.mentions.push(id, now.class, candidate.change, cells.len()).copy_from_slice(cells);
+            let Candidate { id, change, .. } = *candidate;
+            self.mentions.push(id, now.class, change, cells.len()).copy_from_slice(cells);
         }
         let knowledge = Mentioned { store: &self.store, view, chosen: &self.selection.chosen };
         let body =
             self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
+        let count = self.selection.chosen.len();
         if count >= 8 {
             let cost = self.bodies.bytes(body).len() * 8 * 16 / count;
             self.mention_cost = (self.mention_cost * 7 + cost) / 8;

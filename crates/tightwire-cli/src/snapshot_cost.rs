@@ -1,0 +1,144 @@
+//! `tightwire snapshot-cost`: what a tick costs by the number of receivers, of objects and of changes.
+
+use std::collections::VecDeque;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tightwire::{
+    Leaving, Level, ReceiverId, SnapshotAck, SnapshotConfig, SnapshotProtocol, SnapshotReceiver,
+    SnapshotSender, Wire,
+};
+
+/// Measures what a tick costs the sender: setting what changed, and a snapshot for each receiver. Times
+/// are of this machine and this moment: compare lines, not runs.
+#[derive(Args)]
+pub(crate) struct SnapshotCost {
+    /// How many ticks each line takes, after as many to warm up.
+    #[arg(long, default_value_t = 120)]
+    ticks: u32,
+}
+
+#[derive(Wire, Default)]
+struct Ball {
+    #[wire(spatial, min = -512.0, max = 512.0, resolution = 0.002)]
+    position: [f32; 3],
+    #[wire(smallest_three = 9)]
+    rotation: [f32; 4],
+    at_rest: bool,
+}
+
+/// How far behind acknowledgements are.
+const BEHIND: usize = 6;
+
+/// A world of which some objects move all the time.
+#[derive(Clone, Copy)]
+struct Case {
+    level: Level,
+    objects: u32,
+    moving: u32,
+    receivers: usize,
+    /// Each receiver loses packets of its own: no two are at the same state.
+    loses: bool,
+}
+
+impl SnapshotCost {
+    pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
+        let mut text = String::new();
+        for level in [Level::Packed, Level::Modeled] {
+            let case = Case { level, objects: 1000, moving: 100, receivers: 1, loses: false };
+            writeln!(text, "{level:?}: 1,000 objects of which 100 move; microseconds of a tick")?;
+            let one = self.measure(case)?;
+            for receivers in [1, 16, 64] {
+                let together = self.measure(Case { receivers, ..case })?;
+                let apart = self.measure(Case { receivers, loses: true, ..case })?;
+                writeln!(
+                    text,
+                    "  {receivers:>6} receivers  {:>9.1} with the same baseline ({:.2} of one)  {:>9.1} each with its own ({:.2})",
+                    micros(together),
+                    ratio(together, one),
+                    micros(apart),
+                    ratio(apart, one),
+                )?;
+            }
+            for (moving, about) in [(Some(100), "of which 100 move"), (None, "of which 1% move")] {
+                writeln!(text, "{level:?}: one receiver, objects {about}")?;
+                for objects in [1_000, 10_000, 50_000] {
+                    let moving = moving.unwrap_or(objects / 100);
+                    let taken = self.measure(Case { objects, moving, ..case })?;
+                    writeln!(
+                        text,
+                        "  {objects:>6} objects    {:>9.1}, {:.3} for each that moves",
+                        micros(taken),
+                        micros(taken) / f64::from(moving),
+                    )?;
+                }
+            }
+            writeln!(text)?;
+        }
+        Ok(text)
+    }
+
+    /// What a tick takes.
+    fn measure(&self, case: Case) -> Result<Duration, Box<dyn Error>> {
+        let config =
+            SnapshotConfig { level: case.level, max_objects: 100_000, ..SnapshotConfig::default() };
+        let protocol = SnapshotProtocol::builder(config).class::<Ball>().build()?;
+        let mut sender = SnapshotSender::new(&protocol);
+        let mut receivers: Vec<(ReceiverId, SnapshotReceiver, VecDeque<Option<SnapshotAck>>)> = (0
+            ..case.receivers)
+            .map(|_| {
+                (
+                    sender.add_receiver(Leaving::Despawn),
+                    SnapshotReceiver::new(&protocol),
+                    VecDeque::new(),
+                )
+            })
+            .collect();
+        let mut taken = Duration::ZERO;
+        for tick in 1..=2 * self.ticks {
+            let start = Instant::now();
+            sender.begin_tick(tick);
+            let every = if tick == 1 { 1 } else { case.objects / case.moving };
+            for id in (0..case.objects).step_by(every as usize) {
+                sender.set(id, &mut ball(id, tick))?;
+            }
+            let mut spent = start.elapsed();
+            for (place, (id, receiver, acks)) in receivers.iter_mut().enumerate() {
+                if acks.len() == BEHIND {
+                    if let Some(Some(ack)) = acks.pop_front() {
+                        sender.handle_ack(*id, ack);
+                    }
+                }
+                let start = Instant::now();
+                let packet = sender.snapshot(*id, 1 << 22).ok_or("no snapshot")?;
+                spent += start.elapsed();
+                if !case.loses || (tick as usize + place * 7) % 11 != 0 {
+                    receiver.handle_snapshot(packet)?;
+                }
+                acks.push_back(receiver.ack());
+            }
+            if tick > self.ticks {
+                taken += spent;
+            }
+        }
+        Ok(taken / self.ticks)
+    }
+}
+
+/// Goes round in circles.
+fn ball(id: u32, tick: u32) -> Ball {
+    let turn = (tick as f32 + id as f32 * 17.0) * 0.02;
+    let (x, y) = ((id % 256) as f32 * 2.0, (id / 256) as f32 * 2.0);
+    let position = [x - 256.0 + turn.cos(), y - 256.0 + turn.sin(), 0.5];
+    Ball { position, rotation: [0.0, 0.0, (turn / 2.0).sin(), (turn / 2.0).cos()], at_rest: false }
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn ratio(time: Duration, other: Duration) -> f64 {
+    time.as_secs_f64() / other.as_secs_f64()
+}
