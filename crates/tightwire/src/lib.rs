@@ -198,7 +198,7 @@
 //! bytes, and with the feature `formats` XML, JSON, JSON relative to the schema and compact text,
 //! to see what the bits save. Each reads back to the same world.
 //!
-//! A world is one state. What changed since the last one is for snapshots, which are yet to come.
+//! A world is one state. What changed since the last one is for [snapshots](#snapshot).
 //!
 //! ```
 //! use tightwire::{Class, Object, Representation, Wire, World, WorldSchema};
@@ -218,6 +218,39 @@
 //! let sizes = [Representation::Bytes, Representation::Bits]
 //!     .map(|representation| world.write(representation, &schema).unwrap().len());
 //! assert_eq!(sizes, [21, 12]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # snapshot
+//!
+//! A [`SnapshotSender`] replicates a world of objects to many receivers over a network that loses
+//! packets: each packet has what a receiver is not known to have, in as few bytes as a model of the
+//! objects can make of it, within a budget, the most urgent first. A [`SnapshotReceiver`] has the
+//! world, and a [`Playback`] shows it evenly. The guide
+//! [`replicate_a_world`](guide::replicate_a_world) is the way in.
+//!
+//! It sends nothing: packets are for any transport, and may get lost there.
+//!
+//! ```
+//! use tightwire::{
+//!     Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire,
+//! };
+//!
+//! #[derive(Wire, Default)]
+//! struct Door {
+//!     open: bool,
+//! }
+//!
+//! let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<Door>().build()?;
+//! let mut sender = SnapshotSender::new(&protocol);
+//! let client = sender.add_receiver(Leaving::Despawn);
+//! sender.begin_tick(1);
+//! sender.set(7, &mut Door { open: true })?;
+//! let packet = sender.snapshot(client, 1000).unwrap();
+//!
+//! let mut receiver = SnapshotReceiver::new(&protocol);
+//! receiver.handle_snapshot(packet)?;
+//! assert!(receiver.get::<Door>(7).unwrap().open);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 //!
@@ -503,6 +536,9 @@ pub mod guide {
 
     #[doc = include_str!("../guide/define_a_message.md")]
     pub mod define_a_message {}
+
+    #[doc = include_str!("../guide/replicate_a_world.md")]
+    pub mod replicate_a_world {}
 }
 
 /// What derived code calls.
