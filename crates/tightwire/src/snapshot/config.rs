@@ -24,6 +24,12 @@ pub struct SnapshotConfig {
 }
 
 /// How hard snapshots are compressed.
+///
+/// ```
+/// use tightwire::{Level, SnapshotConfig};
+///
+/// assert_eq!(SnapshotConfig::default().level, Level::Modeled);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Level {
@@ -35,6 +41,15 @@ pub enum Level {
 }
 
 /// What becomes of an object, for a receiver that is no longer to see it.
+///
+/// ```
+/// use tightwire::{Leaving, SnapshotConfig, SnapshotProtocol, SnapshotSender};
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).build()?;
+/// let mut sender = SnapshotSender::new(&protocol);
+/// let spectator = sender.add_receiver(Leaving::Freeze);
+/// # Ok::<(), tightwire::SnapshotProtocolError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Leaving {

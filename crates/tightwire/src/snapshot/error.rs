@@ -9,6 +9,14 @@ use crate::schema::ObjectId;
 use crate::stream::{ReadError, WriteError};
 
 /// Why there is no [`SnapshotProtocol`](crate::SnapshotProtocol).
+///
+/// ```
+/// use tightwire::{SnapshotConfig, SnapshotProtocol};
+///
+/// let config = SnapshotConfig { history: 8, ..SnapshotConfig::default() };
+/// let refused = SnapshotProtocol::builder(config).build().unwrap_err();
+/// assert!(refused.to_string().contains("`history` must be at least 64"));
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SnapshotProtocolError {
@@ -49,6 +57,15 @@ impl fmt::Display for SnapshotProtocolError {
 impl Error for SnapshotProtocolError {}
 
 /// Why an object was not set.
+///
+/// ```
+/// use tightwire::{SnapshotConfig, SnapshotProtocol, SnapshotSender};
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u8>().build()?;
+/// let refused = SnapshotSender::new(&protocol).set(7, &mut 300u16).unwrap_err();
+/// assert!(refused.to_string().contains("add `.class::<u16>()` on both sides"));
+/// # Ok::<(), tightwire::SnapshotProtocolError>(())
+/// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SetError {

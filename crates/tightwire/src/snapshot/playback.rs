@@ -12,6 +12,14 @@ use crate::schema::ObjectId;
 use crate::stream::{ReadError, Wire, decode_into};
 
 /// How far behind a [`Playback`] can be.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::PlaybackConfig;
+///
+/// let config = PlaybackConfig { min_delay: Duration::from_millis(50), ..PlaybackConfig::default() };
+/// assert_eq!(config.max_delay, Duration::from_millis(500));
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlaybackConfig {
     /// At least so far behind the sender, apart from the network's latency.
@@ -32,6 +40,19 @@ impl Default for PlaybackConfig {
 /// Quantised floats and vectors, `wraps`, `spatial` and rotations are interpolated; with a
 /// `derivative_of` along a curve. Everything else is as in the snapshot before. How far behind to be
 /// follows from how irregularly snapshots arrive.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::{Playback, PlaybackConfig, SnapshotConfig, SnapshotProtocol};
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<bool>().build()?;
+/// let mut playback = Playback::new(&protocol, PlaybackConfig::default());
+/// playback.advance(Duration::from_secs(1));
+/// assert_eq!(playback.time(), None); // nothing has come yet
+/// # Ok::<(), tightwire::SnapshotProtocolError>(())
+/// ```
+///
+/// The guide [`replicate_a_world`](crate::guide::replicate_a_world) shows it at work.
 #[derive(Debug)]
 pub struct Playback {
     protocol: SnapshotProtocol,

@@ -18,6 +18,30 @@ use crate::stream::{ReadError, ReadStream, Wire, decode_into};
 ///
 /// Each packet goes to [`handle_snapshot`](Self::handle_snapshot), and what
 /// [`ack`](Self::ack) says goes back with whatever is sent next.
+///
+/// ```
+/// use tightwire::{
+///     ChangeKind, Leaving, SnapshotConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver,
+///     SnapshotSender,
+/// };
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+/// let mut sender = SnapshotSender::new(&protocol);
+/// let client = sender.add_receiver(Leaving::Despawn);
+/// sender.begin_tick(1);
+/// sender.set(7, &mut 300u16)?;
+/// let packet = sender.snapshot(client, 1000).unwrap();
+///
+/// let mut receiver = SnapshotReceiver::new(&protocol);
+/// let received = receiver.handle_snapshot(packet)?;
+/// assert!(received.is_complete && received.tick == 1);
+/// assert_eq!(receiver.changes()[0].kind, ChangeKind::Spawned);
+/// assert_eq!(receiver.get::<u16>(7), Some(300));
+///
+/// // The network doubled it.
+/// assert_eq!(receiver.handle_snapshot(packet), Err(SnapshotError::Late));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SnapshotReceiver {
     protocol: SnapshotProtocol,

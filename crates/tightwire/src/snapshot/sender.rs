@@ -17,7 +17,8 @@ use crate::stream::{Wire, WriteStream, encode};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReceiverId(u32);
 
-/// What decides about an object's priority, and whether it is for a receiver at all.
+/// What decides about an object's priority, and whether it is for a receiver at all: see
+/// [`SnapshotSender::snapshot_with`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectView {
     /// Which object.
@@ -32,6 +33,33 @@ pub struct ObjectView {
 /// A tick is [`begin_tick`](Self::begin_tick), [`set`](Self::set) and [`remove`](Self::remove) for
 /// what changed, and [`snapshot`](Self::snapshot) for each receiver. What receivers say goes to
 /// [`handle_ack`](Self::handle_ack).
+///
+/// ```
+/// use tightwire::{Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire};
+///
+/// #[derive(Wire, Default, PartialEq, Debug)]
+/// struct Door {
+///     open: bool,
+/// }
+///
+/// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<Door>().build()?;
+/// let (mut sender, mut receiver) = (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+/// let client = sender.add_receiver(Leaving::Despawn);
+/// for tick in 1..=3 {
+///     sender.begin_tick(tick);
+///     if tick < 3 {
+///         sender.set(7, &mut Door { open: tick == 2 })?;
+///     } else {
+///         sender.remove(7);
+///     }
+///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+///     sender.handle_ack(client, receiver.ack().unwrap());
+///     let expected = [Some(Door { open: false }), Some(Door { open: true }), None];
+///     assert_eq!(receiver.get::<Door>(7), expected[tick as usize - 1]);
+/// }
+/// sender.remove_receiver(client);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct SnapshotSender {
     protocol: SnapshotProtocol,
@@ -175,6 +203,23 @@ impl SnapshotSender {
     /// `interest` gives the weight of an object, or `None` if it is not for the receiver. What does not
     /// fit waits, and what waits gains its weight with every snapshot, so that nothing waits for ever.
     /// It is asked for what changed, and for everything else from time to time: within 16 snapshots.
+    ///
+    /// ```
+    /// # use tightwire::{Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender};
+    /// # let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<bool>().build()?;
+    /// # let (mut sender, mut receiver) = (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(1);
+    /// (0..10u32).try_for_each(|id| sender.set(id, &mut true))?;
+    /// // Every second object, and the last ones first.
+    /// let packet = sender.snapshot_with(client, 1000, |object| {
+    ///     let id = object.id.0;
+    ///     (id % 2 == 0).then_some(id)
+    /// });
+    /// receiver.handle_snapshot(packet.unwrap())?;
+    /// assert_eq!(receiver.objects().count(), 5);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     pub fn snapshot_with(
         &mut self,
         receiver: ReceiverId,
