@@ -64,7 +64,7 @@ impl World {
                 body.rotation[rng.below(4)] = 0.5;
                 body.name = (rng.below(9) == 0).then_some(7);
             }
-            let is_there = everything || (tick / 7 + id) % 11 != 0;
+            let is_there = everything || !(tick / 7 + id).is_multiple_of(11);
             if is_there { sender.set(id, body).unwrap() } else { sender.remove(id) }
         }
         let now = Duration::from_secs(1) / 60 * tick;

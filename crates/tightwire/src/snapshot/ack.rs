@@ -47,6 +47,6 @@ mod tests {
         assert_eq!(ack.packets(5).collect::<Vec<_>>(), [3, 2]);
         assert_eq!(ack.packets(0x2_0005).collect::<Vec<_>>(), [0x2_0003, 0x2_0002, 0x1_ffff]);
         // Of the future: it can only be meant for a sender that sent far more.
-        assert_eq!(SnapshotAck { newest: 9, earlier: 1 }.packets(5).collect::<Vec<_>>(), []);
+        assert_eq!(SnapshotAck { newest: 9, earlier: 1 }.packets(5).count(), 0);
     }
 }

@@ -49,7 +49,8 @@ pub(super) fn write(
                 scratch.resize(room, 0);
             }
             let mut stream = WriteStream::new(&mut scratch[..room]);
-            let Ok(()) = packed::code(&mut stream, protocol, mentions, knowledge);
+            let Ok(()) =
+                packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
             let Ok(packed) = stream.finish() else { return false };
             bytes.extend_from_slice(packed);
             true
@@ -73,7 +74,7 @@ pub(super) fn read(
     let read = match protocol.config().level {
         Level::Packed => {
             let mut stream = ReadStream::new(bytes);
-            let read = packed::code(&mut stream, protocol, mentions, knowledge);
+            let read = packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
             read.and_then(|()| stream.finish())
         }
         Level::Modeled => model::read(protocol, bytes, mentions, knowledge, model),

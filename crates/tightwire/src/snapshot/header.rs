@@ -169,6 +169,7 @@ fn place(packet: u32) -> (usize, u32) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::stream::{ReadStream, WriteStream};

@@ -190,6 +190,7 @@ impl Blocks {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

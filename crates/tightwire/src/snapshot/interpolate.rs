@@ -150,6 +150,7 @@ fn smallest_three(rotation: [f64; 4], max: u32) -> [u32; 4] {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::schema::schema;

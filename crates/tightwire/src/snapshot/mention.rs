@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::packed;
 use crate::schema::ObjectId;
 
 /// What a packet says of one object.
@@ -31,6 +32,8 @@ pub(super) enum Change {
 pub(super) struct Mentions {
     pub(super) list: Vec<Mention>,
     pub(super) cells: Vec<u32>,
+    /// Memory for the coding.
+    pub(super) scratch: packed::Scratch,
 }
 
 /// How many states of an object are of use.

@@ -8,6 +8,7 @@ use core::any::{TypeId, type_name};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::layout::Layout;
+use super::packed::ClassPlan;
 use super::{Level, SnapshotConfig, SnapshotProtocolError};
 use crate::schema::{Schema, schema};
 use crate::stream::Wire;
@@ -59,6 +60,7 @@ struct Shared {
 pub(super) struct ClassLayout {
     type_id: TypeId,
     pub(super) layout: Layout,
+    pub(super) plan: ClassPlan,
     /// The bytes of the longest packet of a value.
     pub(super) max_bytes: usize,
 }
@@ -97,6 +99,20 @@ impl SnapshotProtocol {
     pub(super) fn class_of<T: 'static>(&self) -> Option<u16> {
         let is_t = |class: &ClassLayout| class.type_id == TypeId::of::<T>();
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
+    }
+}
+
+#[cfg(test)]
+impl SnapshotProtocol {
+    /// Of classes that are no types.
+    pub(super) fn of_layouts(config: SnapshotConfig, layouts: Vec<Layout>) -> Self {
+        let mut classes = Vec::<ClassLayout>::new();
+        for layout in layouts {
+            let first_group = classes.last().map_or(0, |class| class.plan.next_group());
+            let plan = ClassPlan::new(&layout, first_group);
+            classes.push(ClassLayout { type_id: TypeId::of::<()>(), layout, plan, max_bytes: 0 });
+        }
+        Self { shared: Arc::new(Shared { config, classes, fingerprint: 0 }) }
     }
 }
 
@@ -139,7 +155,9 @@ impl SnapshotProtocolBuilder {
             })?;
             hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
-            classes.push(ClassLayout { type_id, layout, max_bytes });
+            let first_group = classes.last().map_or(0, |class| class.plan.next_group());
+            let plan = ClassPlan::new(&layout, first_group);
+            classes.push(ClassLayout { type_id, layout, plan, max_bytes });
         }
         Ok(SnapshotProtocol {
             shared: Arc::new(Shared { config, classes, fingerprint: hash.digest() }),

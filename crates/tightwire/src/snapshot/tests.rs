@@ -1,5 +1,7 @@
 //! Whole worlds over bad networks.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
@@ -40,7 +42,7 @@ impl Dice {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        ((self.0 >> 32) * u64::from(end) >> 32) as u32
+        (((self.0 >> 32) * u64::from(end)) >> 32) as u32
     }
 
     fn is_one_in(&mut self, chances: u32) -> bool {
@@ -278,7 +280,7 @@ impl Test {
 
 /// What a client that sees a part sees: for a while, and at last for good.
 fn is_seen(id: u32, tick: u32) -> bool {
-    (id + (tick / 40).min(40)) % 4 != 0
+    !(id + (tick / 40).min(40)).is_multiple_of(4)
 }
 
 impl Client {
@@ -323,7 +325,7 @@ const NETWORKS: [Bad; 5] = [
 
 fn run(level: Level, seed: u64, ticks: u32) {
     let mut test = Test::new(level, seed);
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         test = test.with_initial();
     }
     for bad in NETWORKS {

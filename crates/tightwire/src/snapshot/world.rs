@@ -283,7 +283,7 @@ impl World {
                 let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
                 if self.packet(number).is_some_and(|got| !is_old(got)) {
                     self.for_slots_of(number, |world, slot| {
-                        world.show_known(header, slot, changes)
+                        world.show_known(header, slot, changes);
                     });
                 }
             }

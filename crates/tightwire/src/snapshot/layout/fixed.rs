@@ -55,6 +55,7 @@ impl Fixed {
     }
 
     /// The bits of every packet.
+    #[cfg(test)]
     pub(super) fn bits(&self) -> usize {
         self.bits
     }

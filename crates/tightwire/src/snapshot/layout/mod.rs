@@ -166,6 +166,26 @@ impl Layout {
     }
 }
 
+#[cfg(test)]
+impl Layout {
+    /// Columns and groups as they are given; a group with a column and a number is there if the cell
+    /// is that number. It has no packets.
+    pub(crate) fn of_groups(
+        columns: Vec<Column>,
+        groups: Vec<Group>,
+        presence: &[Option<(usize, u32)>],
+    ) -> Self {
+        let guards = presence.iter().flatten().map(|&(column, value)| Guard {
+            test: condition::Test::Is { column, value },
+            outer: None,
+        });
+        let mut count = 0..;
+        let presence = presence.iter().map(|test| test.and_then(|_| count.next()));
+        let program = Program::new(&columns, Vec::new());
+        Self { presence: presence.collect(), guards: guards.collect(), columns, groups, program }
+    }
+}
+
 impl Group {
     /// Its columns.
     #[inline]
