@@ -8,7 +8,7 @@ use super::model::Model;
 use super::protocol::SnapshotProtocol;
 use super::select::Candidate;
 use super::view::{Seen, View};
-use super::{Level, model, packed};
+use super::{Level, modeled, packed};
 use crate::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 
 /// The bytes of the check that every body begins with.
@@ -55,7 +55,9 @@ pub(super) fn write(
             bytes.extend_from_slice(packed);
             true
         }
-        Level::Modeled => model::write(protocol, mentions, knowledge, model, bytes, CHECK + room),
+        Level::Modeled => {
+            modeled::write(protocol, mentions, knowledge, &mut model.modeled, bytes, limit)
+        }
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) fn read(
             let read = packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
             read.and_then(|()| stream.finish())
         }
-        Level::Modeled => model::read(protocol, bytes, mentions, knowledge, model),
+        Level::Modeled => modeled::read(protocol, bytes, mentions, knowledge, &mut model.modeled),
     };
     read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
     match (u16::from_le_bytes(*sum), check(mentions)) {

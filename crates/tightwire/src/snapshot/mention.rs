@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::packed;
+use super::{modeled, packed};
 use crate::schema::ObjectId;
 
 /// What a packet says of one object.
@@ -33,7 +33,8 @@ pub(super) struct Mentions {
     pub(super) list: Vec<Mention>,
     pub(super) cells: Vec<u32>,
     /// Memory for the coding.
-    pub(super) scratch: packed::Scratch,
+    pub(super) packed: packed::Scratch,
+    pub(super) modeled: modeled::Scratch,
 }
 
 /// How many states of an object are of use.
@@ -61,7 +62,11 @@ pub(super) trait Knowledge {
     /// its mention, a reader by its id.
     fn pasts(&self, mention: usize, id: ObjectId) -> Option<Pasts<'_>>;
 
-    /// The objects that the base of the packet mentions, in the order of their ids.
+    /// The same by the id alone, for an object that the base of the packet mentions.
+    fn find(&self, id: ObjectId) -> Option<Pasts<'_>>;
+
+    /// The objects that the base of the packet mentions, in the order of their ids; none if it is so
+    /// old that the sender may have forgotten what they were like.
     fn mentioned_before(&self) -> &[ObjectId];
 }
 

@@ -18,6 +18,7 @@ mod interpolate;
 mod layout;
 mod mention;
 mod model;
+mod modeled;
 mod packed;
 mod playback;
 mod protocol;

@@ -8,6 +8,7 @@ use core::any::{TypeId, type_name};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::layout::Layout;
+use super::modeled::Plan;
 use super::packed::ClassPlan;
 use super::{Level, SnapshotConfig, SnapshotProtocolError};
 use crate::schema::{Schema, schema};
@@ -53,6 +54,8 @@ pub struct SnapshotProtocol {
 struct Shared {
     config: SnapshotConfig,
     classes: Vec<ClassLayout>,
+    /// Of all classes, for the level that learns.
+    plan: Plan,
     fingerprint: u64,
 }
 
@@ -92,6 +95,10 @@ impl SnapshotProtocol {
         self.shared.fingerprint
     }
 
+    pub(super) fn plan(&self) -> &Plan {
+        &self.shared.plan
+    }
+
     pub(super) fn classes(&self) -> &[ClassLayout] {
         &self.shared.classes
     }
@@ -112,7 +119,8 @@ impl SnapshotProtocol {
             let plan = ClassPlan::new(&layout, first_group);
             classes.push(ClassLayout { type_id: TypeId::of::<()>(), layout, plan, max_bytes: 0 });
         }
-        Self { shared: Arc::new(Shared { config, classes, fingerprint: 0 }) }
+        let plan = plan_of(&config, &classes);
+        Self { shared: Arc::new(Shared { config, classes, plan, fingerprint: 0 }) }
     }
 }
 
@@ -159,8 +167,14 @@ impl SnapshotProtocolBuilder {
             let plan = ClassPlan::new(&layout, first_group);
             classes.push(ClassLayout { type_id, layout, plan, max_bytes });
         }
-        Ok(SnapshotProtocol {
-            shared: Arc::new(Shared { config, classes, fingerprint: hash.digest() }),
-        })
+        let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());
+        let shared = Shared { config, classes, plan, fingerprint };
+        Ok(SnapshotProtocol { shared: Arc::new(shared) })
     }
+}
+
+/// The level that learns nothing has no use for a plan, and for copies of what it would learn.
+fn plan_of(config: &SnapshotConfig, classes: &[ClassLayout]) -> Plan {
+    let classes = if config.level == Level::Modeled { classes } else { &[] };
+    Plan::new(classes.iter().map(|class| &class.layout))
 }

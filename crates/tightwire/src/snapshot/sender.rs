@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::any::type_name;
 
 use super::body::{Bodies, Recipe};
+use super::config::PAST_TICKS;
 use super::header::Header;
 use super::mention::{Change, Knowledge, Mentions, Pasts};
 use super::select::{Candidate, Interest, Selection};
@@ -87,8 +88,15 @@ impl Knowledge for Mentioned<'_> {
         self.view.pasts(self.store, self.chosen.get(mention)?.slot)
     }
 
+    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
+        self.view.pasts(self.store, self.store.find(id)?)
+    }
+
     fn mentioned_before(&self) -> &[ObjectId] {
-        self.view.base().map_or(&[], |base| &base.ids)
+        match self.view.base() {
+            Some(base) if self.store.tick - base.tick() <= PAST_TICKS => &base.ids,
+            _ => &[],
+        }
     }
 }
 

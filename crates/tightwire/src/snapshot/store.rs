@@ -117,6 +117,10 @@ impl Store {
         self.slots.len()
     }
 
+    pub(super) fn find(&self, id: ObjectId) -> Option<u32> {
+        self.ids.get(id)
+    }
+
     /// Every object, those that are gone included, in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         self.ids.iter()

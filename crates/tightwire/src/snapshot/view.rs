@@ -243,6 +243,12 @@ impl View {
     }
 }
 
+impl Sent {
+    pub(super) fn tick(&self) -> u32 {
+        self.told.map_or(0, |told| told.tick)
+    }
+}
+
 impl Seen {
     pub(super) fn ticks(&self) -> &[u32] {
         &self.ticks[..usize::from(self.len)]

@@ -77,6 +77,10 @@ impl Relative<'_> {
 
 impl Knowledge for Relative<'_> {
     fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
+        self.find(id)
+    }
+
+    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
         let World { ids, slots, history, packets, .. } = self.world;
         let slot = &slots[ids.get(id)? as usize];
         let mut known = known(history, packets, slot, self.header);
@@ -96,7 +100,11 @@ impl Knowledge for Relative<'_> {
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {
-        self.base().map_or(&[], |base| &base.ids)
+        let is_recent = |told: Told| self.header.tick.saturating_sub(told.tick) <= PAST_TICKS;
+        match self.base() {
+            Some(base) if base.told.is_some_and(is_recent) => &base.ids,
+            _ => &[],
+        }
     }
 }
 

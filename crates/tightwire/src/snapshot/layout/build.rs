@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::cells::{Program, Step, width};
 use super::condition::{Guard, Test, columns_for, test};
 use super::order::{self, Draft};
-use super::scale::derivative;
+use super::scale::{derivative, space};
 use super::size::check_size;
 use super::{Column, Derivative, Group, Kind, Layout, LayoutError};
 use crate::schema::{Schema, has_value, ordered, rotation_code};
@@ -164,6 +164,10 @@ impl Builder {
                     inside.shape(&field.shape, &field.hints, guard)
                 })
             })?;
+            if field.hints.spatial {
+                let groups = &mut self.drafts[place.groups.clone()];
+                groups.iter_mut().for_each(|draft| draft.group.space = space(&field.shape));
+            }
             places.push((field, place));
         }
         for (field, place) in &places {
@@ -362,7 +366,15 @@ impl Builder {
         if maxima.iter().any(|&max| max > 0) {
             let Hints { spatial, reference, wraps, .. } = *hints;
             let is_continuous = spatial || wraps || matches!(kind, Kind::Rotation { .. });
-            let group = Group { first, kind, is_continuous, spatial, reference, derivative: None };
+            let group = Group {
+                first,
+                kind,
+                is_continuous,
+                spatial,
+                space: 0,
+                reference,
+                derivative: None,
+            };
             self.drafts.push(Draft { group, guard });
         }
     }

@@ -58,6 +58,8 @@ pub(crate) struct Group {
     pub(crate) is_continuous: bool,
     /// Neighbours are looked for by this group, a position.
     pub(crate) spatial: bool,
+    /// What codes mean where: positions of the same space can be compared. Only of a spatial group.
+    pub(crate) space: u64,
     /// Objects of this class are what others move with.
     pub(crate) reference: bool,
     /// The group, a position, has a derivative that is coded before it.

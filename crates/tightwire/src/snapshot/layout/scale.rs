@@ -1,6 +1,8 @@
 //! What the codes of numbers stand for.
 
 use crate::schema::ordered;
+use xxhash_rust::xxh3::Xxh3;
+
 use crate::stream::{Int, Number, Op, Shape};
 
 /// The smallest integer of an operation.
@@ -32,6 +34,14 @@ pub(super) fn derivative(
         (Some(scale @ 1..), Some(zero)) => Ok((scale, zero)),
         _ => Err("their resolutions are too far apart"),
     }
+}
+
+/// A number that is the same where codes stand for the same numbers.
+pub(super) fn space(shape: &Shape) -> u64 {
+    let Some(codes) = Codes::of(shape) else { return 0 };
+    let mut hash = Xxh3::new();
+    [codes.step, codes.zero].iter().for_each(|number| hash.update(&number.to_le_bytes()));
+    hash.digest()
 }
 
 /// What codes stand for: how far apart two are that are adjacent, and which one means zero.

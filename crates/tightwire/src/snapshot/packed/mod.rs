@@ -52,7 +52,7 @@ pub(super) fn code<S: Stream>(
     tuning: &mut Tuning,
 ) -> Result<(), S::Error> {
     let classes = protocol.classes();
-    let Mentions { list, cells, scratch } = mentions;
+    let Mentions { list, cells, packed: scratch, .. } = mentions;
     let tuning = if S::READING { &mut scratch.tuning } else { tuning };
     tuning.code_choices(stream, classes)?;
     let before = knowledge.mentioned_before();

@@ -71,7 +71,8 @@ fn any_layout(dice: &mut Dice) -> Layout {
         }
         presence.push(condition);
         let (spatial, reference, is_continuous) = (false, false, false);
-        groups.push(Group { first, kind, is_continuous, spatial, reference, derivative });
+        let space = 0;
+        groups.push(Group { first, kind, is_continuous, spatial, space, reference, derivative });
     }
     Layout::of_groups(columns, groups, &presence)
 }
@@ -104,6 +105,10 @@ struct Known {
 }
 
 impl Knowledge for Known {
+    fn find(&self, _: ObjectId) -> Option<Pasts<'_>> {
+        unreachable!("this level does not ask")
+    }
+
     fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
         let (class, states) = self.objects.get(&id.0)?;
         let mut states = states.iter().map(|(age, cells)| Past { age: *age, cells });

@@ -1,0 +1,105 @@
+//! Fixed-point helpers and the tables of the distribution's shape, all made by integer arithmetic.
+
+/// Fraction bits of means and distances, in codes.
+pub(super) const FRACTION: u32 = 8;
+pub(super) const ONE: i64 = 1 << FRACTION;
+/// Fraction bits of logarithms (base 2).
+pub(super) const LOG: u32 = 11;
+/// Fraction bits of a cumulative chance.
+pub(super) const CHANCE: u32 = 24;
+
+const EXP_BITS: u32 = 8;
+/// `2^(i/256)` in 2.30 fixed point.
+static EXP: [u32; 257] = exp_table();
+/// Steps of the shape table per unit of width, as a power of two.
+const STEPS: u32 = 5;
+/// The table ends at this many widths from the mean.
+pub(super) const REACH: i64 = 15;
+const SIZE: usize = (2 * REACH as usize) << STEPS;
+/// Logistic distribution: chance below (24 bits) at each step, and its rise to the next.
+static SHAPE: [(i32, i32); SIZE + 1] = shape_table();
+
+const fn exp_table() -> [u32; 257] {
+    // 2^(1/256) in 2.62, by eight square roots of 2.
+    let mut root: u128 = 2 << 62;
+    let mut i = 0;
+    while i < EXP_BITS {
+        root = sqrt(root << 62);
+        i += 1;
+    }
+    let mut table = [0; 257];
+    let mut value: u128 = 1 << 62;
+    let mut i = 0;
+    while i <= 256 {
+        table[i] = (value >> 32) as u32;
+        value = (value * root) >> 62;
+        i += 1;
+    }
+    table
+}
+
+const fn sqrt(x: u128) -> u128 {
+    let mut low: u128 = 0;
+    let mut high: u128 = 1 << 64;
+    while low + 1 < high {
+        let middle = (low + high) / 2;
+        if middle * middle <= x {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+const fn shape_table() -> [(i32, i32); SIZE + 1] {
+    // 1 / (1 + e^z) by repeated multiplication with e^(-1/32), 0.62 fixed point.
+    const DECAY: u128 = 4_469_799_356_029_710_114; // e^(-1/32) * 2^62
+    let mut table = [(0, 0); SIZE + 1];
+    let mut power: u128 = 1 << 62;
+    let mut i = 0;
+    while i <= SIZE / 2 {
+        let above = ((power << CHANCE) / ((1 << 62) + power)) as i32;
+        table[SIZE / 2 - i].0 = above;
+        table[SIZE / 2 + i].0 = (1 << CHANCE) - above;
+        power = (power * DECAY) >> 62;
+        i += 1;
+    }
+    let mut i = 0;
+    while i < SIZE {
+        table[i].1 = table[i + 1].0 - table[i].0;
+        i += 1;
+    }
+    table
+}
+
+/// `2^(log / 2^LOG)` with `bits` fraction bits; saturates instead of overflowing.
+pub(super) fn exp2(log: i32, bits: u32) -> i64 {
+    let whole = (log >> LOG) + bits as i32;
+    let part = log & ((1 << LOG) - 1);
+    let index = (part >> (LOG - EXP_BITS)) as usize;
+    let rest = (part & ((1 << (LOG - EXP_BITS)) - 1)) as i64;
+    let (a, b) = (EXP[index] as i64, EXP[index + 1] as i64);
+    let value = a + (((b - a) * rest) >> (LOG - EXP_BITS));
+    if whole < 0 {
+        if whole < -31 { 0 } else { value >> (30 - whole).min(62) }
+    } else if whole <= 30 {
+        value >> (30 - whole)
+    } else {
+        value << (whole - 30).min(30)
+    }
+}
+
+/// Cumulative chance (24 bits) at `z` widths from the mean, `z` with 16 fraction bits and within `REACH`.
+#[inline(always)]
+pub(super) fn cumulative(z: i64) -> i64 {
+    let from = (z + (REACH << 16)) as usize;
+    let (value, rise) = SHAPE[(from >> (16 - STEPS)).min(SIZE)];
+    value as i64 + ((rise as i64 * (from & ((1 << (16 - STEPS)) - 1)) as i64) >> (16 - STEPS))
+}
+
+/// Class of a magnitude with `FRACTION` bits: a quarter code or less is 0, then one per octave.
+pub(super) fn bucket(magnitude: i64, most: usize) -> usize {
+    let m = magnitude.unsigned_abs() >> (FRACTION - 2);
+    ((64 - m.leading_zeros()) as usize).min(most)
+}

@@ -1,0 +1,26 @@
+//! A prediction that is a learned sum of a few others (normalised least mean squares).
+
+pub(super) const FEATURES: usize = 8;
+const BITS: u32 = 16;
+/// Features and errors are kept below this, so that no product overflows.
+pub(super) const MOST: i64 = 1 << 28;
+
+pub(super) fn predict(weights: &[i32], features: &[i64; FEATURES]) -> i64 {
+    let mut sum = 0;
+    for (w, f) in weights.iter().zip(features) {
+        sum += *w as i64 * f;
+    }
+    (sum >> BITS).clamp(-MOST, MOST)
+}
+
+/// Moves the weights so that the error would have been a little smaller.
+pub(super) fn learn(weights: &mut [i32], features: &[i64; FEATURES], error: i64, rate: i64) {
+    let norm: i64 = features.iter().map(|f| f * f).sum::<i64>() + 256 * 256 * 2;
+    let error = error.clamp(-MOST, MOST);
+    // A feature is at most sqrt(norm), so gain * feature stays below 2^56.
+    let gain = (error * rate << 16) / (norm >> 12); // error / norm, 28 fraction bits
+    for (w, f) in weights.iter_mut().zip(features) {
+        let step = (gain * f) >> 24;
+        *w = (*w as i64 + step.clamp(-1 << 14, 1 << 14)).clamp(-4 << BITS, 4 << BITS) as i32;
+    }
+}

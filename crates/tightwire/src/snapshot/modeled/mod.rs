@@ -1,0 +1,166 @@
+//! The level `Modeled`: numbers are predicted by several hypotheses at once, and coded by what is
+//! learned of them.
+//!
+//! | file | concept |
+//! | --- | --- |
+//! | `range_coder` | intervals to bytes and back; the one trait through which everything is coded |
+//! | `state` | what is learned, and belongs to a packet |
+//! | `plan` | where in the state each group of each class has its part; one object |
+//! | `mentions` | which objects a packet is about |
+//! | `mixture`, `fixed` | a number by the mixed distribution of its hypotheses, and how they learn |
+//! | `number`, `rotation`, `category` | the hypotheses of each kind of group |
+//! | `linear`, `quaternion` | a learned sum; rotations in integers |
+//! | `neighbours` | what objects of this packet did, for others to do alike |
+//!
+//! Everything that both sides compute is in integers, so that it is the same everywhere.
+
+mod category;
+mod fixed;
+mod linear;
+mod mentions;
+mod mixture;
+mod neighbours;
+mod number;
+mod plan;
+mod quaternion;
+mod range_coder;
+mod rotation;
+mod state;
+
+use alloc::vec::Vec;
+
+use super::layout::Layout;
+use super::mention::{Change, Knowledge, Mention, Mentions};
+use super::protocol::{ClassLayout, SnapshotProtocol};
+use crate::stream::{ErrorKind, ReadError};
+use neighbours::Scene;
+use range_coder::{Coder, Decoder, Encoder};
+
+pub(crate) use plan::Plan;
+pub(crate) use state::State;
+
+/// Memory for the coding of one packet after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    scene: Scene,
+    /// The order of coding: a key, and the place of a mention.
+    order: Vec<(u64, u32)>,
+}
+
+/// Writes mentions behind what is in `bytes`; whether they fit into `limit` bytes in all. `state` is
+/// that of the base, and becomes that of this packet.
+pub(super) fn write(
+    protocol: &SnapshotProtocol,
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    state: &mut State,
+    bytes: &mut Vec<u8>,
+    limit: usize,
+) -> bool {
+    let mut encoder = Encoder::new(bytes, limit);
+    let coded = code(&mut encoder, protocol, mentions, knowledge, state);
+    encoder.finish() && coded.is_ok()
+}
+
+/// Reads mentions.
+pub(super) fn read(
+    protocol: &SnapshotProtocol,
+    bytes: &[u8],
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    state: &mut State,
+) -> Result<(), ReadError> {
+    let mut decoder = Decoder::new(bytes);
+    let coded = code(&mut decoder, protocol, mentions, knowledge, state);
+    let bit = decoder.position();
+    coded.and_then(|()| decoder.finish()).map_err(|kind| ReadError { kind, bit })
+}
+
+fn code<C: Coder>(
+    coder: &mut C,
+    protocol: &SnapshotProtocol,
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    state: &mut State,
+) -> Result<(), ErrorKind> {
+    let (plan, classes) = (protocol.plan(), protocol.classes());
+    let Mentions { list, cells, modeled: scratch, .. } = mentions;
+    plan.mentions.code(coder, state, knowledge, list, protocol.config().max_objects)?;
+    if C::DECODES {
+        lay_out(list, cells, knowledge, classes)?;
+    }
+    scratch.scene.clear();
+    sort(plan, knowledge, list, &mut scratch.order);
+    for &(_, place) in &scratch.order {
+        let mention = list[place as usize];
+        let pasts = match mention.change {
+            Change::Gone => continue,
+            Change::Fresh => None,
+            Change::Update => knowledge.pasts(place as usize, mention.id),
+        };
+        if !coder.is_sound() {
+            return Err(ErrorKind::UnexpectedEnd);
+        }
+        let class = usize::from(mention.class);
+        let layout: &Layout = &classes[class].layout;
+        let row = &mut cells[mention.start..mention.start + mention.columns];
+        let states = pasts.as_ref().map_or(&[][..], |pasts| pasts.states());
+        plan.classes[class].code_object(coder, state, layout, &mut scratch.scene, row, states);
+    }
+    Ok(())
+}
+
+/// Gives every mention that was read its class, and room for its cells.
+fn lay_out(
+    list: &mut [Mention],
+    cells: &mut Vec<u32>,
+    knowledge: &impl Knowledge,
+    classes: &[ClassLayout],
+) -> Result<(), ErrorKind> {
+    for (place, mention) in list.iter_mut().enumerate() {
+        match mention.change {
+            Change::Gone => continue,
+            Change::Fresh => {}
+            Change::Update => {
+                let pasts = knowledge.pasts(place, mention.id).ok_or(ErrorKind::OutOfRange)?;
+                mention.class = pasts.class;
+            }
+        }
+        mention.columns = classes[usize::from(mention.class)].layout.columns.len();
+        mention.start = cells.len();
+        cells.resize(cells.len() + mention.columns, 0);
+    }
+    Ok(())
+}
+
+/// References first. What moves with one is best told from it outwards: then the neighbours that an
+/// object depends on are known before it. Without a reference, in the order of ids.
+fn sort(plan: &Plan, knowledge: &impl Knowledge, list: &[Mention], order: &mut Vec<(u64, u32)>) {
+    let class = |mention: &Mention| &plan.classes[usize::from(mention.class)];
+    let place = |(at, mention): (usize, &Mention)| {
+        let pasts = knowledge.pasts(at, mention.id).filter(|_| mention.change == Change::Update)?;
+        class(mention).place(pasts.states().first()?.cells)
+    };
+    let is_reference =
+        |mention: &Mention| mention.change == Change::Update && class(mention).is_reference;
+    let first = list.iter().enumerate().find(|(_, mention)| is_reference(mention));
+    let centre = first.and_then(place);
+    order.clear();
+    order.extend(list.iter().enumerate().map(|(at, mention)| {
+        let key = match centre {
+            _ if is_reference(mention) => 0,
+            None => 1,
+            Some((space, centre)) => match place((at, mention)) {
+                Some((other, position)) if other == space => {
+                    let square = |axis: usize| {
+                        (position[axis] - centre[axis]).unsigned_abs().min(1 << 30).pow(2)
+                    };
+                    1 + square(0) + square(1) + square(2)
+                }
+                _ => u64::MAX,
+            },
+        };
+        (key, at as u32)
+    }));
+    order.sort_unstable();
+}

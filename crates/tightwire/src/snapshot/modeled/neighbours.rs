@@ -1,0 +1,150 @@
+//! Motions of objects that this packet has already told, for others to move alike.
+
+use alloc::vec::Vec;
+
+use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
+
+/// How many objects back a neighbour is looked for.
+const REACH: usize = 64;
+/// How many neighbours are looked at.
+pub(super) const NEAR: usize = 3;
+/// How many references are looked at, at most.
+const REFERENCES: usize = 8;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Motion {
+    /// Positions of different spaces have nothing to do with each other.
+    pub(super) space: u32,
+    pub(super) old: [i64; 3],
+    pub(super) new: [i64; 3],
+    pub(super) rotation: Quaternion,
+    pub(super) turn: Turn,
+    /// What the object did beyond its own prediction, 8 fraction bits.
+    pub(super) surplus: [i64; 3],
+    pub(super) turn_surplus: Turn,
+    pub(super) turns: bool,
+    /// How far its rotation and position were from what was expected, 8 fraction bits.
+    pub(super) errors: [i64; 2],
+}
+
+impl Motion {
+    pub(super) const NONE: Self = Motion {
+        space: 0,
+        old: [0; 3],
+        new: [0; 3],
+        rotation: IDENTITY,
+        turn: [0; 3],
+        surplus: [0; 3],
+        turn_surplus: [0; 3],
+        turns: false,
+        errors: [0; 2],
+    };
+
+    /// Where a point would be now if it were fixed to the object; 8 fraction bits.
+    pub(super) fn carry(&self, point: [i64; 3]) -> [i64; 3] {
+        let arm = [0, 1, 2].map(|i| (point[i] - self.old[i]) << 8);
+        let arm = if self.turns { rotate(&self.rotation, arm) } else { arm };
+        [0, 1, 2].map(|i| (self.new[i] << 8) + arm[i])
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Scene {
+    told: Vec<Motion>,
+    /// Old positions, apart for a quick search.
+    places: Vec<(u32, [i64; 3])>,
+    references: Vec<Motion>,
+}
+
+impl Scene {
+    pub(super) fn clear(&mut self) {
+        self.told.clear();
+        self.places.clear();
+        self.references.clear();
+    }
+
+    pub(super) fn tell(&mut self, motion: Motion, reference: bool) {
+        if reference && self.references.len() < REFERENCES {
+            self.references.push(motion);
+        } else {
+            self.told.push(motion);
+            self.places.push((motion.space, motion.old));
+        }
+    }
+
+    pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+        nearest(&self.references, space, point)
+    }
+
+    /// The nearest few with their squared distances, nearest first; missing ones are None.
+    pub(super) fn neighbours(&self, space: u32, point: [i64; 3]) -> Near<'_> {
+        let skipped = self.told.len().saturating_sub(REACH);
+        let told = &self.told[skipped..];
+        let mut best = [(i64::MAX, 0usize); NEAR];
+        for (i, (other, place)) in self.places[skipped..].iter().enumerate() {
+            if *other != space {
+                continue;
+            }
+            let d =
+                (0..3).map(|c| (place[c] - point[c]).clamp(-1 << 30, 1 << 30).pow(2)).sum::<i64>();
+            if d < best[NEAR - 1].0 {
+                let mut k = NEAR - 1;
+                while k > 0 && d < best[k - 1].0 {
+                    best[k] = best[k - 1];
+                    k -= 1;
+                }
+                best[k] = (d, i);
+            }
+        }
+        best.map(|(d, i)| (d != i64::MAX).then(|| (&told[i], d)))
+    }
+}
+
+pub(super) type Near<'a> = [Option<(&'a Motion, i64)>; NEAR];
+
+/// Class of a squared distance.
+pub(super) fn near_class(squared: i64) -> usize {
+    // The bounds are 128 and 256 codes.
+    usize::from(squared >= 128 * 128) + usize::from(squared >= 256 * 256)
+}
+
+/// How much each neighbour counts, the nearer the more; 8 fraction bits of all.
+pub(super) fn shares(near: &Near) -> [i64; NEAR] {
+    let Some((_, least)) = near[0] else { return [0; NEAR] };
+    let raw = near.map(|n| {
+        n.map_or(0, |(_, d)| (((least.min(1 << 50) + 64) << 8) / (d.min(1 << 50) + 64)).max(1))
+    });
+    let all: i64 = raw.iter().sum();
+    raw.map(|w| (w << 8) / all)
+}
+
+/// What the neighbours did on average.
+pub(super) fn average(
+    near: &Near,
+    shares: &[i64; NEAR],
+    of: impl Fn(&Motion) -> [i64; 3],
+) -> [i64; 3] {
+    let mut sum = [0; 3];
+    for (n, share) in near.iter().zip(shares) {
+        if let Some((m, _)) = n {
+            let x = of(m);
+            for c in 0..3 {
+                sum[c] += x[c].clamp(-1 << 44, 1 << 44) * share;
+            }
+        }
+    }
+    sum.map(|s| s >> 8)
+}
+
+/// The nearest and its distance (the greatest coordinate difference is a fair and cheap one).
+fn nearest(motions: &[Motion], space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+    let mut best = None;
+    let mut least = i64::MAX;
+    for (i, motion) in motions.iter().enumerate().filter(|(_, motion)| motion.space == space) {
+        let d = (0..3).map(|c| (motion.old[c] - point[c]).abs()).sum::<i64>();
+        if d < least {
+            (least, best) = (d, Some(i));
+        }
+    }
+    best.map(|i| (&motions[i], least))
+}

@@ -1,0 +1,422 @@
+//! Numbers: integers, quantised floats and vectors.
+
+use super::fixed::{FRACTION, ONE, bucket};
+use super::linear::{self, FEATURES, MOST};
+use super::mixture::{Forecast, Mixture};
+use super::neighbours::{average, near_class};
+use super::plan::Now;
+use super::range_coder::Coder;
+use super::state::{State, code_bit};
+use crate::snapshot::layout::{Derivative, Layout};
+use crate::snapshot::mention::Past;
+
+/// Parts of a position's mixture, and of any other number's.
+const RICH: usize = 12;
+const PLAIN: usize = 8;
+/// Parts of the mixture of a number without a past.
+const FRESH: usize = 5;
+const RECENT: usize = 2;
+const LINEAR_ROWS: usize = 6;
+const HISTORY: usize = 14;
+
+#[derive(Clone, Debug)]
+enum Tables {
+    Rich(Mixture<RICH>),
+    Plain(Mixture<PLAIN>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct NumberPlan {
+    first: usize,
+    n: usize,
+    wraps: bool,
+    max: [i64; 4],
+    pub(super) spatial: bool,
+    derivative: Option<(Derivative, usize)>,
+    tables: Tables,
+    fresh: Mixture<FRESH>,
+    same: usize,
+    linear: usize,
+    recent: usize,
+}
+
+impl NumberPlan {
+    pub(super) fn new(
+        state: &mut State,
+        layout: &Layout,
+        group: usize,
+        n: usize,
+        wraps: bool,
+    ) -> Self {
+        let g = &layout.groups[group];
+        let mut max = [0; 4];
+        for c in 0..n {
+            max[c] = layout.columns[g.first + c].max as i64;
+        }
+        let derivative = g.derivative.map(|d| (d, layout.groups[d.group].first));
+        let has = derivative.is_some();
+        let rich = g.spatial || has;
+        let init = |t: usize, row: usize, k: usize| {
+            if t != 0 {
+                return (0, 0);
+            }
+            let octave = row.min(12) as i16;
+            let log_weight = match k {
+                2 => 32,
+                3 => 16,
+                7 | 8 if has => 16,
+                _ => 0,
+            };
+            let width = match k {
+                0 => -16,
+                4 | 5 if !rich => -16,
+                3 => 48 + octave * 8,
+                11 => 128,
+                7 if !rich => 128,
+                _ => octave * 8 - 8,
+            };
+            (log_weight, width)
+        };
+        let tables = if rich {
+            Tables::Rich(Mixture::new(
+                &mut state.params,
+                [HISTORY, 8 * 6, 12 * n, 8 * 4, 6 * 6, n],
+                init,
+            ))
+        } else {
+            Tables::Plain(Mixture::new(
+                &mut state.params,
+                [HISTORY, 8 * 3, if n > 1 { 12 * n } else { 1 }, 1, 6, n],
+                init,
+            ))
+        };
+        let size = (64 - max[0].leading_zeros()) as i16;
+        let fresh = Mixture::new(&mut state.params, [n, 1, 1, 1, 1, 1], |t, _, k| {
+            if t != 0 {
+                return (0, 0);
+            }
+            (
+                0,
+                match k {
+                    0 | 1 => 0,
+                    2 => size * 8,
+                    _ => (size - 3) * 16,
+                },
+            )
+        });
+        let mut weights = [0; FEATURES];
+        if has {
+            weights[6] = 27000;
+            weights[7] = 38000;
+        } else if g.spatial {
+            // Typical of moving things among others; learning starts from here.
+            weights[..6].copy_from_slice(&[53000, -5000, 0, 14000, 1500, 4000]);
+        } else {
+            weights[0] = 55000;
+        }
+        let mut linear = state.linear.len();
+        for i in 0..n * LINEAR_ROWS {
+            let at = state.add_linear(&weights);
+            if i == 0 {
+                linear = at;
+            }
+        }
+        let recent = state.add_linear(&[0; RECENT * 4 + 4]);
+        for c in 0..n {
+            state.linear[recent + RECENT * 4 + c] = (max[c] / 2) as i32;
+        }
+        Self {
+            first: g.first,
+            n,
+            wraps,
+            max,
+            spatial: g.spatial,
+            derivative,
+            tables,
+            fresh,
+            same: state.add_bits(6 * 3 * 4),
+            linear,
+            recent,
+        }
+    }
+
+    /// Classes of how unsteadily and how fast the group was changing.
+    pub(super) fn restlessness(&self, past: &[Past<'_>]) -> (usize, usize) {
+        let (mut speed, mut unrest) = (0, 0);
+        if let [a, b, rest @ ..] = past {
+            for c in 0..self.n {
+                let at = self.first + c;
+                let v = self.difference(c, a.cells[at], b.cells[at]);
+                speed = speed.max(v.abs());
+                if let Some(d) = rest.first() {
+                    unrest = unrest.max((v - self.difference(c, b.cells[at], d.cells[at])).abs());
+                }
+            }
+        }
+        (bucket(unrest << 8, 11), bucket(speed << 8, 11))
+    }
+
+    /// The difference to a value, the short way round.
+    fn difference(&self, c: usize, a: u32, b: u32) -> i64 {
+        let d = a as i64 - b as i64;
+        if !self.wraps {
+            return d;
+        }
+        let size = self.max[c] + 1;
+        let d = d.rem_euclid(size);
+        if d * 2 >= size { d - size } else { d }
+    }
+
+    pub(super) fn code<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        cells: &mut [u32],
+        past: &[Past<'_>],
+        now: &mut Now<'_>,
+    ) {
+        if past.is_empty() {
+            self.code_fresh(coder, state, cells);
+            return;
+        }
+        let n = self.n;
+        let derivative = self.derivative.filter(|_| now.has_derivative);
+        let horizon = past[0].age.min(1 << 16) as i64;
+        let mut d0 = [0; 4];
+        let mut d1 = [0; 4];
+        for c in 0..n {
+            let at = self.first + c;
+            if let [a, b, ..] = past {
+                let ticks = (b.age as i64 - a.age as i64).max(1);
+                d0[c] = (self.difference(c, a.cells[at], b.cells[at]) * ONE * horizon / ticks)
+                    .clamp(-MOST, MOST);
+            }
+            if let [_, a, b] = past {
+                let ticks = (b.age as i64 - a.age as i64).max(1);
+                d1[c] = (self.difference(c, a.cells[at], b.cells[at]) * ONE * horizon / ticks)
+                    .clamp(-MOST, MOST);
+            }
+        }
+        let speed = d0.iter().map(|d| d.abs()).max().unwrap_or(0);
+        let unrest = (0..4).map(|c| (d0[c] - d1[c]).abs()).max().unwrap_or(0);
+        let history = match past.len() {
+            1 => 13,
+            _ => bucket(unrest, 12),
+        };
+        let kept = (0..n).all(|c| cells[self.first + c] == past[0].cells[self.first + c]);
+        let slot = self.same
+            + (bucket(speed, 10) / 2 * 3 + now.kept) * 4
+            + bucket(now.surprise, 7).saturating_sub(1) / 2;
+        if code_bit(coder, &mut state.bits[slot], 127, kept) {
+            let range = self.first..self.first + n;
+            cells[range.clone()].copy_from_slice(&past[0].cells[range]);
+            now.kept = now.kept.max(1);
+            if self.spatial {
+                for c in 0..n.min(3) {
+                    now.motion.new[c] = cells[self.first + c] as i64;
+                    now.motion.surplus[c] = -d0[c];
+                }
+            }
+            return;
+        }
+        now.kept = 2;
+        let old: [i64; 4] =
+            core::array::from_fn(|c| if c < n { past[0].cells[self.first + c] as i64 } else { 0 });
+        let mut residual = 0;
+        let mut previous: Option<(i64, i64)> = None;
+        let carried = if self.spatial {
+            now.reference.map(|r| r.0.carry([old[0], old[1], old[2]]))
+        } else {
+            None
+        };
+        let beside = if self.spatial {
+            now.neighbour.map(|r| r.0.carry([old[0], old[1], old[2]]))
+        } else {
+            None
+        };
+        let point = [old[0], old[1], old[2]];
+        let crowd = now
+            .neighbour
+            .filter(|_| self.spatial)
+            .map(|_| average(&now.near, &now.shares, |m| m.carry(point)));
+        let mut stand = [0; 3];
+        let pivot = now.turned.filter(|_| self.spatial).map(|(a, b)| {
+            let s0: i64 = a[2].iter().map(|x| x.abs()).sum();
+            for c in 0..3 {
+                let s0: i64 = a[c].iter().map(|x| x.abs()).sum();
+                let s1: i64 = b[c].iter().map(|x| x.abs()).sum();
+                stand[c] = (old[c].min(1 << 28) * (s1 - s0) / (s0 >> 8).max(1)).clamp(-MOST, MOST);
+            }
+            let half = ((old[2] << 16) / (s0 >> 14).max(1)).min(1 << 28); // codes
+            let corner: [i64; 3] = core::array::from_fn(|j| if b[2][j] > 0 { -half } else { half });
+            core::array::from_fn::<i64, 3, _>(|c| {
+                (0..3).map(|j| ((a[c][j] - b[c][j]) >> 10) * corner[j]).sum::<i64>() >> 12
+            })
+        });
+        let around = if now.neighbour.is_none() { 7 } else { now.around(1) };
+        let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
+        let surplus = now.crowd.surplus;
+        for c in 0..n {
+            let at = self.first + c;
+            let base = old[c] << 8;
+            let moving = self.spatial && c < 3;
+            let mut features = [d0[c], d1[c], 4 * ONE, 0, 0, 0, 0, 0];
+            if moving {
+                features[3] = surplus[c].clamp(-MOST, MOST);
+                features[4] = crowd.map_or(0, |p| (p[c] - base).clamp(-MOST, MOST));
+                features[5] = carried.map_or(0, |p| (p[c] - base).clamp(-MOST, MOST));
+            }
+            if let Some((d, first)) = derivative {
+                features[6] =
+                    (per_tick(&d, past[0].cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
+                features[7] = (per_tick(&d, cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
+            }
+            let row = self.linear + (c * LINEAR_ROWS + bucket(unrest, 11) / 2) * FEATURES;
+            let blend = linear::predict(&state.linear[row..row + FEATURES], &features);
+            let surprise = bucket(now.surprise, 7);
+            let residual_row = if c == 0 { 11 * n } else { bucket(residual, 10) * n + c };
+            let rich = matches!(self.tables, Tables::Rich(_));
+            let rows = if rich {
+                [
+                    history,
+                    bucket(d0[c], 11).saturating_sub(2).min(7) * 6 + surprise.saturating_sub(2),
+                    residual_row,
+                    around * 4 + near,
+                    now.other.0 / 2 * 6 + now.other.1 / 2,
+                    c,
+                ]
+            } else {
+                [
+                    history,
+                    bucket(d0[c], 11).saturating_sub(2).min(7) * 3 + (surprise / 3).min(2),
+                    residual_row,
+                    0,
+                    now.other.0 / 2,
+                    c,
+                ]
+            };
+            let mut f = Forecast::<RICH>::new(rows, self.max[c]);
+            f.add(0, base);
+            f.add(1, base + d0[c]);
+            f.add(2, base + blend);
+            f.add(3, base + blend);
+            let recent = self.recent + c;
+            if rich {
+                if moving {
+                    if let Some(p) = carried {
+                        f.add(4, p[c]);
+                    }
+                    if let Some(p) = beside {
+                        f.add(5, p[c]);
+                    }
+                    if let Some(p) = crowd {
+                        f.add(6, p[c]);
+                    }
+                    if let Some(p) = pivot {
+                        f.add(9, base + p[c]);
+                        f.add(10, base + stand[c]);
+                    }
+                }
+                if derivative.is_some() {
+                    f.add(7, base + (features[6] + features[7]) / 2);
+                    f.add(8, base + features[7]);
+                } else {
+                    if let Some((d, r)) = previous {
+                        if d.abs() > 2 * ONE {
+                            f.add(7, base + d0[c] * r.clamp(-2 * d.abs(), 2 * d.abs()) / d);
+                        }
+                    }
+                    f.add(8, base + d0[c] + features[3]);
+                }
+                f.add(11, base);
+            } else {
+                f.add(4, (state.linear[recent] as u32 as i64) << 8);
+                f.add(5, (state.linear[recent + 4] as u32 as i64) << 8);
+                if let Some((d, r)) = previous {
+                    if d.abs() > 2 * ONE {
+                        f.add(6, base + d0[c] * r.clamp(-2 * d.abs(), 2 * d.abs()) / d);
+                    }
+                }
+                f.add(7, base);
+            }
+            let mut offset = 0;
+            if self.wraps {
+                // The window of one circle around the prediction; other hypotheses are brought into it.
+                let size = self.max[c] + 1;
+                offset = ((base + blend) >> 8) - size / 2;
+                for k in 0..RICH {
+                    f.means[k] = (f.means[k] - (offset << 8)).rem_euclid(size << 8);
+                }
+            }
+            let size = self.max[c] + 1;
+            let value = if self.wraps {
+                (cells[at] as i64 - offset).rem_euclid(size)
+            } else {
+                cells[at] as i64
+            };
+            let value = match &self.tables {
+                Tables::Rich(m) => m.code(coder, &mut state.params, &f, value),
+                Tables::Plain(m) => m.code(coder, &mut state.params, &f.first(), value),
+            };
+            let value = if self.wraps { (value + offset).rem_euclid(size) } else { value };
+            cells[at] = value as u32;
+            let moved = self.difference(c, cells[at], old[c] as u32) * ONE;
+            let error = moved - blend;
+            let limit = 4 * (d0[c] - d1[c]).abs() + 8 * ONE;
+            linear::learn(
+                &mut state.linear[row..row + FEATURES],
+                &features,
+                error.clamp(-limit, limit),
+                120,
+            );
+            residual = residual.max(error.abs());
+            if previous.is_none_or(|p| p.0.abs() < d0[c].abs()) {
+                previous = Some((d0[c], moved));
+            }
+            self.remember(state, c, value);
+            if self.spatial && c < 3 {
+                now.motion.new[c] = value;
+                now.motion.surplus[c] = (moved - d0[c]).clamp(-MOST, MOST);
+            }
+        }
+        if self.spatial {
+            now.motion.errors[1] = residual;
+        }
+        now.surprise = now.surprise.max(residual);
+    }
+
+    fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+        for c in 0..self.n {
+            let recent = self.recent + c;
+            let average_at = self.recent + RECENT * 4 + c;
+            let average = i64::from(state.linear[average_at] as u32);
+            let [newest, before] =
+                [recent, recent + 4].map(|at| i64::from(state.linear[at] as u32));
+            let mut forecast = Forecast::<FRESH>::new([c, 0, 0, 0, 0, 0], self.max[c]);
+            let means = [newest, before, newest, average, self.max[c] / 2];
+            for (part, mean) in means.into_iter().enumerate() {
+                forecast.add(part, mean << FRACTION);
+            }
+            let at = self.first + c;
+            let value = self.fresh.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
+            cells[at] = value as u32;
+            state.linear[average_at] = (average + (value - average) / 16) as i32;
+            self.remember(state, c, value);
+        }
+    }
+
+    /// The values of late, of which one may come again.
+    fn remember(&self, state: &mut State, component: usize, value: i64) {
+        let recent = self.recent + component;
+        if state.linear[recent] != value as i32 {
+            state.linear[recent + 4] = state.linear[recent];
+            state.linear[recent] = value as i32;
+        }
+    }
+}
+
+/// Codes per tick that a velocity means, 16 fraction bits.
+fn per_tick(d: &Derivative, code: u32) -> i64 {
+    let velocity = (((code as i128) << 32) - d.zero as i128) >> 1; // 31 fraction bits
+    ((velocity * d.scale as i128) >> 47).clamp(-1 << 36, 1 << 36) as i64
+}

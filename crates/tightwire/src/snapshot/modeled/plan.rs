@@ -1,0 +1,201 @@
+//! Where in the state each group of each class has its part, and the coding of one object by it.
+
+use alloc::vec::Vec;
+
+use super::category::CategoryPlan;
+use super::fixed::bucket;
+use super::mentions::MentionPlan;
+use super::neighbours::{Motion, NEAR, Near, Scene, average, shares};
+use super::number::NumberPlan;
+use super::range_coder::Coder;
+use super::rotation::RotationPlan;
+use super::state::State;
+use crate::snapshot::layout::{Group, Kind, Layout};
+use crate::snapshot::mention::Past;
+
+/// What does not change while coding.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(super) classes: Vec<ClassPlan>,
+    pub(super) mentions: MentionPlan,
+    /// What is learned at the beginning: nothing.
+    pub(in crate::snapshot) pristine: State,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ClassPlan {
+    groups: Vec<GroupPlan>,
+    position: Option<Position>,
+    /// Others move with objects of the class.
+    pub(super) is_reference: bool,
+}
+
+/// Where an object is.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// The place of its group, and of its first column.
+    group: usize,
+    first: usize,
+    components: usize,
+    space: u32,
+}
+
+#[derive(Clone, Debug)]
+enum GroupPlan {
+    Number(NumberPlan),
+    Rotation(RotationPlan),
+    Category(CategoryPlan),
+}
+
+/// What is known and found out while one object is coded.
+pub(super) struct Now<'a> {
+    pub(super) neighbour: Option<(&'a Motion, i64)>,
+    pub(super) reference: Option<(&'a Motion, i64)>,
+    /// Matrices of the old and the new orientation, if it changed.
+    pub(super) turned: Option<([[i64; 3]; 3], [[i64; 3]; 3])>,
+    /// How unsteadily and how fast the position was changing; once it is coded, the orientation.
+    pub(super) other: (usize, usize),
+    /// The derivative of the group that is being coded is there, and was.
+    pub(super) has_derivative: bool,
+    pub(super) near: Near<'a>,
+    pub(super) shares: [i64; NEAR],
+    /// What the neighbours did on average.
+    pub(super) crowd: Motion,
+    pub(super) motion: Motion,
+    /// The largest error of the groups so far, 8 fraction bits.
+    pub(super) surprise: i64,
+    /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
+    pub(super) kept: usize,
+}
+
+impl<'a> Now<'a> {
+    /// Before anything is coded of an object that was at `point`.
+    fn new(scene: &'a Scene, position: Option<(u32, [i64; 3])>) -> Self {
+        let mut now = Self {
+            neighbour: None,
+            reference: None,
+            turned: None,
+            other: (0, 0),
+            has_derivative: false,
+            near: [None; NEAR],
+            shares: [0; NEAR],
+            crowd: Motion::NONE,
+            motion: Motion::NONE,
+            surprise: 0,
+            kept: 0,
+        };
+        if let Some((space, point)) = position {
+            now.near = scene.neighbours(space, point);
+            now.neighbour = now.near[0];
+            now.shares = shares(&now.near);
+            let average = |of: fn(&Motion) -> [i64; 3]| average(&now.near, &now.shares, of);
+            let crowd = Motion {
+                surplus: average(|motion| motion.surplus),
+                turn_surplus: average(|motion| motion.turn_surplus),
+                turn: average(|motion| motion.turn),
+                ..Motion::NONE
+            };
+            let [turned, moved, _] = average(|motion| [motion.errors[0], motion.errors[1], 0]);
+            now.crowd = Motion { errors: [turned, moved], ..crowd };
+            now.reference = scene.reference(space, point);
+            now.motion = Motion { space, old: point, new: point, ..Motion::NONE };
+        }
+        now
+    }
+
+    /// Class of how wrong the neighbours' rotations (0) or positions (1) were predicted.
+    pub(super) fn around(&self, which: usize) -> usize {
+        bucket(self.crowd.errors[which], 11).saturating_sub(2).min(13) / 2
+    }
+}
+
+impl Plan {
+    pub(in crate::snapshot) fn new<'l>(layouts: impl Iterator<Item = &'l Layout>) -> Self {
+        let mut state = State::default();
+        let mut spaces = Vec::new();
+        let classes: Vec<_> =
+            layouts.map(|layout| ClassPlan::new(&mut state, &mut spaces, layout)).collect();
+        let mentions = MentionPlan::new(&mut state, classes.len());
+        Self { classes, mentions, pristine: state }
+    }
+}
+
+impl ClassPlan {
+    fn new(state: &mut State, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
+        let mut groups: Vec<GroupPlan> = Vec::new();
+        for (place, group) in layout.groups.iter().enumerate() {
+            groups.push(match group.kind {
+                Kind::Number { components, wraps } => {
+                    GroupPlan::Number(NumberPlan::new(state, layout, place, components, wraps))
+                }
+                Kind::Rotation { max } => {
+                    GroupPlan::Rotation(RotationPlan::new(state, group.first, max))
+                }
+                Kind::Category | Kind::Raw => {
+                    let max = layout.columns[group.first].max;
+                    GroupPlan::Category(CategoryPlan::new(state, group.first, max))
+                }
+            });
+        }
+        let position = layout.groups.iter().position(|group| group.spatial).map(|place| {
+            let Group { first, space, kind, .. } = layout.groups[place];
+            let space = spaces.iter().position(|other| *other == space).unwrap_or_else(|| {
+                spaces.push(space);
+                spaces.len() - 1
+            });
+            Position { group: place, first, components: kind.width().min(3), space: space as u32 }
+        });
+        let is_reference = layout.groups.iter().any(|group| group.reference);
+        Self { groups, position, is_reference }
+    }
+
+    /// Where an object is, and in which space.
+    pub(super) fn place(&self, cells: &[u32]) -> Option<(u32, [i64; 3])> {
+        let Position { first, components, space, .. } = self.position?;
+        let mut place = [0; 3];
+        let cells = cells.get(first..first + components)?;
+        place.iter_mut().zip(cells).for_each(|(axis, cell)| *axis = i64::from(*cell));
+        Some((space, place))
+    }
+
+    /// Codes the cells of an object of which `past` is known.
+    pub(super) fn code_object<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        layout: &Layout,
+        scene: &mut Scene,
+        cells: &mut [u32],
+        past: &[Past<'_>],
+    ) {
+        let mut now = Now::new(scene, past.first().and_then(|newest| self.place(newest.cells)));
+        if let Some(position) = self.position
+            && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
+        {
+            now.other = number.restlessness(past);
+        }
+        for (place, group) in self.groups.iter().enumerate() {
+            if !layout.is_present(place, cells) {
+                continue;
+            }
+            match group {
+                GroupPlan::Number(number) => {
+                    now.has_derivative =
+                        layout.groups[place].derivative.is_some_and(|derivative| {
+                            layout.is_present(derivative.group, cells)
+                                && past.first().is_none_or(|newest| {
+                                    layout.is_present(derivative.group, newest.cells)
+                                })
+                        });
+                    number.code(coder, state, cells, past, &mut now);
+                }
+                GroupPlan::Rotation(rotation) => rotation.code(coder, state, cells, past, &mut now),
+                GroupPlan::Category(category) => category.code(coder, state, cells, past, &mut now),
+            }
+        }
+        let motion = now.motion;
+        if self.position.is_some() && !past.is_empty() {
+            scene.tell(motion, self.is_reference);
+        }
+    }
+}
