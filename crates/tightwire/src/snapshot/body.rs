@@ -127,6 +127,8 @@ struct Body {
     base: Option<u64>,
     is_complete: bool,
     objects: Vec<(Candidate, Seen)>,
+    /// The objects that the base mentions: how much they change is known too, and made use of.
+    before: Vec<Seen>,
 }
 
 /// What a body is made of.
@@ -135,6 +137,15 @@ pub(super) struct Recipe<'r> {
     pub(super) view: &'r View,
     pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
+}
+
+impl<'r> Recipe<'r> {
+    /// What is known of the objects that the base mentions.
+    fn before(&self) -> impl Iterator<Item = &'r Seen> {
+        let view = self.view;
+        let slots = view.base().map_or(&[][..], |base| &base.slots);
+        slots.iter().map(move |&(slot, _)| &view.objects[slot as usize])
+    }
 }
 
 impl Bodies {
@@ -164,6 +175,7 @@ impl Bodies {
             let body = &self.list[body as usize];
             body.base == base
                 && body.is_complete == recipe.is_complete
+                && body.before.iter().zip(recipe.before()).all(|(seen, other)| seen.knows_as(other))
                 && body.objects.len() == recipe.chosen.len()
                 && body.objects.iter().zip(recipe.chosen).all(|((made_of, seen), candidate)| {
                     (made_of.slot, made_of.change) == (candidate.slot, candidate.change)
@@ -198,6 +210,9 @@ impl Bodies {
             body.objects.clear();
             self.most_mentions = self.most_mentions.max(recipe.chosen.len());
             body.objects.reserve(self.most_mentions);
+            body.before.clear();
+            body.before.reserve(self.most_mentions);
+            body.before.extend(recipe.before());
             let seen =
                 |&candidate: &Candidate| (candidate, recipe.view.objects[candidate.slot as usize]);
             body.objects.extend(recipe.chosen.iter().map(seen));

@@ -48,6 +48,7 @@ pub(super) struct Known {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     pub(super) tick: u32,
+    pub(super) is_complete: bool,
     /// The first packet that counts, as that packet said.
     pub(super) start: u32,
     pub(super) base: Option<u32>,
@@ -175,7 +176,7 @@ mod tests {
     use crate::stream::{ReadStream, WriteStream};
 
     fn told(base: Option<u32>) -> impl Fn(u32) -> Option<Told> {
-        move |packet| Some(Told { tick: packet * 2, start: 3, base })
+        move |packet| Some(Told { tick: packet * 2, is_complete: true, start: 3, base })
     }
 
     fn round_trip(header: &Header, newest: u32, base_of_base: Option<u32>) -> (Header, usize) {

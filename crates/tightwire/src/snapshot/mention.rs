@@ -98,11 +98,15 @@ impl Mentions {
 }
 
 impl<'a> Pasts<'a> {
-    /// With the newest state.
-    pub(super) fn new(class: u16, newest: Past<'a>) -> Self {
-        let mut states = [Past::default(); MOST_PASTS];
-        states[0] = newest;
-        Self { class, states, len: 1 }
+    /// With the newest state. If the base of the packet is complete, newer, and does not mention the
+    /// object, that is at rest: its state is that of the base's time too.
+    pub(super) fn new(class: u16, newest: Past<'a>, complete_base_age: Option<u32>) -> Self {
+        let mut pasts = Self { class, states: [Past::default(); MOST_PASTS], len: 0 };
+        if let Some(age) = complete_base_age.filter(|&age| age < newest.age) {
+            pasts.push(Past { age: age.max(1), cells: newest.cells });
+        }
+        pasts.push(newest);
+        pasts
     }
 
     /// Adds an older state, unless there are enough.

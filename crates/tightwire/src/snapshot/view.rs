@@ -151,7 +151,8 @@ impl View {
         self.next = header.number + 1;
         let sent = &mut self.packets[header.number as usize % SPAN];
         sent.number = Some(header.number);
-        sent.told = Some(Told { tick: header.tick, start: header.start, base: header.base });
+        let Header { tick, is_complete, start, base, .. } = *header;
+        sent.told = Some(Told { tick, is_complete, start, base });
         sent.body.take().into_iter().for_each(release);
         sent.slots.clear();
         sent.ids.clear();
@@ -228,7 +229,9 @@ impl View {
         let newest = self.known(store, slot)?;
         let past =
             |state: State<'s>, cells| Past { age: (store.tick - state.stamp.tick).max(1), cells };
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?));
+        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
+        let complete_age = complete.map(|base| store.tick - base.tick);
+        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
         for &tick in self.objects[slot as usize].ticks().iter().skip(1) {
             if store.tick - tick > PAST_TICKS {
                 break;

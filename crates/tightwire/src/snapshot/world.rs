@@ -87,7 +87,9 @@ impl Knowledge for Relative<'_> {
         let newest = known.next();
         let newest = newest.or_else(|| history.newest(slot.initial))?;
         let past = |state, cells| Past { age: self.age(state), cells };
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?));
+        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
+        let complete_age = complete.map(|base| self.header.tick.saturating_sub(base.tick));
+        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
         for state in known.take(MOST_PASTS - 1) {
             match state.cells {
                 Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {
@@ -237,7 +239,8 @@ impl World {
     fn record(&mut self, header: &Header, model: &mut Model) {
         let got = &mut self.packets[header.number as usize % SPAN];
         got.number = Some(header.number);
-        got.told = Some(Told { tick: header.tick, start: header.start, base: header.base });
+        let Header { tick, is_complete, start, base, .. } = *header;
+        got.told = Some(Told { tick, is_complete, start, base });
         got.is_known = false;
         got.ids.clear();
         got.slots.clear();

@@ -166,7 +166,10 @@ impl Builder {
             })?;
             if field.hints.spatial {
                 let groups = &mut self.drafts[place.groups.clone()];
-                groups.iter_mut().for_each(|draft| draft.group.space = space(&field.shape));
+                let (space, origin) = space(&field.shape);
+                for draft in groups {
+                    (draft.group.space, draft.group.origin) = (space, origin);
+                }
             }
             places.push((field, place));
         }
@@ -372,6 +375,7 @@ impl Builder {
                 is_continuous,
                 spatial,
                 space: 0,
+                origin: 0,
                 reference,
                 derivative: None,
             };

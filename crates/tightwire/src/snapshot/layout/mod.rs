@@ -60,6 +60,8 @@ pub(crate) struct Group {
     pub(crate) spatial: bool,
     /// What codes mean where: positions of the same space can be compared. Only of a spatial group.
     pub(crate) space: u64,
+    /// The code that means zero, rounded. Only of a spatial group.
+    pub(crate) origin: i64,
     /// Objects of this class are what others move with.
     pub(crate) reference: bool,
     /// The group, a position, has a derivative that is coded before it.

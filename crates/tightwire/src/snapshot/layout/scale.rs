@@ -36,12 +36,12 @@ pub(super) fn derivative(
     }
 }
 
-/// A number that is the same where codes stand for the same numbers.
-pub(super) fn space(shape: &Shape) -> u64 {
-    let Some(codes) = Codes::of(shape) else { return 0 };
+/// A number that is the same where codes stand for the same numbers, and the code that means zero.
+pub(super) fn space(shape: &Shape) -> (u64, i64) {
+    let Some(codes) = Codes::of(shape) else { return (0, 0) };
     let mut hash = Xxh3::new();
     [codes.step, codes.zero].iter().for_each(|number| hash.update(&number.to_le_bytes()));
-    hash.digest()
+    (hash.digest(), (codes.zero + 0.5) as i64)
 }
 
 /// What codes stand for: how far apart two are that are adjacent, and which one means zero.

@@ -31,6 +31,8 @@ pub(super) struct NumberPlan {
     n: usize,
     wraps: bool,
     max: [i64; 4],
+    /// The code that means zero, of a position: the ground, for things that stand on it.
+    origin: i64,
     pub(super) spatial: bool,
     derivative: Option<(Derivative, usize)>,
     tables: Tables,
@@ -130,6 +132,7 @@ impl NumberPlan {
             n,
             wraps,
             max,
+            origin: g.origin.clamp(0, 1 << 32),
             spatial: g.spatial,
             derivative,
             tables,
@@ -245,9 +248,12 @@ impl NumberPlan {
             for c in 0..3 {
                 let s0: i64 = a[c].iter().map(|x| x.abs()).sum();
                 let s1: i64 = b[c].iter().map(|x| x.abs()).sum();
-                stand[c] = (old[c].min(1 << 28) * (s1 - s0) / (s0 >> 8).max(1)).clamp(-MOST, MOST);
+                stand[c] = ((old[c] - self.origin).clamp(-1 << 28, 1 << 28) * (s1 - s0)
+                    / (s0 >> 8).max(1))
+                .clamp(-MOST, MOST);
             }
-            let half = ((old[2] << 16) / (s0 >> 14).max(1)).min(1 << 28); // codes
+            let height = (old[2] - self.origin).max(0);
+            let half = ((height << 16) / (s0 >> 14).max(1)).min(1 << 28); // codes
             let corner: [i64; 3] = core::array::from_fn(|j| if b[2][j] > 0 { -half } else { half });
             core::array::from_fn::<i64, 3, _>(|c| {
                 (0..3).map(|j| ((a[c][j] - b[c][j]) >> 10) * corner[j]).sum::<i64>() >> 12

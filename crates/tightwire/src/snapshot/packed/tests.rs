@@ -71,8 +71,17 @@ fn any_layout(dice: &mut Dice) -> Layout {
         }
         presence.push(condition);
         let (spatial, reference, is_continuous) = (false, false, false);
-        let space = 0;
-        groups.push(Group { first, kind, is_continuous, spatial, space, reference, derivative });
+        let (space, origin) = (0, 0);
+        groups.push(Group {
+            first,
+            kind,
+            is_continuous,
+            spatial,
+            space,
+            origin,
+            reference,
+            derivative,
+        });
     }
     Layout::of_groups(columns, groups, &presence)
 }
@@ -112,7 +121,7 @@ impl Knowledge for Known {
     fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
         let (class, states) = self.objects.get(&id.0)?;
         let mut states = states.iter().map(|(age, cells)| Past { age: *age, cells });
-        let mut pasts = Pasts::new(*class, states.next()?);
+        let mut pasts = Pasts::new(*class, states.next()?, None);
         states.for_each(|past| pasts.push(past));
         Some(pasts)
     }
