@@ -21,6 +21,7 @@ pub(super) struct Lists {
     /// The places of fresh objects among the mentions. A sender may have forgotten what a receiver
     /// still knows, so that what is known cannot say which are fresh.
     fresh: Vec<u32>,
+    most_mentions: usize,
 }
 
 impl Lists {
@@ -34,6 +35,7 @@ impl Lists {
         most: usize,
     ) -> Result<(), S::Error> {
         let start = stream.position();
+        self.reserve(list.len().max(before.len()));
         if S::WRITING {
             self.split(list, before);
         }
@@ -44,11 +46,8 @@ impl Lists {
             !self.fresh.is_empty() || is_gone(&self.exceptions_gone) || is_gone(&self.others_gone);
         stream.bool(&mut is_unusual)?;
         if S::READING {
-            self.exceptions_gone.clear();
             self.exceptions_gone.resize(self.exceptions.len(), false);
-            self.others_gone.clear();
             self.others_gone.resize(self.others.len(), false);
-            self.fresh.clear();
         }
         if is_unusual {
             let gone = self.exceptions_gone.iter_mut().chain(&mut self.others_gone);
@@ -76,13 +75,21 @@ impl Lists {
         Ok(())
     }
 
+    /// Room for as many as there ever were objects in a packet, so that in time no list has to grow.
+    fn reserve(&mut self, mentions: usize) {
+        self.most_mentions = self.most_mentions.max(mentions);
+        for list in [&mut self.exceptions, &mut self.others, &mut self.fresh] {
+            list.clear();
+            list.reserve(self.most_mentions);
+        }
+        for list in [&mut self.exceptions_gone, &mut self.others_gone] {
+            list.clear();
+            list.reserve(self.most_mentions);
+        }
+    }
+
     /// The mentions as exceptions and others.
     fn split(&mut self, list: &[Mention], before: &[ObjectId]) {
-        self.exceptions.clear();
-        self.exceptions_gone.clear();
-        self.others.clear();
-        self.others_gone.clear();
-        self.fresh.clear();
         for (place, mention) in list.iter().enumerate() {
             if mention.change == Change::Fresh {
                 self.fresh.push(place as u32);
