@@ -113,6 +113,8 @@ pub(super) struct Bodies {
     next_serial: u64,
     pristine: Model,
     most_mentions: usize,
+    /// Bodies have room for as many as there ever were, so that in time none has to grow.
+    most_bytes: usize,
     scratch: Vec<u8>,
 }
 
@@ -157,6 +159,7 @@ impl Bodies {
             next_serial: 0,
             pristine: Model::new(protocol),
             most_mentions: 0,
+            most_bytes: 0,
             scratch: Vec::new(),
         }
     }
@@ -200,6 +203,8 @@ impl Bodies {
         let mut body = take(&mut self.list[place as usize]);
         let base = recipe.view.base().and_then(|base| self.list.get(base.body? as usize));
         body.model.clone_from(base.map_or(&self.pristine, |base| &base.model));
+        body.bytes.clear();
+        body.bytes.reserve(self.most_bytes);
         let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
         let fits = write(protocol, mentions, knowledge, model, bytes, scratch, limit);
         if fits {
@@ -207,6 +212,7 @@ impl Bodies {
             body.serial = self.next_serial;
             self.next_serial += 1;
             body.is_complete = recipe.is_complete;
+            self.most_bytes = self.most_bytes.max(body.bytes.len());
             body.objects.clear();
             self.most_mentions = self.most_mentions.max(recipe.chosen.len());
             body.objects.reserve(self.most_mentions);
