@@ -21,7 +21,7 @@ const FIRST_PROJECTILE: u32 = 64;
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct Player {
-    #[wire(spatial, min = -40.0, max = 40.0, resolution = 0.001953125)]
+    #[wire(spatial, min = -42.0, max = 42.0, resolution = 0.001953125)]
     position: [f32; 3],
     #[wire(derivative_of = position, min = -64.0, max = 64.0, resolution = 0.03125)]
     velocity: [f32; 3],

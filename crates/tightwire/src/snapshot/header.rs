@@ -75,11 +75,13 @@ impl Header {
             return self.serialize_start(stream);
         }
         let base = self.number.wrapping_sub(behind);
-        let Some(told) = told(base) else { return refuse(stream) };
-        self.start = told.start;
+        let Some(base_told) = told(base) else { return refuse(stream) };
+        self.start = base_told.start;
         self.base = Some(base);
-        self.serialize_tick(stream, told.tick, behind)?;
-        self.known.first = first_untold(told);
+        let before = base_told.base.and_then(|number| Some((number, told(number)?.tick)));
+        let regular = regular_age(behind, (base, base_told.tick), before);
+        self.serialize_tick(stream, base_told.tick, regular)?;
+        self.known.first = first_untold(base_told);
         self.serialize_known(stream, base)
     }
 
@@ -96,18 +98,17 @@ impl Header {
         Ok(())
     }
 
-    /// Most senders send a packet a tick, or every so many.
     fn serialize_tick<S: Stream>(
         &mut self,
         stream: &mut S,
         base_tick: u32,
-        behind: u32,
+        regular: u32,
     ) -> Result<(), S::Error> {
         let mut age = self.tick.wrapping_sub(base_tick);
-        let mut is_regular = age == behind;
+        let mut is_regular = age == regular;
         stream.bool(&mut is_regular)?;
         match is_regular {
-            true => age = behind,
+            true => age = regular,
             false => stream.varint(&mut age)?,
         }
         match base_tick.checked_add(age) {
@@ -138,6 +139,14 @@ const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 /// The first packet of which the base did not tell for good whether it is known.
 pub(super) fn first_untold(base: Told) -> u32 {
     base.base.map_or(base.start, |base_of_base| base_of_base.saturating_sub(LATE).max(base.start))
+}
+
+/// How many ticks after its base a packet is, if packets go on as from the base of the base to the
+/// base: most senders send one a tick, or every so many.
+fn regular_age(behind: u32, base: (u32, u32), before: Option<(u32, u32)>) -> u32 {
+    let Some((number, tick)) = before else { return behind };
+    let (packets, ticks) = (base.0.saturating_sub(number).max(1), base.1.saturating_sub(tick));
+    (u64::from(behind) * u64::from(ticks) / u64::from(packets)).min(u64::from(u32::MAX)) as u32
 }
 
 /// The number with these lowest bits that is nearest to `newest`.
@@ -205,7 +214,7 @@ mod tests {
         let mut known = Known { first: 100 - LATE, ..Known::default() };
         (known.first..=106).for_each(|packet| known.set(packet, true));
         let header =
-            Header { number: 112, tick: 218, is_complete: true, start: 3, base: Some(106), known };
+            Header { number: 112, tick: 224, is_complete: true, start: 3, base: Some(106), known };
         assert_eq!(round_trip(&header, 111, Some(100)), (header, 3));
     }
 
