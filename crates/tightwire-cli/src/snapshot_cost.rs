@@ -106,15 +106,15 @@ impl SnapshotCost {
             }
             let mut spent = start.elapsed();
             for (place, (id, receiver, acks)) in receivers.iter_mut().enumerate() {
-                if acks.len() == BEHIND {
-                    if let Some(Some(ack)) = acks.pop_front() {
-                        sender.handle_ack(*id, ack);
-                    }
+                if acks.len() == BEHIND
+                    && let Some(Some(ack)) = acks.pop_front()
+                {
+                    sender.handle_ack(*id, ack);
                 }
                 let start = Instant::now();
                 let packet = sender.snapshot(*id, 1 << 22).ok_or("no snapshot")?;
                 spent += start.elapsed();
-                if !case.loses || (tick as usize + place * 7) % 11 != 0 {
+                if !case.loses || !(tick as usize + place * 7).is_multiple_of(11) {
                     receiver.handle_snapshot(packet)?;
                 }
                 acks.push_back(receiver.ack());

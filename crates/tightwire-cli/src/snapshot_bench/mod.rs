@@ -165,10 +165,10 @@ fn measure(
         let place = frame % pairs.len();
         let pair = &mut pairs[place];
         pair.taken = Taken::default();
-        if acks.len() == BEHIND {
-            if let Some(Some(ack)) = acks.pop_front() {
-                pair.sender.handle_ack(pair.id, ack);
-            }
+        if acks.len() == BEHIND
+            && let Some(Some(ack)) = acks.pop_front()
+        {
+            pair.sender.handle_ack(pair.id, ack);
         }
         pair.send(frame, &mut scene.objects(frame))?;
         match setting {
