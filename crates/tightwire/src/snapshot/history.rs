@@ -2,34 +2,21 @@
 
 use alloc::vec::Vec;
 
-/// No version: the end of a list.
-const END: u32 = u32::MAX;
-
 /// Versions of objects: for each object a list, the newest first.
 ///
 /// Versions that are removed leave their memory to the next ones, so that a world that neither grows
 /// nor changes faster than before allocates nothing.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct History {
-    versions: Vec<Version>,
-    free: Vec<u32>,
-    /// The cells of each class, in blocks of as many as it has columns.
     classes: Vec<Blocks>,
 }
 
 /// An object's versions, of which the history knows the rest.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Versions {
-    newest: u32,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Version {
-    stamp: Stamp,
+    /// The newest one: its class, and its block there.
     class: u16,
-    /// None where the object is gone.
-    block: Option<u32>,
-    older: u32,
+    block: u32,
 }
 
 /// When a version came to be.
@@ -56,18 +43,25 @@ impl State<'_> {
     }
 }
 
+/// The versions of a class, each in a block of words: when it came to be, which one is older, its
+/// cells. They are beside each other since whoever asks for one wants all, and memory is far away.
 #[derive(Debug)]
 struct Blocks {
     columns: usize,
-    cells: Vec<u32>,
+    words: Vec<u32>,
     free: Vec<u32>,
 }
+
+/// The words of a block before its cells: the tick, the packet, the block of the older version, and
+/// its class with the flag for what is gone.
+const HEAD: usize = 4;
+const GONE: u32 = 1 << 16;
 
 impl History {
     /// For classes of as many columns as given.
     pub(super) fn new(columns: impl Iterator<Item = usize>) -> Self {
-        let blocks = |columns| Blocks { columns, cells: Vec::new(), free: Vec::new() };
-        Self { classes: columns.map(blocks).collect(), ..Self::default() }
+        let blocks = |columns| Blocks { columns, words: Vec::new(), free: Vec::new() };
+        Self { classes: columns.map(blocks).collect() }
     }
 
     /// Adds the newest version; `cells` is none if the object is gone.
@@ -78,43 +72,42 @@ impl History {
         class: u16,
         cells: Option<&[u32]>,
     ) {
-        let block = match (self.classes.get_mut(usize::from(class)), cells) {
-            (Some(blocks), Some(cells)) => Some(blocks.insert(cells)),
-            _ => None,
-        };
-        let version = Version { stamp, class, block, older: versions.newest };
-        versions.newest = match self.free.pop() {
-            Some(place) => {
-                self.versions[place as usize] = version;
-                place
-            }
-            None => {
-                self.versions.push(version);
-                // All of them may be free at a time: then there is room for that.
-                self.free.reserve(self.versions.len());
-                self.versions.len() as u32 - 1
-            }
-        };
+        let Some(blocks) = self.classes.get_mut(usize::from(class)) else { return };
+        let gone = if cells.is_some() { 0 } else { GONE };
+        let link = u32::from(versions.class) | gone;
+        let block = blocks.insert([stamp.tick, stamp.packet, versions.block, link], cells);
+        *versions = Versions { class, block };
     }
 
     /// The versions, the newest first.
+    #[inline]
     pub(super) fn iter(&self, versions: Versions) -> impl Iterator<Item = State<'_>> {
-        let mut next = versions.newest;
+        let mut next = versions;
         core::iter::from_fn(move || {
-            let version = self.versions.get(next as usize)?;
-            next = version.older;
-            let blocks = &self.classes[usize::from(version.class)];
-            let cells = version.block.map(|block| blocks.cells(block));
-            Some(State { stamp: version.stamp, class: version.class, cells })
+            let (state, older) = self.version(next)?;
+            next = older;
+            Some(state)
         })
     }
 
+    /// A version, and the older ones.
+    #[inline]
+    fn version(&self, versions: Versions) -> Option<(State<'_>, Versions)> {
+        let block = self.classes.get(usize::from(versions.class))?.block(versions.block)?;
+        let (&[tick, packet, older, link], cells) = block.split_first_chunk::<HEAD>()?;
+        let cells = (link & GONE == 0).then_some(cells);
+        let state = State { stamp: Stamp { tick, packet }, class: versions.class, cells };
+        Some((state, Versions { class: link as u16, block: older }))
+    }
+
     /// The newest version.
+    #[inline]
     pub(super) fn newest(&self, versions: Versions) -> Option<State<'_>> {
-        self.iter(versions).next()
+        self.version(versions).map(|(state, _)| state)
     }
 
     /// The version that held at a tick.
+    #[inline]
     pub(super) fn at(&self, versions: Versions, tick: u32) -> Option<State<'_>> {
         self.iter(versions).find(|state| state.stamp.tick <= tick)
     }
@@ -125,22 +118,26 @@ impl History {
         versions: &mut Versions,
         mut keep: impl FnMut(Stamp, bool) -> bool,
     ) {
-        let (mut newer, mut place) = (END, versions.newest);
-        while let Some(&Version { stamp, class, block, older }) = self.versions.get(place as usize)
-        {
-            if keep(stamp, block.is_some()) {
-                newer = place;
+        let (mut newer, mut place) = (None, *versions);
+        while let Some((State { stamp, cells, .. }, older)) = self.version(place) {
+            if keep(stamp, cells.is_some()) {
+                newer = Some(place);
             } else {
-                if let Some(block) = block {
-                    self.classes[usize::from(class)].free.push(block);
-                }
-                self.free.push(place);
-                match self.versions.get_mut(newer as usize) {
-                    Some(newer) => newer.older = older,
-                    None => versions.newest = older,
+                self.classes[usize::from(place.class)].free.push(place.block);
+                match newer {
+                    Some(newer) => self.set_older(newer, older),
+                    None => *versions = older,
                 }
             }
             place = older;
+        }
+    }
+
+    fn set_older(&mut self, of: Versions, older: Versions) {
+        let blocks = &mut self.classes[usize::from(of.class)];
+        let start = blocks.start(of.block);
+        if let Some([_, _, block, link]) = blocks.words[start..].first_chunk_mut::<HEAD>() {
+            (*block, *link) = (older.block, *link & GONE | u32::from(older.class));
         }
     }
 
@@ -163,29 +160,40 @@ impl Default for Versions {
 
 impl Versions {
     /// Of an object that nothing is known of.
-    pub(super) const NONE: Self = Self { newest: END };
+    pub(super) const NONE: Self = Self { class: 0, block: u32::MAX };
 
     pub(super) fn is_empty(self) -> bool {
-        self.newest == END
+        self.block == u32::MAX
     }
 }
 
 impl Blocks {
-    fn insert(&mut self, cells: &[u32]) -> u32 {
+    #[inline]
+    fn start(&self, block: u32) -> usize {
+        block as usize * (HEAD + self.columns)
+    }
+
+    #[inline]
+    fn block(&self, block: u32) -> Option<&[u32]> {
+        let start = self.start(block);
+        self.words.get(start..start + HEAD + self.columns)
+    }
+
+    fn insert(&mut self, head: [u32; HEAD], cells: Option<&[u32]>) -> u32 {
+        let size = HEAD + self.columns;
         let block = self.free.pop().unwrap_or_else(|| {
-            let block = self.cells.len() / self.columns.max(1);
-            self.cells.resize(self.cells.len() + self.columns, 0);
+            let block = self.words.len() / size;
+            self.words.resize(self.words.len() + size, 0);
+            // All of them may be free at a time: then there is room for that.
             self.free.reserve(block + 1);
             block as u32
         });
-        let start = block as usize * self.columns;
-        self.cells[start..start + self.columns].copy_from_slice(cells);
+        let start = self.start(block);
+        self.words[start..start + HEAD].copy_from_slice(&head);
+        if let Some(cells) = cells {
+            self.words[start + HEAD..start + size].copy_from_slice(cells);
+        }
         block
-    }
-
-    fn cells(&self, block: u32) -> &[u32] {
-        let start = block as usize * self.columns;
-        &self.cells[start..start + self.columns]
     }
 }
 
@@ -226,10 +234,10 @@ mod tests {
             history.iter(versions).map(|state| state.stamp.tick).collect::<Vec<_>>()
         };
         assert_eq!(ticks(&history, versions), [9, 5]);
-        let memory = (history.versions.len(), history.classes[0].cells.len());
+        let memory = history.classes[0].words.len();
         history.push(&mut versions, stamp(11), 0, Some(&[11, 7]));
         assert_eq!(ticks(&history, versions), [11, 9, 5]);
-        assert_eq!(memory, (history.versions.len(), history.classes[0].cells.len()));
+        assert_eq!(memory, history.classes[0].words.len());
         history.retain(&mut versions, |stamp, _| stamp.tick != 9);
         assert_eq!(ticks(&history, versions), [11, 5]);
         history.retain(&mut versions, |stamp, _| stamp.tick != 11);

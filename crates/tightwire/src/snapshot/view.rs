@@ -226,21 +226,25 @@ impl View {
 
     /// The same with the states before it.
     pub(super) fn pasts<'s>(&self, store: &'s Store, slot: u32) -> Option<Pasts<'s>> {
-        let newest = self.known(store, slot)?;
-        let past =
-            |state: State<'s>, cells| Past { age: (store.tick - state.stamp.tick).max(1), cells };
         let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
         let complete_age = complete.map(|base| store.tick - base.tick);
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
-        for &tick in self.objects[slot as usize].ticks().iter().skip(1) {
-            if store.tick - tick > PAST_TICKS {
-                break;
-            }
-            let state = store.history.at(store.slot(slot).versions, tick)?.told_at(tick);
-            match state.cells {
-                Some(cells) if state.class == newest.class => pasts.push(past(state, cells)),
-                _ => break,
-            }
+        let past = |tick: u32, cells| Past { age: (store.tick - tick).max(1), cells };
+        let Some((&newest_tick, older)) = self.objects[slot as usize].ticks().split_first() else {
+            let State { stamp, class, cells } = self.known(store, slot)?;
+            return Some(Pasts::new(class, past(stamp.tick, cells?), complete_age));
+        };
+        // The list is long, and walked once.
+        let mut versions = store.history.iter(store.slot(slot).versions).peekable();
+        let mut at = |tick: u32| {
+            while versions.next_if(|state| state.stamp.tick > tick).is_some() {}
+            versions.peek().copied()
+        };
+        let newest = at(newest_tick)?;
+        let mut pasts = Pasts::new(newest.class, past(newest_tick, newest.cells?), complete_age);
+        for &tick in older.iter().take_while(|&&tick| store.tick - tick <= PAST_TICKS) {
+            let state = at(tick).filter(|state| state.class == newest.class);
+            let Some(cells) = state.and_then(|state| state.cells) else { break };
+            pasts.push(past(tick, cells));
         }
         Some(pasts)
     }
