@@ -253,6 +253,9 @@ impl Playback {
             }
             None => {
                 self.tracks.push(track);
+                // All of them may be gone at a time: then there is room for that.
+                self.free.reserve(self.tracks.len());
+                self.gone.reserve(self.tracks.len());
                 self.tracks.len() as u32 - 1
             }
         };

@@ -23,6 +23,8 @@ pub(super) struct Store {
     /// The slots of objects that are gone, but not yet for everyone.
     pub(super) gone: Vec<u32>,
     most: usize,
+    /// Records have room for as many as there ever were, so that in time none has to grow.
+    most_changes: usize,
     remembered: u32,
 }
 
@@ -61,6 +63,7 @@ impl Store {
             changes: VecDeque::from(vec![Changes::default()]),
             gone: Vec::new(),
             most: config.max_objects,
+            most_changes: 0,
             remembered: config.history,
         }
     }
@@ -77,7 +80,9 @@ impl Store {
                 self.history.forget_before(&mut slot.versions, oldest);
             }
         }
+        self.most_changes = self.most_changes.max(self.recorded().changes);
         changes.slots.clear();
+        changes.slots.reserve(self.most_changes);
         changes.tick = tick;
         self.changes.push_back(changes);
     }
@@ -183,6 +188,9 @@ impl Store {
             }
             None => {
                 self.slots.push(new);
+                // All of them may be gone at a time: then there is room for that.
+                self.free.reserve(self.slots.len());
+                self.gone.reserve(self.slots.len());
                 self.slots.len() as u32 - 1
             }
         };

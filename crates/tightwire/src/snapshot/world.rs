@@ -177,6 +177,8 @@ impl World {
             }
             None => {
                 self.slots.push(new);
+                // All of them may be free at a time: then there is room for that.
+                self.free.reserve(self.slots.len());
                 self.slots.len() as u32 - 1
             }
         };
