@@ -58,7 +58,7 @@ fn the_document_has_the_snapshots_that_are_written() {
         sender.begin_tick(tick);
         match ball {
             Some(mut ball) => sender.set(3, &mut ball).unwrap(),
-            None => sender.remove(3),
+            None => sender.remove(3).unwrap(),
         }
         let packet = sender.snapshot(id, 100).unwrap();
         compare(name, packet);

@@ -146,7 +146,7 @@ fn set_objects(sender: &mut SnapshotSender, tick: u32) {
     // Sometimes one that was a body.
     sender.set([7, 100, 101][tick as usize / 2 % 3], &mut sign).unwrap();
     if tick.is_multiple_of(4) {
-        sender.remove(tick % 7);
+        sender.remove(tick % 7).unwrap();
     }
 }
 

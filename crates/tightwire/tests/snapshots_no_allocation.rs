@@ -65,7 +65,7 @@ impl World {
                 body.name = (rng.below(9) == 0).then_some(7);
             }
             let is_there = everything || !(tick / 7 + id).is_multiple_of(11);
-            if is_there { sender.set(id, body).unwrap() } else { sender.remove(id) }
+            if is_there { sender.set(id, body).unwrap() } else { sender.remove(id).unwrap() }
         }
         let now = Duration::from_secs(1) / 60 * tick;
         for (place, (id, receiver, playback, budget)) in receivers.iter_mut().enumerate() {

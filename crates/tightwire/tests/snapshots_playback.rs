@@ -129,7 +129,7 @@ fn objects_come_and_go_at_their_time() {
         sender.set(1, &mut Ball::default()).unwrap();
         match tick {
             20..40 => sender.set(2, &mut ball(f64::from(tick))).unwrap(),
-            _ => sender.remove(2),
+            _ => sender.remove(2).unwrap(),
         }
         receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();
         sender.handle_ack(client, receiver.ack().unwrap());

@@ -75,7 +75,7 @@ fn scene(level: Level, lost: u8) -> Scene {
         };
         let _ = sender.set(100 + tick / 5, &mut sign);
         if tick % 6 == 0 {
-            sender.remove(tick % 8);
+            let _ = sender.remove(tick % 8);
         }
         let Some(packet) = sender.snapshot(id, 1000) else { continue };
         if tick > 10 {

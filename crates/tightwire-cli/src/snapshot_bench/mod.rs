@@ -118,7 +118,7 @@ impl Pair {
         let gone: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
         for id in gone {
             if objects.binary_search_by_key(&id.0, |object| object.0).is_err() {
-                self.sender.remove(id);
+                self.sender.remove(id)?;
             }
         }
         for (id, thing) in objects.iter_mut() {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::mention::{Knowledge, Mentions};
+use super::mention::{Knowledge, MANY, Mentions};
 use super::model::Model;
 use super::protocol::SnapshotProtocol;
 use super::select::Candidate;
@@ -45,6 +45,7 @@ pub(super) fn write(
     bytes.extend_from_slice(&check(mentions).to_le_bytes());
     match protocol.config().level {
         Level::Packed => {
+            let room = room.min(bound(protocol, mentions));
             if scratch.len() < room {
                 scratch.resize(room, 0);
             }
@@ -59,6 +60,13 @@ pub(super) fn write(
             modeled::write(protocol, mentions, knowledge, &mut model.modeled, bytes, limit)
         }
     }
+}
+
+/// More bytes than packed mentions take: however large the budget is, no more memory is.
+fn bound(protocol: &SnapshotProtocol, mentions: &Mentions) -> usize {
+    let most = protocol.classes().iter().map(|class| class.max_bytes).max().unwrap_or(0);
+    let groups: usize = protocol.classes().iter().map(|class| class.layout.groups.len()).sum();
+    1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
 }
 
 /// Reads mentions.
@@ -214,7 +222,7 @@ impl Bodies {
             body.is_complete = recipe.is_complete;
             self.most_bytes = self.most_bytes.max(body.bytes.len());
             body.objects.clear();
-            self.most_mentions = self.most_mentions.max(recipe.chosen.len());
+            self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
             body.objects.reserve(self.most_mentions);
             body.before.clear();
             body.before.reserve(self.most_mentions);

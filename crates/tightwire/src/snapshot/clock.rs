@@ -41,6 +41,12 @@ impl Clock {
             self.newest = tick;
             return;
         };
+        if measured - offset > self.ticks_per_second {
+            // The sender paused, or lost so much time: what was is of no use.
+            (self.offset, self.lateness) = (Some(measured), 0.0);
+            self.newest = self.newest.max(tick);
+            return;
+        }
         // Clocks drift apart, and routes change: the quickest of long ago is forgotten slowly.
         let offset = measured.min(offset + (measured - offset) * FORGETTING);
         self.offset = Some(offset);
@@ -73,6 +79,11 @@ impl Clock {
                 let correction = (error * CORRECTION).clamp(-passed * STRETCH, passed * STRETCH);
                 time + passed + correction
             }
+        };
+        // There is nothing behind the newest snapshot; time waits for the next one.
+        let time = match self.time {
+            Some((_, before)) => time.min(f64::from(self.newest)).max(before),
+            None => time.min(f64::from(self.newest)),
         };
         self.time = Some((local, time));
         Some(time)

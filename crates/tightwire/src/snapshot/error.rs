@@ -90,6 +90,10 @@ pub enum SetError {
     },
     /// There are as many objects as the protocol allows.
     TooManyObjects,
+    /// A receiver has its snapshot of this tick already, in which this is not.
+    TickIsSent,
+    /// What is known from the beginning has to be set before it.
+    HasBegun,
 }
 
 impl fmt::Display for SetError {
@@ -106,6 +110,13 @@ impl fmt::Display for SetError {
             Self::TooManyObjects => f.write_str(
                 "too many objects: raise `SnapshotConfig::max_objects`; those that are gone count \
                  until every receiver knows",
+            ),
+            Self::TickIsSent => f.write_str(
+                "the tick is sent: set and remove objects before its first snapshot, or begin the next",
+            ),
+            Self::HasBegun => f.write_str(
+                "initial objects are set before the first tick of a sender and the first snapshot of a \
+                 receiver",
             ),
         }
     }

@@ -12,8 +12,9 @@ use crate::stream::{ErrorKind, Stream};
 /// How many packets can be on their way: so many after the base, the sender starts anew.
 pub(super) const IN_FLIGHT: u32 = 96;
 
-/// An acknowledgement of a packet so far before the base comes too late.
-pub(super) const LATE: u32 = 16;
+/// An acknowledgement of a packet so far before the base comes too late: as many as an
+/// acknowledgement tells of, so that one that arrives tells everything.
+pub(super) const LATE: u32 = 32;
 
 /// How far apart packets can be that are told apart: the base of the base and what it tells of, the
 /// base, and what came after.
@@ -86,6 +87,12 @@ impl Header {
     }
 
     fn serialize_start<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        // After an outage the lowest bits are not enough.
+        let mut number = u64::from(self.number);
+        stream.bits(&mut number, u32::BITS)?;
+        if S::READING {
+            self.number = number as u32;
+        }
         let mut since = self.number.wrapping_sub(self.start);
         stream.int(&mut since, 0..=IN_FLIGHT)?;
         let mut tick = u64::from(self.tick);
@@ -206,7 +213,7 @@ mod tests {
             .for_each(|packet| known.set(packet, true));
         let header =
             Header { number: 112, tick: 999, is_complete: true, start: 3, base: Some(106), known };
-        assert_eq!(round_trip(&header, 111, Some(100)), (header.clone(), 8));
+        assert_eq!(round_trip(&header, 111, Some(100)), (header.clone(), 10));
     }
 
     #[test]

@@ -37,6 +37,20 @@ pub(super) struct Mentions {
     pub(super) modeled: modeled::Scratch,
 }
 
+/// As many mentions as records of packets have room for from the first on, if there ever were so
+/// many: in time none has to grow, and a single large packet does not make all of them large.
+pub(super) const MANY: usize = 512;
+
+/// Whether it is worth saying of each object that the base mentions whether it is mentioned again.
+pub(super) fn goes_on(list: &[Mention], before: &[ObjectId]) -> bool {
+    let mut before_rest = before.iter().peekable();
+    let again = list.iter().filter(|mention| {
+        while before_rest.next_if(|id| **id < mention.id).is_some() {}
+        before_rest.peek() == Some(&&mention.id)
+    });
+    again.count() * 3 >= before.len()
+}
+
 /// How many states of an object are of use.
 pub(super) const MOST_PASTS: usize = 3;
 

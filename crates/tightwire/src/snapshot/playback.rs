@@ -7,7 +7,7 @@ use super::clock::Clock;
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Ids;
 use super::interpolate::{Sample, interpolate};
-use super::{SnapshotProtocol, SnapshotReceiver};
+use super::{Received, SnapshotProtocol, SnapshotReceiver};
 use crate::schema::ObjectId;
 use crate::stream::{ReadError, Wire, decode_into};
 
@@ -62,6 +62,8 @@ pub struct Playback {
     free: Vec<u32>,
     history: History,
     newest: Option<u32>,
+    /// The newest snapshot is complete.
+    is_complete: bool,
     /// The tracks of objects that are gone, once the time comes.
     gone: Vec<u32>,
     /// Nothing that is more ticks old is shown any more.
@@ -92,6 +94,7 @@ impl Playback {
             free: Vec::new(),
             history: History::new(columns),
             newest: None,
+            is_complete: false,
             gone: Vec::new(),
             // Time is stretched only so much, so it may be behind for a while.
             most_ticks: most_ticks.saturating_add(ticks_per_second),
@@ -103,7 +106,8 @@ impl Playback {
     /// Takes over what the newest snapshot of `receiver` changed, which arrived `now`. To be called
     /// after each [`handle_snapshot`](SnapshotReceiver::handle_snapshot).
     pub fn handle_snapshot(&mut self, now: Duration, receiver: &SnapshotReceiver) {
-        let Some(tick) = receiver.newest().map(|received| received.tick) else { return };
+        let Some(Received { tick, is_complete }) = receiver.newest() else { return };
+        let was_complete = core::mem::replace(&mut self.is_complete, is_complete);
         let Some(before) = self.newest.replace(tick) else {
             self.clock.handle_tick(now, tick);
             return receiver.rows().for_each(|(id, state)| self.add(id, tick, tick, state));
@@ -114,7 +118,9 @@ impl Playback {
         self.clock.handle_tick(now, tick);
         for change in receiver.changes() {
             let gone = State { stamp: Stamp::default(), class: 0, cells: None };
-            self.add(change.id, tick, before, receiver.row(change.id).unwrap_or(gone));
+            // What begins to move was at rest until then, if the snapshot before would have said else.
+            let rested = if was_complete { before } else { 0 };
+            self.add(change.id, tick, rested, receiver.row(change.id).unwrap_or(gone));
         }
         self.forget_gone();
     }
@@ -134,7 +140,7 @@ impl Playback {
     #[must_use]
     pub fn delay(&self) -> Duration {
         let ticks = self.clock.delay() / f64::from(self.protocol.config().ticks_per_second);
-        Duration::from_secs_f64(ticks)
+        Duration::try_from_secs_f64(ticks).unwrap_or(Duration::MAX)
     }
 
     /// The objects that are shown, in the order of their ids, with the places of their classes in the
@@ -203,7 +209,6 @@ impl Playback {
             None => self.add_track(id),
         };
         let versions = &mut self.tracks[track as usize].versions;
-        // What begins to move was at rest until then.
         if let Some(newest) =
             self.history.newest(*versions).filter(|newest| newest.stamp.tick < before)
         {

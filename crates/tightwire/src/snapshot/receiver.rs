@@ -115,6 +115,9 @@ impl SnapshotReceiver {
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<(), SetError> {
+        if self.world.newest.is_some() {
+            return Err(SetError::HasBegun);
+        }
         let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
         match self.world.set_initial(id.into(), class, &self.cells) {
             true => Ok(()),
@@ -183,7 +186,8 @@ impl SnapshotReceiver {
             }
             added += usize::from(!self.world.has(mention.id));
         }
-        match self.world.len() + added > self.protocol.config().max_objects {
+        // Those that are gone take places until both sides know, and the next ones are there already.
+        match self.world.len() + added > 2 * self.protocol.config().max_objects {
             true => Err(SnapshotError::TooManyObjects),
             false => Ok(()),
         }

@@ -36,7 +36,9 @@ pub(super) struct Candidate {
     pub(super) change: Change,
     /// The receiver is known to have something else; otherwise it may have something else.
     differs: bool,
-    urgency: u32,
+    urgency: u64,
+    /// What its class takes at most.
+    max_bytes: usize,
 }
 
 impl Selection {
@@ -52,6 +54,10 @@ impl Selection {
         self.never_complete = false;
         view.objects.resize(store.slots(), Default::default());
         take_changes(store, view);
+        if interest.is_none() && core::mem::take(&mut view.has_interest) {
+            show_hidden(view);
+        }
+        view.has_interest |= interest.is_some();
         if let Some(interest) = &mut interest {
             patrol(store, view, interest);
         }
@@ -77,7 +83,20 @@ impl Selection {
     pub(super) fn sort_by_urgency(&mut self) {
         // The id decides between equals, so that the same world makes the same packets.
         self.candidates
-            .sort_unstable_by_key(|candidate| (u32::MAX - candidate.urgency, candidate.id));
+            .sort_unstable_by_key(|candidate| (u64::MAX - candidate.urgency, candidate.id));
+    }
+
+    /// Of objects that may take a large part of a packet, keeps the one that is the first of the line, if
+    /// one is; whether it is.
+    pub(super) fn keep_one_large(&mut self, room: usize) -> bool {
+        let is_large = |candidate: &Candidate| candidate.max_bytes > room / 4;
+        let is_first = self.candidates.first().is_some_and(is_large);
+        let mut place = 0;
+        self.candidates.retain(|candidate| {
+            place += 1;
+            !is_large(candidate) || is_first && place == 1
+        });
+        is_first
     }
 
     /// Chooses the first of the line.
@@ -111,7 +130,7 @@ impl Selection {
         let known_cells = known.and_then(|known| known.cells);
         if weight.is_some() {
             seen.left = None;
-        } else if view.leaving == Leaving::Despawn || known_cells.is_none() {
+        } else if view.leaving == Leaving::Despawn || known_cells.is_none() && !is_in_flight {
             target = None;
         } else {
             // What the receiver has of it must not depend on which packets were lost: it freezes as
@@ -136,9 +155,10 @@ impl Selection {
         if !differs && !is_in_flight {
             return false;
         }
-        seen.urgency = seen.urgency.saturating_add(weight.unwrap_or(GONE).max(1));
+        seen.urgency = seen.urgency.saturating_add(u64::from(weight.unwrap_or(GONE).max(1)));
         let (id, urgency) = (store.slot(slot).id, seen.urgency);
-        self.candidates.push(Candidate { slot, id, change, differs, urgency });
+        let max_bytes = if change == Change::Gone { 0 } else { store.max_bytes(now.class) };
+        self.candidates.push(Candidate { slot, id, change, differs, urgency, max_bytes });
         true
     }
 }
@@ -158,6 +178,17 @@ fn take_changes(store: &Store, view: &mut View) {
         None => store.iter().for_each(|(_, slot)| add(slot)),
     }
     *recorded = Some(store.recorded());
+}
+
+/// Everything is for the receiver now, also what was not.
+fn show_hidden(view: &mut View) {
+    let View { objects, outdated, .. } = view;
+    for (slot, seen) in (0..).zip(objects.iter_mut()).filter(|(_, seen)| seen.is_outside) {
+        if !seen.is_outdated {
+            seen.is_outdated = true;
+            outdated.push(slot);
+        }
+    }
 }
 
 /// Looks for objects that do not change and yet come into view, or leave it, since the receiver does.

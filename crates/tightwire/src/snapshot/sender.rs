@@ -16,7 +16,11 @@ use crate::stream::{Wire, WriteStream, encode};
 
 /// Which receiver of a [`SnapshotSender`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct ReceiverId(u32);
+pub struct ReceiverId {
+    place: u32,
+    /// Which receiver of those that had the place: another one has another.
+    generation: u32,
+}
 
 /// What decides about an object's priority, and whether it is for a receiver at all: see
 /// [`SnapshotSender::snapshot_with`].
@@ -51,7 +55,7 @@ pub struct ObjectView {
 ///     if tick < 3 {
 ///         sender.set(7, &mut Door { open: tick == 2 })?;
 ///     } else {
-///         sender.remove(7);
+///         sender.remove(7)?;
 ///     }
 ///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
 ///     sender.handle_ack(client, receiver.ack().unwrap());
@@ -66,6 +70,10 @@ pub struct SnapshotSender {
     protocol: SnapshotProtocol,
     store: Store,
     views: Vec<Option<View>>,
+    /// Which receiver each place has, or had last.
+    generations: Vec<u32>,
+    /// Somebody has a snapshot of this tick: nothing of it can change any more.
+    is_sent: bool,
     bodies: Bodies,
     selection: Selection,
     mentions: Mentions,
@@ -108,6 +116,8 @@ impl SnapshotSender {
             protocol: protocol.clone(),
             store: Store::new(protocol),
             views: Vec::new(),
+            generations: Vec::new(),
+            is_sent: false,
             bodies: Bodies::new(protocol),
             selection: Selection::default(),
             mentions: Mentions::default(),
@@ -118,7 +128,7 @@ impl SnapshotSender {
         }
     }
 
-    /// Adds an object that every receiver knows from the beginning, as one that is part of the level:
+    /// Before the first tick: adds an object that every receiver knows from the beginning, as one that is part of the level:
     /// the receivers [do the same](crate::SnapshotReceiver::set_initial), and as long as it is as it
     /// was nothing is sent of it.
     ///
@@ -130,6 +140,9 @@ impl SnapshotSender {
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<(), SetError> {
+        if self.store.tick > 0 {
+            return Err(SetError::HasBegun);
+        }
         let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
         let has_room = self.store.set_initial(id.into(), class, &self.cells);
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
@@ -142,6 +155,7 @@ impl SnapshotSender {
         if tick <= self.store.tick {
             return;
         }
+        self.is_sent = false;
         self.forget_gone();
         self.bodies.begin_tick();
         self.store.begin_tick(tick);
@@ -153,48 +167,59 @@ impl SnapshotSender {
     /// # Errors
     ///
     /// [`SetError`] if `T` is no class of the protocol, the value is out of the ranges that `T` gives,
-    /// or there are too many objects.
+    /// there are too many objects, or the tick is sent: what is set after its first snapshot belongs to
+    /// the next tick.
     pub fn set<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<(), SetError> {
+        if self.is_sent {
+            return Err(SetError::TickIsSent);
+        }
         let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
         let has_room = self.store.set(id.into(), class, Some(&self.cells));
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
     }
 
-    /// The object is gone from this tick on.
-    pub fn remove(&mut self, id: impl Into<ObjectId>) {
+    /// The object is gone from this tick on; nothing happens if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`SetError::TickIsSent`] after the first snapshot of a tick.
+    pub fn remove(&mut self, id: impl Into<ObjectId>) -> Result<(), SetError> {
+        if self.is_sent {
+            return Err(SetError::TickIsSent);
+        }
         self.store.set(id.into(), 0, None);
+        Ok(())
     }
 
     /// Adds a receiver, which has nothing.
     pub fn add_receiver(&mut self, leaving: Leaving) -> ReceiverId {
-        let view = Some(View::new(leaving));
-        match self.views.iter().position(Option::is_none) {
-            Some(place) => {
-                self.views[place] = view;
-                ReceiverId(place as u32)
-            }
-            None => {
-                self.views.push(view);
-                ReceiverId(self.views.len() as u32 - 1)
-            }
-        }
+        let free = self.views.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
+            self.views.push(None);
+            self.generations.push(0);
+            self.views.len() - 1
+        });
+        self.views[place] = Some(View::new(leaving));
+        self.generations[place] = self.generations[place].wrapping_add(1);
+        ReceiverId { place: place as u32, generation: self.generations[place] }
     }
 
     /// Forgets a receiver. While a sender has one, it remembers what that one may know.
     pub fn remove_receiver(&mut self, receiver: ReceiverId) {
-        let view = self.views.get_mut(receiver.0 as usize).and_then(Option::take);
-        if let Some(view) = view {
+        if let Some(view) = self.place_of(receiver).and_then(|place| self.views[place].take()) {
             view.bodies().for_each(|body| self.bodies.release(body));
         }
     }
 
     /// What the receiver said that it has.
     pub fn handle_ack(&mut self, receiver: ReceiverId, ack: SnapshotAck) {
-        if let Some(Some(view)) = self.views.get_mut(receiver.0 as usize) {
+        if let Some(place) = self.place_of(receiver)
+            && let Some(view) = &mut self.views[place]
+        {
             view.handle_ack(&self.store, ack, |body| self.bodies.release(body));
         }
     }
@@ -243,13 +268,22 @@ impl SnapshotSender {
         budget: usize,
         interest: Option<&mut Interest<'_>>,
     ) -> Option<&[u8]> {
-        let place = receiver.0 as usize;
-        let mut view = self.views.get_mut(place)?.take()?;
+        let place = self.place_of(receiver)?;
+        let mut view = self.views[place].take()?;
+        let budget = budget.min(MAX_BUDGET);
         let is_made = budget >= MIN_BUDGET
             && !view.is_served(self.store.tick)
             && self.make_for(&mut view, budget, interest);
         self.views[place] = Some(view);
+        self.is_sent |= is_made;
         is_made.then_some(&self.packet)
+    }
+
+    /// The place of a receiver that is there.
+    fn place_of(&self, receiver: ReceiverId) -> Option<usize> {
+        let place = receiver.place as usize;
+        let is_it = self.generations.get(place) == Some(&receiver.generation);
+        is_it.then_some(place).filter(|&place| self.views[place].is_some())
     }
 
     fn make_for(
@@ -308,25 +342,24 @@ impl SnapshotSender {
             }
         }
         self.selection.sort_by_urgency();
+        let mut has_large = self.selection.keep_one_large(room);
         let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
         loop {
             self.selection.choose_first(count);
             if let Some(body) = self.body_of_chosen(view, false, room) {
                 return Some((body, false));
             }
-            match count {
-                0 => return None,
-                // No packet has room for it: it is not to keep others waiting.
-                1 => {
-                    let object = self.selection.candidates.remove(0);
-                    view.objects[object.slot as usize].urgency = 0;
-                    count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
-                }
-                _ => {
-                    count = count * 3 / 4;
-                    self.mention_cost = (self.mention_cost + self.mention_cost / 4).min(room * 128);
-                }
+            if has_large {
+                // It has its turn again, and is not to keep others waiting until then.
+                let large = self.selection.candidates.remove(0);
+                view.objects[large.slot as usize].urgency = 0;
+                has_large = false;
+            } else if count == 0 {
+                return None;
+            } else {
+                count = count * 3 / 4;
             }
+            count = count.min(self.selection.candidates.len());
         }
     }
 
@@ -360,6 +393,7 @@ impl SnapshotSender {
         let mut gone = core::mem::take(&mut store.gone);
         gone.retain(|&slot| {
             let Some(now) = store.newest(slot).filter(|now| now.cells.is_none()) else {
+                store.unlist_gone(slot);
                 return false;
             };
             let tick = now.stamp.tick;
@@ -400,6 +434,9 @@ pub(super) fn quantise<T: Wire + 'static>(
 
 /// Below, not even a packet that mentions nothing is sure to fit.
 const MIN_BUDGET: usize = 64;
+
+/// Above, a budget is as good as none.
+const MAX_BUDGET: usize = 1 << 24;
 
 /// The bytes of the longest header.
 const MAX_HEADER: usize = 64;

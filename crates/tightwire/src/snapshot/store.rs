@@ -22,6 +22,8 @@ pub(super) struct Store {
     changes: VecDeque<Changes>,
     /// The slots of objects that are gone, but not yet for everyone.
     pub(super) gone: Vec<u32>,
+    /// By class.
+    max_bytes: Vec<usize>,
     most: usize,
     /// Records have room for as many as there ever were, so that in time none has to grow.
     most_changes: usize,
@@ -35,6 +37,8 @@ pub(super) struct Slot {
     pub(super) versions: Versions,
     /// What everyone knows of it from the beginning.
     pub(super) initial: Versions,
+    /// It is among those that are gone, or were and are back.
+    pub(super) is_listed_gone: bool,
 }
 
 /// A place in the record of changes.
@@ -62,6 +66,7 @@ impl Store {
             history: History::new(columns),
             changes: VecDeque::from(vec![Changes::default()]),
             gone: Vec::new(),
+            max_bytes: protocol.classes().iter().map(|class| class.max_bytes).collect(),
             most: config.max_objects,
             most_changes: 0,
             remembered: config.history,
@@ -118,6 +123,11 @@ impl Store {
         &self.slots[slot as usize]
     }
 
+    /// The bytes that a value of the class takes at most.
+    pub(super) fn max_bytes(&self, class: u16) -> usize {
+        self.max_bytes.get(usize::from(class)).copied().unwrap_or(0)
+    }
+
     pub(super) fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -157,7 +167,9 @@ impl Store {
             keep
         });
         self.history.push(&mut versions, Stamp { tick, packet: 0 }, class, cells);
-        if cells.is_none() && !self.gone.contains(&slot) {
+        let place = &mut self.slots[slot as usize];
+        if cells.is_none() && !place.is_listed_gone {
+            place.is_listed_gone = true;
             self.gone.push(slot);
         }
         self.slots[slot as usize].versions = versions;
@@ -180,7 +192,8 @@ impl Store {
     }
 
     fn add(&mut self, id: ObjectId) -> u32 {
-        let new = Slot { id, versions: Versions::NONE, initial: Versions::NONE };
+        let none = Versions::NONE;
+        let new = Slot { id, versions: none, initial: none, is_listed_gone: false };
         let slot = match self.free.pop() {
             Some(slot) => {
                 self.slots[slot as usize] = new;
@@ -204,5 +217,9 @@ impl Store {
         self.history.retain(&mut versions, |_, _| false);
         self.ids.remove(self.slots[slot as usize].id);
         self.free.push(slot);
+    }
+
+    pub(super) fn unlist_gone(&mut self, slot: u32) {
+        self.slots[slot as usize].is_listed_gone = false;
     }
 }

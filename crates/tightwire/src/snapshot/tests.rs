@@ -175,7 +175,7 @@ impl Test {
             match dice.below(8) {
                 0 => {
                     self.things.remove(&id);
-                    self.sender.remove(id);
+                    self.sender.remove(id).unwrap();
                 }
                 1 => {
                     let key = dice.is_one_in(2).then(|| dice.below(256) as u8);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
 use super::history::State;
-use super::mention::{Change, MOST_PASTS, Past, Pasts};
+use super::mention::{Change, MANY, MOST_PASTS, Past, Pasts};
 use super::store::{Recorded, Store};
 use super::{Leaving, SnapshotAck};
 use crate::schema::ObjectId;
@@ -22,6 +22,8 @@ pub(super) struct View {
     /// Where the search for objects that became relevant, or are no longer, goes on.
     pub(super) patrol: usize,
     pub(super) leaving: Leaving,
+    /// Somebody decided what the receiver sees.
+    pub(super) has_interest: bool,
     /// The packets of late, by their numbers, which begin with 1.
     packets: Vec<Sent>,
     next: u32,
@@ -50,7 +52,7 @@ pub(super) struct Seen {
     /// When it left what the receiver sees, and is frozen.
     pub(super) left: Option<u32>,
     /// Grows while it waits to be mentioned.
-    pub(super) urgency: u32,
+    pub(super) urgency: u64,
 }
 
 /// A packet that was sent.
@@ -72,6 +74,7 @@ impl View {
             recorded: None,
             patrol: 0,
             leaving,
+            has_interest: false,
             packets: (0..SPAN).map(|_| Sent::default()).collect(),
             next: 1,
             start: 1,
@@ -146,7 +149,7 @@ impl View {
         mentions: usize,
         release: impl FnMut(u32),
     ) -> &mut Sent {
-        self.most_mentions = self.most_mentions.max(mentions);
+        self.most_mentions = self.most_mentions.max(mentions.min(MANY));
         self.known.set(header.number, false);
         self.next = header.number + 1;
         let sent = &mut self.packets[header.number as usize % SPAN];

@@ -5,10 +5,10 @@ use core::mem::{swap, take};
 use core::ops::Range;
 
 use super::config::PAST_TICKS;
-use super::header::{Header, SPAN, Told};
+use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Ids;
-use super::mention::{Knowledge, MOST_PASTS, Mentions, Past, Pasts};
+use super::mention::{Knowledge, MANY, MOST_PASTS, Mentions, Past, Pasts};
 use super::model::Model;
 use super::{ChangeKind, Received, SnapshotChange, SnapshotProtocol};
 use crate::schema::ObjectId;
@@ -28,6 +28,8 @@ pub(super) struct World {
     pub(super) start: u32,
     /// The first packet that is not settled.
     first: u32,
+    /// Something from before the start may be shown.
+    is_stale: bool,
     most: usize,
     /// Packets that became known with the newest one.
     news: Vec<u32>,
@@ -123,6 +125,7 @@ impl World {
             next: 1,
             start: 0,
             first: 0,
+            is_stale: false,
             most: protocol.config().max_objects,
             news: Vec::new(),
             cells: Vec::new(),
@@ -155,13 +158,16 @@ impl World {
         packet(&self.packets, number)
     }
 
-    /// Whether there is room for one more object, and none has its id.
+    /// The object is so from the beginning. Whether there was room for it.
     pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
-        if self.has(id) || self.len() >= self.most {
-            return false;
-        }
-        let slot = self.add(id);
+        let slot = match self.ids.get(id) {
+            Some(slot) => slot,
+            None if self.len() >= self.most => return false,
+            None => self.add(id),
+        };
         let slot = &mut self.slots[slot as usize];
+        self.history.retain(&mut slot.initial, |_, _| false);
+        self.history.retain(&mut slot.shown, |_, _| false);
         self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
         self.history.push(&mut slot.shown, Stamp::default(), class, Some(cells));
         true
@@ -194,12 +200,20 @@ impl World {
         model: &mut Model,
         changes: &mut Vec<SnapshotChange>,
     ) {
-        let starts_anew = header.start > self.start;
-        if starts_anew {
+        if header.start > self.start {
             self.forget_packets(header.start);
+            self.is_stale = true;
         }
+        // What the sender had sent before it started anew stays until it has sent everything again, or
+        // enough of it.
+        let starts_anew =
+            self.is_stale && (header.is_complete || header.number - header.start >= IN_FLIGHT);
+        self.is_stale &= !starts_anew;
         self.learn_what_is_known(header);
         self.record(header, model);
+        for place in 0..self.news.len() {
+            self.for_slots_of(self.news[place], |world, slot| world.tidy(header, slot));
+        }
         self.take_mentions(header, mentions, changes);
         self.show_the_rest(header, starts_anew, changes);
         for number in self.first..header.known.first {
@@ -258,7 +272,7 @@ impl World {
         let stamp = Stamp { tick: header.tick, packet: header.number };
         let place = header.number as usize % SPAN;
         let mut got = take(&mut self.packets[place]);
-        self.most_mentions = self.most_mentions.max(mentions.list.len());
+        self.most_mentions = self.most_mentions.max(mentions.list.len().min(MANY));
         got.ids.reserve(self.most_mentions);
         got.slots.reserve(self.most_mentions);
         for mention in &mentions.list {
@@ -396,10 +410,11 @@ impl World {
 
     /// Gives up the place of an object that is gone for both sides.
     fn release(&mut self, header: &Header, slot: u32) {
-        let Self { slots, history, .. } = self;
+        let Self { slots, history, packets, .. } = self;
         let place = &mut slots[slot as usize];
-        let is_over =
-            |state: State<'_>| state.cells.is_none() && state.stamp.packet < header.known.first;
+        let is_over = |state: State<'_>| {
+            state.cells.is_none() && is_known(packets, header, state.stamp.packet)
+        };
         if place.initial.is_empty()
             && history.newest(place.shown).is_none_or(|shown| shown.cells.is_none())
             && history.iter(place.versions).all(is_over)

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
 use crate::schema::ObjectId;
-use crate::snapshot::mention::{Change, Knowledge, Mention, Past};
+use crate::snapshot::mention::{Change, Knowledge, Mention, Past, goes_on};
 use crate::stream::ErrorKind;
 
 /// Where what is learned about mentions is in the state.
@@ -17,6 +17,7 @@ pub(super) struct MentionPlan {
     classes: usize,
     /// The bits of a class's number.
     class_bits: u32,
+    goes_on: usize,
     again: usize,
     change: usize,
     more: usize,
@@ -33,6 +34,7 @@ impl MentionPlan {
         Self {
             classes,
             class_bits,
+            goes_on: state.add_bits(1),
             again: state.add_bits(classes * 16 * 4),
             change: state.add_bits(3 * 2),
             more: state.add_bits(2 * 16),
@@ -51,9 +53,16 @@ impl MentionPlan {
         list: &mut Vec<Mention>,
         most: usize,
     ) -> Result<(), ErrorKind> {
-        self.code_again(coder, state, knowledge, list)?;
+        let mut before = knowledge.mentioned_before();
+        if !before.is_empty() {
+            let goes_on = !C::DECODES && goes_on(list, before);
+            if !code_bit(coder, &mut state.bits[self.goes_on], MEMORY, goes_on) {
+                before = &[];
+            }
+        }
+        self.code_again(coder, state, knowledge, list, before)?;
         for beyond in [false, true] {
-            self.code_others(coder, state, knowledge, list, beyond, most)?;
+            self.code_others(coder, state, (knowledge, before), list, beyond, most)?;
         }
         if C::DECODES {
             list.sort_unstable_by_key(|mention| mention.id);
@@ -72,9 +81,10 @@ impl MentionPlan {
         state: &mut State,
         knowledge: &impl Knowledge,
         list: &mut Vec<Mention>,
+        before: &[ObjectId],
     ) -> Result<(), ErrorKind> {
         let (mut at, mut last) = (0, 0);
-        for &id in knowledge.mentioned_before() {
+        for &id in before {
             let Some(pasts) = knowledge.find(id) else { continue };
             let class = usize::from(pasts.class).min(self.classes - 1);
             let wanted = wanted(list, &mut at, id).filter(|_| !C::DECODES);
@@ -94,12 +104,11 @@ impl MentionPlan {
         &self,
         coder: &mut C,
         state: &mut State,
-        knowledge: &impl Knowledge,
+        (knowledge, before): (&impl Knowledge, &[ObjectId]),
         list: &mut Vec<Mention>,
         beyond: bool,
         most: usize,
     ) -> Result<(), ErrorKind> {
-        let before = knowledge.mentioned_before();
         let is_again =
             |id: ObjectId| before.binary_search(&id).is_ok() && knowledge.find(id).is_some();
         let first_beyond = state.last_id.map_or(Some(0), |last| last.checked_add(1));

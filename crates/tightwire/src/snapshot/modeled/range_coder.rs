@@ -45,7 +45,8 @@ impl<'a> Encoder<'a> {
     /// behind the end.
     pub(super) fn finish(mut self) -> bool {
         if self.low != 0 {
-            if self.low.checked_add(self.range).is_none() {
+            // Whether 2^64, which is all zeros behind a carry, is within the interval.
+            if self.low.checked_add(self.range - 1).is_none() {
                 self.carry();
             } else {
                 let top = (self.low >> 56) + u64::from(self.low << 8 != 0);

@@ -24,7 +24,7 @@ mod sparse;
 mod tests;
 mod tuning;
 
-use super::mention::{Change, Knowledge, Mentions};
+use super::mention::{Change, Knowledge, Mentions, goes_on};
 use super::protocol::{ClassLayout, SnapshotProtocol};
 use crate::stream::{ErrorKind, Stream};
 use lists::Lists;
@@ -55,7 +55,14 @@ pub(super) fn code<S: Stream>(
     let Mentions { list, cells, packed: scratch, .. } = mentions;
     let tuning = if S::READING { &mut scratch.tuning } else { tuning };
     tuning.code_choices(stream, classes)?;
-    let before = knowledge.mentioned_before();
+    let mut before = knowledge.mentioned_before();
+    let mut goes_on = S::WRITING && goes_on(list, before);
+    if !before.is_empty() {
+        stream.bool(&mut goes_on)?;
+    }
+    if !goes_on {
+        before = &[];
+    }
     scratch.lists.code(stream, list, before, protocol.config().max_objects)?;
     for (place, mention) in list.iter_mut().enumerate() {
         let start = stream.position();
