@@ -73,21 +73,13 @@ const fn shape_table() -> [(i32, i32); SIZE + 1] {
     table
 }
 
-/// `2^(log / 2^LOG)` with `bits` fraction bits; saturates instead of overflowing.
-pub(super) fn exp2(log: i32, bits: u32) -> i64 {
-    let whole = (log >> LOG) + bits as i32;
+/// `2^(log / 2^LOG)` with `bits` fraction bits, right to 1/256; at most `2^30` without them.
+#[inline(always)]
+pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);
-    let index = (part >> (LOG - EXP_BITS)) as usize;
-    let rest = (part & ((1 << (LOG - EXP_BITS)) - 1)) as i64;
-    let (a, b) = (EXP[index] as i64, EXP[index + 1] as i64);
-    let value = a + (((b - a) * rest) >> (LOG - EXP_BITS));
-    if whole < 0 {
-        if whole < -31 { 0 } else { value >> (30 - whole).min(62) }
-    } else if whole <= 30 {
-        value >> (30 - whole)
-    } else {
-        value << (whole - 30).min(30)
-    }
+    let value = i64::from(EXP[(part >> (LOG - EXP_BITS)) as usize & 255]);
+    let whole = (log >> LOG) + bits - 30;
+    if whole < 0 { value >> (-whole).min(63) } else { value << whole.min(30) }
 }
 
 /// Cumulative chance (24 bits) at `z` widths from the mean, `z` with 16 fraction bits and within `REACH`.

@@ -62,24 +62,96 @@ impl<const K: usize> Forecast<K> {
 /// The parts that matter, next to each other.
 struct Active<const K: usize> {
     count: usize,
-    part: [usize; K],
-    weight: [i64; K],
-    mean: [i64; K],
+    parts: [Part; K],
+    /// The likeliest of them.
+    best: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Part {
+    /// Which of the mixture's parts it is.
+    index: usize,
+    /// 15 bits for all parts together.
+    weight: i64,
+    mean: i64,
     /// 1 / width, 24 fraction bits.
-    inverse: [i64; K],
+    inverse: i64,
+    /// The chances below the value that was looked at last, and below the next one.
+    below: i64,
+    upto: i64,
+}
+
+impl Part {
+    /// Widths between the mean and both edges of a value, 16 fraction bits.
+    #[inline(always)]
+    fn edges(&self, value: i64) -> (i64, i64) {
+        let edge = (value << FRACTION) - ONE / 2;
+        let product = (edge - self.mean).clamp(-1 << 33, 1 << 33) * self.inverse;
+        let widths = |product: i64| (product >> 16).clamp(-REACH << 16, REACH << 16);
+        (widths(product), widths(product + (self.inverse << FRACTION)))
+    }
 }
 
 impl<const K: usize> Active<K> {
-    /// The mixed cumulative chance below `x`, 24 bits.
-    #[inline(always)]
-    fn mixed(&self, x: i64) -> u64 {
-        let edge = (x << FRACTION) - ONE / 2;
-        let mut sum = 0;
-        for k in 0..self.count.min(K) {
-            sum += self.weight[k] * cumulative(z(edge, self.mean[k], self.inverse[k]));
+    fn new(
+        forecast: &Forecast<K>,
+        log_weights: &[i16; K],
+        log_widths: &[i16; K],
+        asleep: i32,
+    ) -> Self {
+        let mut most = i32::MIN;
+        for (&log_weight, &is_on) in log_weights.iter().zip(&forecast.on) {
+            if is_on {
+                most = most.max(i32::from(log_weight));
+            }
         }
-        (sum >> WEIGHT) as u64
+        let mut active = Self { count: 0, parts: [Part::default(); K], best: 0 };
+        let mut sum = 0;
+        for index in 0..K {
+            let less = most.saturating_sub(i32::from(log_weights[index]));
+            if !forecast.on[index] || less >= asleep {
+                continue;
+            }
+            let Some(part) = active.parts.get_mut(active.count) else { break };
+            part.index = index;
+            part.weight = exp2(-less, 20);
+            part.mean = forecast.means[index].clamp(-1 << 41, 1 << 41);
+            part.inverse = exp2(-clamp_width(log_widths[index]), 24);
+            sum += part.weight;
+            if less == 0 {
+                active.best = active.count;
+            }
+            active.count += 1;
+        }
+        // At least 2^20, for the likeliest part.
+        let unit = (1i64 << (WEIGHT + 30)) / sum.max(1);
+        for part in active.parts_mut() {
+            part.weight = (part.weight * unit) >> 30;
+        }
+        active
     }
+
+    #[inline(always)]
+    fn parts_mut(&mut self) -> &mut [Part] {
+        &mut self.parts[..self.count.min(K)]
+    }
+
+    /// The mixed chances below a value and below the next one, 24 bits.
+    #[inline(always)]
+    fn look_at(&mut self, value: i64) -> (u64, u64) {
+        let (mut below, mut upto) = (0, 0);
+        for part in self.parts_mut() {
+            let (first, second) = part.edges(value);
+            (part.below, part.upto) = (cumulative(first), cumulative(second));
+            below += part.weight * part.below;
+            upto += part.weight * part.upto;
+        }
+        ((below >> WEIGHT) as u64, (upto >> WEIGHT) as u64)
+    }
+}
+
+fn clamp_width(log_width: i16) -> i32 {
+    i32::from(log_width).clamp(-5 << LEARNED, 15 << LEARNED)
 }
 
 /// How the mixed chance becomes whole numbers: only values in `first..=last` have a share of it,
@@ -96,29 +168,42 @@ struct Scale {
 }
 
 impl Scale {
-    #[inline(always)]
-    fn place(&self, x: i64, mixed: u64) -> u64 {
-        if x <= self.low {
-            0
-        } else if x > self.high {
-            self.total
-        } else {
-            let mass = if x <= self.first {
-                0
-            } else if x > self.last {
-                self.top - self.bottom
-            } else {
-                mixed.clamp(self.bottom, self.top) - self.bottom
-            };
-            (mass << self.shift) + (x - self.low) as u64
-        }
+    fn new<const K: usize>(forecast: &Forecast<K>, active: &mut Active<K>) -> Self {
+        let (low, high) = (forecast.low, forecast.high);
+        let values = (high - low + 1) as u64;
+        // All the values' own chances together are about 1/256 at most.
+        let shift = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
+        let (bottom, top, first, last) = match forecast.inner {
+            Some((first, last)) => (active.look_at(first).0, active.look_at(last).1, first, last),
+            None => (0, 1 << CHANCE, low, high),
+        };
+        let total = ((top - bottom) << shift) + values;
+        Self { low, high, first, last, bottom, top, shift, total }
     }
-}
 
-/// Widths between an edge and a mean, 16 fraction bits.
-#[inline(always)]
-fn z(edge: i64, mean: i64, inverse: i64) -> i64 {
-    (((edge - mean).clamp(-1 << 33, 1 << 33) * inverse) >> 16).clamp(-REACH << 16, REACH << 16)
+    /// The interval of a value, of whose edges the mixed chances are given.
+    #[inline(always)]
+    fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
+        (self.place(value, below), self.place(value + 1, upto))
+    }
+
+    #[inline(always)]
+    fn place(&self, value: i64, mixed: u64) -> u64 {
+        if value <= self.low {
+            return 0;
+        }
+        if value > self.high {
+            return self.total;
+        }
+        let mass = if value <= self.first {
+            0
+        } else if value > self.last {
+            self.top - self.bottom
+        } else {
+            mixed.clamp(self.bottom, self.top) - self.bottom
+        };
+        (mass << self.shift) + (value - self.low) as u64
+    }
 }
 
 impl<const K: usize> Mixture<K> {
@@ -147,115 +232,71 @@ impl<const K: usize> Mixture<K> {
         forecast: &Forecast<K>,
         value: i64,
     ) -> i64 {
-        let rows: [usize; TABLES] = core::array::from_fn(|t| {
-            self.starts[t] + forecast.rows[t].min(self.rows[t] - 1) * (2 * K + 1)
+        let rows: [usize; TABLES] = core::array::from_fn(|table| {
+            let row = forecast.rows[table].min(self.rows[table] - 1);
+            self.starts[table] + row * (2 * K + 1)
         });
-        let mut log_weight = [0i16; K];
-        let mut log_width = [0i16; K];
+        let mut log_weights = [0i16; K];
+        let mut log_widths = [0i16; K];
         for row in rows {
             let (weights, widths) = params[row + 1..row + 1 + 2 * K].split_at(K);
-            gather(&mut log_weight, weights);
-            gather(&mut log_width, widths);
+            gather(&mut log_weights, weights);
+            gather(&mut log_widths, widths);
         }
-        let mut most = i32::MIN;
-        let mut best = 0;
-        for k in 0..K {
-            if forecast.on[k] && log_weight[k] as i32 > most {
-                (most, best) = (log_weight[k] as i32, k);
-            }
-        }
-        let mut active =
-            Active { count: 0, part: [0; K], weight: [0; K], mean: [0; K], inverse: [0; K] };
         let asleep = if params[rows[0]] & 7 == 0 { 16 << LEARNED } else { ASLEEP };
-        let mut sum = 0;
-        for k in 0..K {
-            let below = most - log_weight[k] as i32;
-            if forecast.on[k] && below < asleep {
-                let at = active.count;
-                active.part[at] = k;
-                active.weight[at] = exp2(-below, 20);
-                active.mean[at] = forecast.means[k].clamp(-1 << 41, 1 << 41);
-                active.inverse[at] =
-                    exp2(-(log_width[k] as i32).clamp(-5 << LEARNED, 15 << LEARNED), 24);
-                sum += active.weight[at];
-                active.count += 1;
-            }
-        }
-        let unit = (1i64 << (WEIGHT + 30)) / sum.max(1);
-        for weight in &mut active.weight[..active.count] {
-            *weight = (*weight * unit) >> 30;
-        }
-
-        let (low, high) = (forecast.low, forecast.high);
-        let values = (high - low + 1) as u64;
-        // All the values' own chances together are about 1/256 at most.
-        let shift = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
-        let (bottom, top, first, last) = match forecast.inner {
-            Some((a, b)) => (active.mixed(a), active.mixed(b + 1), a, b),
-            None => (0, 1 << CHANCE, low, high),
-        };
-        let total = ((top - bottom) << shift) + values;
-        let scale = Scale { low, high, first, last, bottom, top, shift, total };
-        let value = if C::DECODES {
-            let target = coder.target(total);
-            // Where the value would be if there were only the best part: the logistic's inverse.
-            let width =
-                exp2((log_width[best] as i32).clamp(-5 << LEARNED, 15 << LEARNED), FRACTION);
-            let offset =
-                (width * 177 * (rough_log2(target + 1) - rough_log2(total - target))) >> (8 + 8);
-            let guess = (forecast.means[best] + offset + ONE / 2) >> FRACTION;
-            search(low, high, guess, width >> (FRACTION + 2), target, total, |x| {
-                scale.place(x, active.mixed(x))
-            })
+        let mut active = Active::new(forecast, &log_weights, &log_widths, asleep);
+        let scale = Scale::new(forecast, &mut active);
+        let (value, (start, end)) = if C::DECODES {
+            let best = active.parts[active.best];
+            let target = coder.target(scale.total);
+            let width = exp2(clamp_width(log_widths[best.index]), FRACTION as i32);
+            let guess = guess(best.mean, width, target, scale.total);
+            find(&scale, target, guess, width >> FRACTION, |value| active.look_at(value))
         } else {
-            value
+            (value, scale.interval(value, active.look_at(value)))
         };
-
-        // The interval of the value, and what to learn: who was right, how wide should each have been.
-        let mut mass = [0i64; K];
-        let mut slope = [0i64; K];
-        let mut all = 1i64 << WEIGHT;
-        let (mut below, mut upto) = (0, 0);
-        let edge = (value << FRACTION) - ONE / 2;
-        for k in 0..active.count.min(K) {
-            let z0 = z(edge, active.mean[k], active.inverse[k]);
-            let z1 = z(edge + ONE, active.mean[k], active.inverse[k]);
-            let (c0, c1) = (cumulative(z0), cumulative(z1));
-            let weight = active.weight[k];
-            below += weight * c0;
-            upto += weight * c1;
-            mass[k] = weight * (c1 - c0);
-            all += mass[k];
-            // The logistic's density is c * (1 - c).
-            let p0 = (c0 * ((1 << CHANCE) - c0)) >> CHANCE;
-            let p1 = (c1 * ((1 << CHANCE) - c1)) >> CHANCE;
-            slope[k] = ((z0 * p0 - z1 * p1) >> 16) * weight;
-        }
-        let start = scale.place(value, (below >> WEIGHT) as u64);
-        let end = scale.place(value + 1, (upto >> WEIGHT) as u64);
-        coder.narrow(start, end, total);
-
-        let unit = (1i64 << 55) / all; // `all` has 16 to 40 bits
-        let mut weight_slope = [0i16; K];
-        let mut width_slope = [0i16; K];
-        for k in 0..active.count {
-            let share = (mass[k] >> 4) * (unit >> 6) >> 30; // 15 bits
-            let steep = (slope[k] >> 4) * (unit >> 6) >> 30;
-            let part = active.part[k];
-            weight_slope[part] = ((share - active.weight[k]) >> 1) as i16;
-            width_slope[part] = (steep.clamp(-3 * share, 3 * share) >> 3) as i16;
-        }
-        for row in rows {
-            let Some((count, learned)) = params[row..row + 1 + 2 * K].split_first_mut() else {
-                continue;
-            };
-            let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
-            *count = if *count < 1023 { *count + 1 } else { 1016 };
-            let (weights, widths) = learned.split_at_mut(K);
-            step(weights, &weight_slope, weight_rate);
-            step(widths, &width_slope, width_rate);
-        }
+        coder.narrow(start, end, scale.total);
+        learn(params, rows, &active, value);
         value
+    }
+}
+
+/// Makes the parts that were right weigh more, and each as wide as it should have been.
+#[inline(always)]
+fn learn<const K: usize>(
+    params: &mut [i16],
+    rows: [usize; TABLES],
+    active: &Active<K>,
+    value: i64,
+) {
+    let mut all = 1i64 << WEIGHT;
+    let parts = &active.parts[..active.count.min(K)];
+    for part in parts {
+        all += part.weight * (part.upto - part.below);
+    }
+    let unit = (1i64 << 49) / all; // `all` has 16 to 40 bits
+    let mut weight_slope = [0i16; K];
+    let mut width_slope = [0i16; K];
+    for part in parts {
+        // The logistic's density is chance * (1 - chance).
+        let density = |chance: i64| (chance * ((1 << CHANCE) - chance)) >> CHANCE;
+        let (first, second) = part.edges(value);
+        let steep = (first * density(part.below) - second * density(part.upto)) >> 16;
+        let of_all = |mass: i64| ((part.weight * mass) >> 4) * unit >> 30; // 15 bits
+        let share = of_all(part.upto - part.below);
+        let steep = of_all(steep).clamp(-3 * share, 3 * share);
+        weight_slope[part.index] = ((share - part.weight) >> 1) as i16;
+        width_slope[part.index] = (steep >> 3) as i16;
+    }
+    for row in rows {
+        let Some((count, learned)) = params[row..row + 1 + 2 * K].split_first_mut() else {
+            continue;
+        };
+        let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
+        *count = if *count < 1023 { *count + 1 } else { 1016 };
+        let (weights, widths) = learned.split_at_mut(K);
+        step(weights, &weight_slope, weight_rate);
+        step(widths, &width_slope, width_rate);
     }
 }
 
@@ -303,44 +344,51 @@ fn rough_log2(x: u64) -> i64 {
     ((63 - zeros) as i64) << 8 | ((x << zeros) >> 55 & 255) as i64
 }
 
-/// The value whose interval holds the target: gallops from the guess until the value is bracketed,
-/// then interpolates and bisects in turns. At most some 2 * 33 + 33 steps.
+/// Where the value would be if there were only the best part: the logistic's inverse.
+fn guess(mean: i64, width: i64, target: u64, total: u64) -> i64 {
+    // 177 / 256 is the natural logarithm of 2.
+    let offset = (width * 177 * (rough_log2(target + 1) - rough_log2(total - target))) >> (8 + 8);
+    (mean + offset + ONE / 2) >> FRACTION
+}
+
+/// The value whose interval holds the target, and the interval. Each step goes as far as the
+/// target were if all values were as likely as the one looked at, but at first not much further than
+/// a width; once that has failed a few times, every other step halves what is left.
 #[inline(always)]
-fn search(
-    mut low: i64,
-    mut high: i64,
-    guess: i64,
-    step: i64,
+fn find(
+    scale: &Scale,
     target: u64,
-    total: u64,
-    cumulative: impl Fn(i64) -> u64,
-) -> i64 {
-    let (mut start, mut end) = (0, total);
-    let mut probe = guess;
-    let mut step = step.max(1);
-    let mut directions = 0;
-    let mut turn = false;
-    while low < high {
-        let middle = if directions != 3 {
-            probe
-        } else if turn || high - low < 4 || high - low > 1 << 20 {
-            low + (high - low + 1) / 2
-        } else {
-            low + ((target - start) * (high - low + 1) as u64 / (end - start)) as i64
-        };
-        turn = !turn;
-        let middle = middle.clamp(low + 1, high);
-        let at = cumulative(middle);
-        if at <= target {
-            (low, start) = (middle, at);
-            directions |= 1;
-            probe = middle.saturating_add(step);
-        } else {
-            (high, end) = (middle - 1, at);
-            directions |= 2;
-            probe = middle.saturating_sub(step);
+    guess: i64,
+    width: i64,
+    mut look_at: impl FnMut(i64) -> (u64, u64),
+) -> (i64, (u64, u64)) {
+    let (mut low, mut high) = (scale.low, scale.high);
+    let mut value = guess.clamp(scale.first, scale.last);
+    let mut most = width.clamp(1, 1 << 32) as u64;
+    let mut steps = 0;
+    loop {
+        let (start, end) = scale.interval(value, look_at(value));
+        let size = (end - start).max(1);
+        let is_above = target >= end;
+        if low >= high || (target >= start && !is_above) {
+            return (value, (start, end));
         }
-        step = step.saturating_mul(2);
+        let missing = if is_above { target - start } else { start - target + size - 1 };
+        // Without a division where the step is too far anyway.
+        let step = if missing >> 6 > size { most } else { (missing / size).min(most) } as i64;
+        value = if is_above {
+            low = value + 1;
+            value + step
+        } else {
+            high = value - 1;
+            value - step
+        };
+        steps += 1;
+        if steps >= 5 && steps % 2 == 0 && low > scale.low && high < scale.high {
+            value = low + (high - low) / 2;
+        }
+        // The bounds never cross, since all intervals together leave no gap.
+        value = value.clamp(low.min(high), high.max(low));
+        most = most.saturating_mul(4).min(1 << 32);
     }
-    low
 }

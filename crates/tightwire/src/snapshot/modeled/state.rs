@@ -55,10 +55,23 @@ pub(super) fn code_bit<C: Coder>(coder: &mut C, slot: &mut u32, limit: u32, bit:
     bit
 }
 
-pub(super) fn learn(slot: &mut u32, limit: u32, bit: bool) {
+/// `2 / (2 * count + 3)` with 16 fraction bits: as if both values had been seen half a time before.
+static SHARE_OF_NEXT: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut count = 0;
+    while count < 256 {
+        table[count] = (2 << 16) / (2 * count as u32 + 3);
+        count += 1;
+    }
+    table
+};
+
+#[inline(always)]
+fn learn(slot: &mut u32, limit: u32, bit: bool) {
     let count = *slot & 1023;
-    let p = (*slot >> 10) as i64;
+    let chance = i64::from(*slot >> 10);
     let target = if bit { (1 << 22) - 1 } else { 0 };
-    let p = p + (target - p) * 2 / (2 * count as i64 + 3);
-    *slot = (p as u32) << 10 | (count + u32::from(count < limit));
+    let share = i64::from(SHARE_OF_NEXT[count as usize & 255]);
+    let chance = chance + (((target - chance) * share) >> 16);
+    *slot = (chance as u32) << 10 | (count + u32::from(count < limit));
 }
