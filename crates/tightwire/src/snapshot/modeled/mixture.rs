@@ -14,7 +14,7 @@ const LEARNED: u32 = 11;
 const WEIGHT: u32 = 15;
 /// Parts this many octaves less likely than the best sleep: they are neither evaluated nor taught,
 /// except at every eighth use, so that they can come back.
-const ASLEEP: i32 = 6 << LEARNED;
+const ASLEEP: i32 = 5 << LEARNED;
 
 /// Where the tables of a mixture of `K` parts are in the state: rows of a count, K weights, K widths.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,9 @@ struct Part {
     mean: i64,
     /// 1 / width, 24 fraction bits.
     inverse: i64,
-    /// The chances below the value that was looked at last, and below the next one.
+    /// Of the value that was looked at last: the widths between the mean and its edges, and the
+    /// chances below them.
+    edges: (i64, i64),
     below: i64,
     upto: i64,
 }
@@ -93,6 +95,7 @@ impl Part {
 }
 
 impl<const K: usize> Active<K> {
+    #[inline(always)]
     fn new(
         forecast: &Forecast<K>,
         log_weights: &[i16; K],
@@ -141,8 +144,8 @@ impl<const K: usize> Active<K> {
     fn look_at(&mut self, value: i64) -> (u64, u64) {
         let (mut below, mut upto) = (0, 0);
         for part in self.parts_mut() {
-            let (first, second) = part.edges(value);
-            (part.below, part.upto) = (cumulative(first), cumulative(second));
+            part.edges = part.edges(value);
+            (part.below, part.upto) = (cumulative(part.edges.0), cumulative(part.edges.1));
             below += part.weight * part.below;
             upto += part.weight * part.upto;
         }
@@ -168,6 +171,7 @@ struct Scale {
 }
 
 impl Scale {
+    #[inline(always)]
     fn new<const K: usize>(forecast: &Forecast<K>, active: &mut Active<K>) -> Self {
         let (low, high) = (forecast.low, forecast.high);
         let values = (high - low + 1) as u64;
@@ -256,19 +260,14 @@ impl<const K: usize> Mixture<K> {
             (value, scale.interval(value, active.look_at(value)))
         };
         coder.narrow(start, end, scale.total);
-        learn(params, rows, &active, value);
+        learn(params, rows, &active);
         value
     }
 }
 
 /// Makes the parts that were right weigh more, and each as wide as it should have been.
 #[inline(always)]
-fn learn<const K: usize>(
-    params: &mut [i16],
-    rows: [usize; TABLES],
-    active: &Active<K>,
-    value: i64,
-) {
+fn learn<const K: usize>(params: &mut [i16], rows: [usize; TABLES], active: &Active<K>) {
     let mut all = 1i64 << WEIGHT;
     let parts = &active.parts[..active.count.min(K)];
     for part in parts {
@@ -280,7 +279,7 @@ fn learn<const K: usize>(
     for part in parts {
         // The logistic's density is chance * (1 - chance).
         let density = |chance: i64| (chance * ((1 << CHANCE) - chance)) >> CHANCE;
-        let (first, second) = part.edges(value);
+        let (first, second) = part.edges;
         let steep = (first * density(part.below) - second * density(part.upto)) >> 16;
         let of_all = |mass: i64| ((part.weight * mass) >> 4) * unit >> 30; // 15 bits
         let share = of_all(part.upto - part.below);
@@ -289,15 +288,20 @@ fn learn<const K: usize>(
         width_slope[part.index] = (steep >> 3) as i16;
     }
     for row in rows {
-        let Some((count, learned)) = params[row..row + 1 + 2 * K].split_first_mut() else {
-            continue;
-        };
-        let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
-        *count = if *count < 1023 { *count + 1 } else { 1016 };
-        let (weights, widths) = learned.split_at_mut(K);
-        step(weights, &weight_slope, weight_rate);
-        step(widths, &width_slope, width_rate);
+        teach(&mut params[row..row + 1 + 2 * K], &weight_slope, &width_slope);
     }
+}
+
+/// One row. A function of its own, since only then the compiler makes vector instructions of it.
+#[inline(never)]
+fn teach<const K: usize>(row: &mut [i16], weight_slope: &[i16; K], width_slope: &[i16; K]) {
+    let Some((count, learned)) = row.split_first_mut() else { return };
+    let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
+    *count = if *count < 1023 { *count + 1 } else { 1016 };
+    let Some((weights, widths)) = learned.split_first_chunk_mut::<K>() else { return };
+    let Some(widths) = widths.first_chunk_mut::<K>() else { return };
+    step(weights, weight_slope, weight_rate);
+    step(widths, width_slope, width_rate);
 }
 
 #[inline(always)]
@@ -311,8 +315,7 @@ fn gather<const K: usize>(sum: &mut [i16; K], row: &[i16]) {
 
 /// Adds `slope * rate`, both halved, rounded; in the shape that becomes vector instructions.
 #[inline(always)]
-fn step<const K: usize>(learned: &mut [i16], slope: &[i16; K], rate: i16) {
-    let Some(learned) = learned.first_chunk_mut::<K>() else { return };
+fn step<const K: usize>(learned: &mut [i16; K], slope: &[i16; K], rate: i16) {
     for k in 0..K {
         let high = ((slope[k] as i32 * rate as i32) >> 16) as i16;
         learned[k] = learned[k].saturating_add((high + 1) >> 1);

@@ -48,11 +48,31 @@ impl Motion {
     }
 }
 
+/// Where something was, in numbers of which the differences of all axes together fit.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    space: u32,
+    axes: [i32; 3],
+}
+
+impl Place {
+    fn new(space: u32, point: [i64; 3]) -> Self {
+        Self { space, axes: point.map(|axis| axis.clamp(0, 1 << 29) as i32) }
+    }
+
+    /// The sum of the axes' differences; the most there is for another space.
+    #[inline(always)]
+    fn distance(self, other: Self) -> i32 {
+        let [x, y, z] = [0, 1, 2].map(|axis| (self.axes[axis] - other.axes[axis]).abs());
+        if self.space == other.space { x + y + z } else { i32::MAX }
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     told: Vec<Motion>,
     /// Old positions, apart for a quick search.
-    places: Vec<(u32, [i64; 3])>,
+    places: Vec<Place>,
     references: Vec<Motion>,
 }
 
@@ -68,7 +88,7 @@ impl Scene {
             self.references.push(motion);
         } else {
             self.told.push(motion);
-            self.places.push((motion.space, motion.old));
+            self.places.push(Place::new(motion.space, motion.old));
         }
     }
 
@@ -76,27 +96,32 @@ impl Scene {
         nearest(&self.references, space, point)
     }
 
-    /// The nearest few with their squared distances, nearest first; missing ones are None.
+    /// The nearest few (by the sum of the axes, which is cheap) with their squared distances, nearest
+    /// first; missing ones are None.
     pub(super) fn neighbours(&self, space: u32, point: [i64; 3]) -> Near<'_> {
         let skipped = self.told.len().saturating_sub(REACH);
         let told = &self.told[skipped..];
-        let mut best = [(i64::MAX, 0usize); NEAR];
-        for (i, (other, place)) in self.places[skipped..].iter().enumerate() {
-            if *other != space {
-                continue;
-            }
-            let d =
-                (0..3).map(|c| (place[c] - point[c]).clamp(-1 << 30, 1 << 30).pow(2)).sum::<i64>();
-            if d < best[NEAR - 1].0 {
-                let mut k = NEAR - 1;
-                while k > 0 && d < best[k - 1].0 {
-                    best[k] = best[k - 1];
-                    k -= 1;
+        let here = Place::new(space, point);
+        let mut distances = [i32::MAX; REACH];
+        for (distance, place) in distances.iter_mut().zip(&self.places[skipped..]) {
+            *distance = place.distance(here);
+        }
+        let mut best = [(i32::MAX, 0usize); NEAR];
+        for (at, &distance) in distances[..told.len()].iter().enumerate() {
+            if distance < best[NEAR - 1].0 {
+                best[NEAR - 1] = (distance, at);
+                for rank in (1..NEAR).rev() {
+                    if best[rank].0 < best[rank - 1].0 {
+                        best.swap(rank, rank - 1);
+                    }
                 }
-                best[k] = (d, i);
             }
         }
-        best.map(|(d, i)| (d != i64::MAX).then(|| (&told[i], d)))
+        best.map(|(distance, at)| {
+            let motion = told.get(at).filter(|_| distance != i32::MAX)?;
+            let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
+            Some((motion, square(0) + square(1) + square(2)))
+        })
     }
 }
 
