@@ -22,6 +22,8 @@ mod modeled;
 mod packed;
 mod playback;
 mod protocol;
+#[cfg(test)]
+mod random_worlds;
 mod receiver;
 mod select;
 mod sender;

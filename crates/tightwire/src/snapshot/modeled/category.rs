@@ -20,8 +20,12 @@ pub(super) struct CategoryPlan {
 }
 
 impl CategoryPlan {
-    pub(super) fn new(state: &mut State, column: usize, max: u32) -> Self {
+    /// With the tables of another one, or new ones.
+    pub(super) fn new(state: &mut State, column: usize, max: u32, like: Option<&Self>) -> Self {
         let bits = 32 - max.leading_zeros();
+        if let Some(other) = like {
+            return Self { column, bits, max, ..other.clone() };
+        }
         // Small ones remember what follows what.
         let rows = if bits <= 3 { 1 + max as usize + 1 } else { 2 };
         Self {
@@ -32,6 +36,11 @@ impl CategoryPlan {
             tree: state.add_bits(rows << bits.min(TREE)),
             rows,
         }
+    }
+
+    /// Whether a column could have the same tables.
+    pub(super) fn is_like(&self, max: u32) -> bool {
+        self.max == max || (self.bits >= TREE && max >> (TREE - 1) != 0)
     }
 
     pub(super) fn code<C: Coder>(

@@ -17,7 +17,8 @@ const STEPS: u32 = 5;
 pub(super) const REACH: i64 = 15;
 const SIZE: usize = (2 * REACH as usize) << STEPS;
 /// Logistic distribution: chance below (24 bits) at each step, and its rise to the next.
-static SHAPE: [(i32, i32); SIZE + 1] = shape_table();
+/// A power of two of them, so that an index needs no check.
+static SHAPE: [(i32, i32); 1024] = shape_table();
 
 const fn exp_table() -> [u32; 257] {
     // 2^(1/256) in 2.62, by eight square roots of 2.
@@ -52,10 +53,10 @@ const fn sqrt(x: u128) -> u128 {
     low
 }
 
-const fn shape_table() -> [(i32, i32); SIZE + 1] {
+const fn shape_table() -> [(i32, i32); 1024] {
     // 1 / (1 + e^z) by repeated multiplication with e^(-1/32), 0.62 fixed point.
     const DECAY: u128 = 4_469_799_356_029_710_114; // e^(-1/32) * 2^62
-    let mut table = [(0, 0); SIZE + 1];
+    let mut table = [(0, 0); 1024];
     let mut power: u128 = 1 << 62;
     let mut i = 0;
     while i <= SIZE / 2 {
@@ -86,7 +87,7 @@ pub(super) fn exp2(log: i32, bits: i32) -> i64 {
 #[inline(always)]
 pub(super) fn cumulative(z: i64) -> i64 {
     let from = (z + (REACH << 16)) as usize;
-    let (value, rise) = SHAPE[(from >> (16 - STEPS)).min(SIZE)];
+    let (value, rise) = SHAPE[from >> (16 - STEPS) & 1023];
     value as i64 + ((rise as i64 * (from & ((1 << (16 - STEPS)) - 1)) as i64) >> (16 - STEPS))
 }
 

@@ -41,18 +41,6 @@ impl<const K: usize> Forecast<K> {
         Self { means: [0; K], on: [false; K], rows, low: 0, high, inner: None }
     }
 
-    /// The same with the first parts only.
-    pub(super) fn first<const N: usize>(&self) -> Forecast<N> {
-        Forecast {
-            means: core::array::from_fn(|k| self.means[k]),
-            on: core::array::from_fn(|k| self.on[k]),
-            rows: self.rows,
-            low: self.low,
-            high: self.high,
-            inner: self.inner,
-        }
-    }
-
     pub(super) fn add(&mut self, part: usize, mean: i64) {
         self.means[part] = mean;
         self.on[part] = true;

@@ -26,6 +26,8 @@ mod quaternion;
 mod range_coder;
 mod rotation;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use alloc::vec::Vec;
 

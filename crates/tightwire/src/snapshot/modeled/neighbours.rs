@@ -48,48 +48,64 @@ impl Motion {
     }
 }
 
-/// Where something was, in numbers of which the differences of all axes together fit.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    space: u32,
-    axes: [i32; 3],
-}
-
-impl Place {
-    fn new(space: u32, point: [i64; 3]) -> Self {
-        Self { space, axes: point.map(|axis| axis.clamp(0, 1 << 29) as i32) }
-    }
-
-    /// The sum of the axes' differences; the most there is for another space.
-    #[inline(always)]
-    fn distance(self, other: Self) -> i32 {
-        let [x, y, z] = [0, 1, 2].map(|axis| (self.axes[axis] - other.axes[axis]).abs());
-        if self.space == other.space { x + y + z } else { i32::MAX }
-    }
-}
-
-#[derive(Debug, Default)]
+/// The last objects that were told, with their old positions apart for a quick search.
+#[derive(Debug)]
 pub(super) struct Scene {
     told: Vec<Motion>,
-    /// Old positions, apart for a quick search.
-    places: Vec<Place>,
+    /// Where the next one goes, once there are as many as are looked at.
+    oldest: usize,
+    spaces: [u32; REACH],
+    axes: [[i32; REACH]; 3],
     references: Vec<Motion>,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self {
+            told: Vec::new(),
+            oldest: 0,
+            spaces: [0; REACH],
+            axes: [[0; REACH]; 3],
+            references: Vec::new(),
+        }
+    }
 }
 
 impl Scene {
     pub(super) fn clear(&mut self) {
         self.told.clear();
-        self.places.clear();
+        self.oldest = 0;
         self.references.clear();
     }
 
     pub(super) fn tell(&mut self, motion: Motion, reference: bool) {
         if reference && self.references.len() < REFERENCES {
             self.references.push(motion);
-        } else {
-            self.told.push(motion);
-            self.places.push(Place::new(motion.space, motion.old));
+            return;
         }
+        let at = self.oldest;
+        self.oldest = (at + 1) % REACH;
+        match self.told.get_mut(at) {
+            Some(told) => *told = motion,
+            None => self.told.push(motion),
+        }
+        self.spaces[at] = motion.space;
+        for (lanes, axis) in self.axes.iter_mut().zip(motion.old) {
+            lanes[at] = narrow(axis);
+        }
+    }
+
+    /// How far all that were told were from a point, by the sum of the axes; the most there is for
+    /// another space. In lanes, for vector instructions.
+    fn distances(&self, space: u32, point: [i64; 3]) -> [i32; REACH] {
+        let [x, y, z] = point.map(narrow);
+        let [xs, ys, zs] = &self.axes;
+        let mut distances = [0; REACH];
+        for at in 0..self.told.len().min(REACH) {
+            let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
+            distances[at] = if self.spaces[at] == space { sum } else { i32::MAX };
+        }
+        distances
     }
 
     pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
@@ -99,15 +115,9 @@ impl Scene {
     /// The nearest few (by the sum of the axes, which is cheap) with their squared distances, nearest
     /// first; missing ones are None.
     pub(super) fn neighbours(&self, space: u32, point: [i64; 3]) -> Near<'_> {
-        let skipped = self.told.len().saturating_sub(REACH);
-        let told = &self.told[skipped..];
-        let here = Place::new(space, point);
-        let mut distances = [i32::MAX; REACH];
-        for (distance, place) in distances.iter_mut().zip(&self.places[skipped..]) {
-            *distance = place.distance(here);
-        }
+        let distances = self.distances(space, point);
         let mut best = [(i32::MAX, 0usize); NEAR];
-        for (at, &distance) in distances[..told.len()].iter().enumerate() {
+        for (at, &distance) in distances.iter().take(self.told.len()).enumerate() {
             if distance < best[NEAR - 1].0 {
                 best[NEAR - 1] = (distance, at);
                 for rank in (1..NEAR).rev() {
@@ -118,8 +128,9 @@ impl Scene {
             }
         }
         best.map(|(distance, at)| {
-            let motion = told.get(at).filter(|_| distance != i32::MAX)?;
-            let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
+            let motion = self.told.get(at).filter(|_| distance != i32::MAX)?;
+            let square =
+                |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
             Some((motion, square(0) + square(1) + square(2)))
         })
     }
@@ -159,6 +170,11 @@ pub(super) fn average(
         }
     }
     sum.map(|s| s >> 8)
+}
+
+/// A coordinate in numbers of which the differences of all axes together fit.
+fn narrow(axis: i64) -> i32 {
+    axis.clamp(0, 1 << 29) as i32
 }
 
 /// The nearest and its distance (the greatest coordinate difference is a fair and cheap one).

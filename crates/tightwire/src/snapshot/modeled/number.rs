@@ -7,23 +7,16 @@ use super::neighbours::{average, near_class};
 use super::plan::Now;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
-use crate::snapshot::layout::{Derivative, Layout};
+use crate::snapshot::layout::{Derivative, Group, Layout};
 use crate::snapshot::mention::Past;
 
-/// Parts of a position's mixture, and of any other number's.
-const RICH: usize = 12;
-const PLAIN: usize = 8;
+/// Parts of the mixture.
+const PARTS: usize = 8;
 /// Parts of the mixture of a number without a past.
 const FRESH: usize = 5;
 const RECENT: usize = 2;
 const LINEAR_ROWS: usize = 6;
 const HISTORY: usize = 14;
-
-#[derive(Clone, Debug)]
-enum Tables {
-    Rich(Mixture<RICH>),
-    Plain(Mixture<PLAIN>),
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct NumberPlan {
@@ -35,112 +28,124 @@ pub(super) struct NumberPlan {
     origin: i64,
     pub(super) spatial: bool,
     derivative: Option<(Derivative, usize)>,
-    tables: Tables,
+    tables: NumberTables,
+}
+
+/// Where in the state what is learned about a group is; groups may have that in common.
+#[derive(Clone, Copy, Debug)]
+struct NumberTables {
+    /// There are more hypotheses than those of the group's own past.
+    is_rich: bool,
+    mixture: Mixture<PARTS>,
     fresh: Mixture<FRESH>,
     same: usize,
     linear: usize,
     recent: usize,
 }
 
+impl NumberTables {
+    fn new(state: &mut State, group: &Group, max: &[i64]) -> Self {
+        let components = max.len();
+        let has_derivative = group.derivative.is_some();
+        let is_rich = group.spatial || has_derivative;
+        let rows = if is_rich {
+            [HISTORY, 8 * 6, 12 * components, 8 * 4, 6 * 6, components]
+        } else {
+            let residual = if components > 1 { 12 * components } else { 1 };
+            [HISTORY, 8 * 3, residual, 1, 6, components]
+        };
+        let mixture = Mixture::new(&mut state.params, rows, |table, row, part| {
+            if table == 0 { first_guess(is_rich, has_derivative, row, part) } else { (0, 0) }
+        });
+        let size = (64 - max[0].leading_zeros()) as i16;
+        let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1, 1], |table, _, k| {
+            let width = match k {
+                0 | 1 => 0,
+                2 => size * 8,
+                _ => (size - 3) * 16,
+            };
+            if table == 0 { (0, width) } else { (0, 0) }
+        });
+        let linear = state.linear.len();
+        for _ in 0..components * LINEAR_ROWS {
+            state.add_linear(&first_weights(has_derivative, group.spatial));
+        }
+        let recent = state.add_linear(&[0; RECENT * 4 + 4]);
+        for (component, max) in max.iter().enumerate() {
+            state.linear[recent + RECENT * 4 + component] = (max / 2) as i32;
+        }
+        let same = state.add_bits(6 * 3 * 4);
+        Self { is_rich, mixture, fresh, same, linear, recent }
+    }
+}
+
+/// The weight and the width (base-2 logarithms in 1/16) that a part begins with, by how unsteady the
+/// group was.
+fn first_guess(is_rich: bool, has_derivative: bool, row: usize, part: usize) -> (i16, i16) {
+    let octave = row.min(12) as i16;
+    let log_weight = match part {
+        2 => 32,
+        3 => 16,
+        6 | 7 if has_derivative => 16,
+        _ => 0,
+    };
+    let log_width = match part {
+        0 => -16,
+        4 | 5 if !is_rich => -16,
+        3 => 48 + octave * 8,
+        7 if !is_rich => 128,
+        _ => octave * 8 - 8,
+    };
+    (log_weight, log_width)
+}
+
+/// Typical of moving things among others; learning starts from here.
+fn first_weights(has_derivative: bool, spatial: bool) -> [i32; FEATURES] {
+    if has_derivative {
+        [0, 0, 0, 0, 0, 0, 27000, 38000]
+    } else if spatial {
+        [53000, -5000, 0, 14000, 1500, 4000, 0, 0]
+    } else {
+        [55000, 0, 0, 0, 0, 0, 0, 0]
+    }
+}
+
 impl NumberPlan {
+    /// With the tables of another group, or new ones.
     pub(super) fn new(
         state: &mut State,
         layout: &Layout,
-        group: usize,
-        n: usize,
+        group: &Group,
         wraps: bool,
+        like: Option<&Self>,
     ) -> Self {
-        let g = &layout.groups[group];
+        let n = group.kind.width();
         let mut max = [0; 4];
-        for c in 0..n {
-            max[c] = layout.columns[g.first + c].max as i64;
+        for (max, column) in max.iter_mut().zip(&layout.columns[group.columns()]) {
+            *max = i64::from(column.max);
         }
-        let derivative = g.derivative.map(|d| (d, layout.groups[d.group].first));
-        let has = derivative.is_some();
-        let rich = g.spatial || has;
-        let init = |t: usize, row: usize, k: usize| {
-            if t != 0 {
-                return (0, 0);
-            }
-            let octave = row.min(12) as i16;
-            let log_weight = match k {
-                2 => 32,
-                3 => 16,
-                7 | 8 if has => 16,
-                _ => 0,
-            };
-            let width = match k {
-                0 => -16,
-                4 | 5 if !rich => -16,
-                3 => 48 + octave * 8,
-                11 => 128,
-                7 if !rich => 128,
-                _ => octave * 8 - 8,
-            };
-            (log_weight, width)
+        let tables = match like {
+            Some(other) => other.tables,
+            None => NumberTables::new(state, group, &max[..n]),
         };
-        let tables = if rich {
-            Tables::Rich(Mixture::new(
-                &mut state.params,
-                [HISTORY, 8 * 6, 12 * n, 8 * 4, 6 * 6, n],
-                init,
-            ))
-        } else {
-            Tables::Plain(Mixture::new(
-                &mut state.params,
-                [HISTORY, 8 * 3, if n > 1 { 12 * n } else { 1 }, 1, 6, n],
-                init,
-            ))
-        };
-        let size = (64 - max[0].leading_zeros()) as i16;
-        let fresh = Mixture::new(&mut state.params, [n, 1, 1, 1, 1, 1], |t, _, k| {
-            if t != 0 {
-                return (0, 0);
-            }
-            (
-                0,
-                match k {
-                    0 | 1 => 0,
-                    2 => size * 8,
-                    _ => (size - 3) * 16,
-                },
-            )
-        });
-        let mut weights = [0; FEATURES];
-        if has {
-            weights[6] = 27000;
-            weights[7] = 38000;
-        } else if g.spatial {
-            // Typical of moving things among others; learning starts from here.
-            weights[..6].copy_from_slice(&[53000, -5000, 0, 14000, 1500, 4000]);
-        } else {
-            weights[0] = 55000;
-        }
-        let mut linear = state.linear.len();
-        for i in 0..n * LINEAR_ROWS {
-            let at = state.add_linear(&weights);
-            if i == 0 {
-                linear = at;
-            }
-        }
-        let recent = state.add_linear(&[0; RECENT * 4 + 4]);
-        for c in 0..n {
-            state.linear[recent + RECENT * 4 + c] = (max[c] / 2) as i32;
-        }
+        let derivative = group.derivative.map(|d| (d, layout.groups[d.group].first));
         Self {
-            first: g.first,
+            first: group.first,
             n,
             wraps,
             max,
-            origin: g.origin.clamp(0, 1 << 32),
-            spatial: g.spatial,
+            origin: group.origin.clamp(0, 1 << 32),
+            spatial: group.spatial,
             derivative,
             tables,
-            fresh,
-            same: state.add_bits(6 * 3 * 4),
-            linear,
-            recent,
         }
+    }
+
+    /// Whether a group could have the same tables.
+    pub(super) fn is_like(&self, group: &Group) -> bool {
+        self.n == group.kind.width()
+            && self.spatial == group.spatial
+            && self.derivative.is_some() == group.derivative.is_some()
     }
 
     /// Classes of how unsteadily and how fast the group was changing.
@@ -207,7 +212,7 @@ impl NumberPlan {
             _ => bucket(unrest, 12),
         };
         let kept = (0..n).all(|c| cells[self.first + c] == past[0].cells[self.first + c]);
-        let slot = self.same
+        let slot = self.tables.same
             + (bucket(speed, 10) / 2 * 3 + now.kept) * 4
             + bucket(now.surprise, 7).saturating_sub(1) / 2;
         if code_bit(coder, &mut state.bits[slot], 127, kept) {
@@ -242,16 +247,8 @@ impl NumberPlan {
             .neighbour
             .filter(|_| self.spatial)
             .map(|_| average(&now.near, &now.shares, |m| m.carry(point)));
-        let mut stand = [0; 3];
-        let pivot = now.turned.filter(|_| self.spatial).map(|(a, b)| {
+        let pivot = now.turned.filter(|_| self.spatial && derivative.is_none()).map(|(a, b)| {
             let s0: i64 = a[2].iter().map(|x| x.abs()).sum();
-            for c in 0..3 {
-                let s0: i64 = a[c].iter().map(|x| x.abs()).sum();
-                let s1: i64 = b[c].iter().map(|x| x.abs()).sum();
-                stand[c] = ((old[c] - self.origin).clamp(-1 << 28, 1 << 28) * (s1 - s0)
-                    / (s0 >> 8).max(1))
-                .clamp(-MOST, MOST);
-            }
             let height = (old[2] - self.origin).max(0);
             let half = ((height << 16) / (s0 >> 14).max(1)).min(1 << 28); // codes
             let corner: [i64; 3] = core::array::from_fn(|j| if b[2][j] > 0 { -half } else { half });
@@ -277,11 +274,11 @@ impl NumberPlan {
                     (per_tick(&d, past[0].cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
                 features[7] = (per_tick(&d, cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
             }
-            let row = self.linear + (c * LINEAR_ROWS + bucket(unrest, 11) / 2) * FEATURES;
+            let row = self.tables.linear + (c * LINEAR_ROWS + bucket(unrest, 11) / 2) * FEATURES;
             let blend = linear::predict(&state.linear[row..row + FEATURES], &features);
             let surprise = bucket(now.surprise, 7);
             let residual_row = if c == 0 { 11 * n } else { bucket(residual, 10) * n + c };
-            let rich = matches!(self.tables, Tables::Rich(_));
+            let rich = self.tables.is_rich;
             let rows = if rich {
                 [
                     history,
@@ -301,40 +298,30 @@ impl NumberPlan {
                     c,
                 ]
             };
-            let mut f = Forecast::<RICH>::new(rows, self.max[c]);
+            let mut f = Forecast::<PARTS>::new(rows, self.max[c]);
             f.add(0, base);
             f.add(1, base + d0[c]);
             f.add(2, base + blend);
             f.add(3, base + blend);
-            let recent = self.recent + c;
+            let recent = self.tables.recent + c;
             if rich {
                 if moving {
-                    if let Some(p) = carried {
+                    if let Some(p) = carried.or(crowd) {
                         f.add(4, p[c]);
                     }
                     if let Some(p) = beside {
                         f.add(5, p[c]);
                     }
-                    if let Some(p) = crowd {
-                        f.add(6, p[c]);
-                    }
                     if let Some(p) = pivot {
-                        f.add(9, base + p[c]);
-                        f.add(10, base + stand[c]);
+                        f.add(7, base + p[c]);
                     }
                 }
                 if derivative.is_some() {
+                    f.add(6, base + features[7]);
                     f.add(7, base + (features[6] + features[7]) / 2);
-                    f.add(8, base + features[7]);
                 } else {
-                    if let Some((d, r)) = previous {
-                        if d.abs() > 2 * ONE {
-                            f.add(7, base + d0[c] * r.clamp(-2 * d.abs(), 2 * d.abs()) / d);
-                        }
-                    }
-                    f.add(8, base + d0[c] + features[3]);
+                    f.add(6, base + d0[c] + features[3]);
                 }
-                f.add(11, base);
             } else {
                 f.add(4, (state.linear[recent] as u32 as i64) << 8);
                 f.add(5, (state.linear[recent + 4] as u32 as i64) << 8);
@@ -350,7 +337,7 @@ impl NumberPlan {
                 // The window of one circle around the prediction; other hypotheses are brought into it.
                 let size = self.max[c] + 1;
                 offset = ((base + blend) >> 8) - size / 2;
-                for k in 0..RICH {
+                for k in 0..PARTS {
                     f.means[k] = (f.means[k] - (offset << 8)).rem_euclid(size << 8);
                 }
             }
@@ -360,10 +347,7 @@ impl NumberPlan {
             } else {
                 cells[at] as i64
             };
-            let value = match &self.tables {
-                Tables::Rich(m) => m.code(coder, &mut state.params, &f, value),
-                Tables::Plain(m) => m.code(coder, &mut state.params, &f.first(), value),
-            };
+            let value = self.tables.mixture.code(coder, &mut state.params, &f, value);
             let value = if self.wraps { (value + offset).rem_euclid(size) } else { value };
             cells[at] = value as u32;
             let moved = self.difference(c, cells[at], old[c] as u32) * ONE;
@@ -393,8 +377,8 @@ impl NumberPlan {
 
     fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
         for c in 0..self.n {
-            let recent = self.recent + c;
-            let average_at = self.recent + RECENT * 4 + c;
+            let recent = self.tables.recent + c;
+            let average_at = self.tables.recent + RECENT * 4 + c;
             let average = i64::from(state.linear[average_at] as u32);
             let [newest, before] =
                 [recent, recent + 4].map(|at| i64::from(state.linear[at] as u32));
@@ -404,7 +388,8 @@ impl NumberPlan {
                 forecast.add(part, mean << FRACTION);
             }
             let at = self.first + c;
-            let value = self.fresh.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
+            let value =
+                self.tables.fresh.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
             cells[at] = value as u32;
             state.linear[average_at] = (average + (value - average) / 16) as i32;
             self.remember(state, c, value);
@@ -413,7 +398,7 @@ impl NumberPlan {
 
     /// The values of late, of which one may come again.
     fn remember(&self, state: &mut State, component: usize, value: i64) {
-        let recent = self.recent + component;
+        let recent = self.tables.recent + component;
         if state.linear[recent] != value as i32 {
             state.linear[recent + 4] = state.linear[recent];
             state.linear[recent] = value as i32;

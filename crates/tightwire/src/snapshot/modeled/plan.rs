@@ -13,6 +13,9 @@ use super::state::State;
 use crate::snapshot::layout::{Group, Kind, Layout};
 use crate::snapshot::mention::Past;
 
+/// The bytes of tables from which on a class's groups have them in common with others.
+const OWN_TABLES: usize = 32 << 10;
+
 /// What does not change while coding.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -109,6 +112,41 @@ impl<'a> Now<'a> {
     }
 }
 
+impl GroupPlan {
+    /// With the tables of one of those that are given, if one is like it.
+    fn new<'g>(
+        state: &mut State,
+        layout: &Layout,
+        group: &Group,
+        mut like: impl Iterator<Item = &'g Self>,
+    ) -> Self {
+        match group.kind {
+            Kind::Number { wraps, .. } => {
+                let like = like.find_map(|other| match other {
+                    Self::Number(number) if number.is_like(group) => Some(number),
+                    _ => None,
+                });
+                Self::Number(NumberPlan::new(state, layout, group, wraps, like))
+            }
+            Kind::Rotation { max } => {
+                let like = like.find_map(|other| match other {
+                    Self::Rotation(rotation) => Some(rotation),
+                    _ => None,
+                });
+                Self::Rotation(RotationPlan::new(state, group.first, max, like))
+            }
+            Kind::Category | Kind::Raw => {
+                let max = layout.columns[group.first].max;
+                let like = like.find_map(|other| match other {
+                    Self::Category(category) if category.is_like(max) => Some(category),
+                    _ => None,
+                });
+                Self::Category(CategoryPlan::new(state, group.first, max, like))
+            }
+        }
+    }
+}
+
 impl Plan {
     pub(in crate::snapshot) fn new<'l>(layouts: impl Iterator<Item = &'l Layout>) -> Self {
         let mut state = State::default();
@@ -123,19 +161,12 @@ impl Plan {
 impl ClassPlan {
     fn new(state: &mut State, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
         let mut groups: Vec<GroupPlan> = Vec::new();
-        for (place, group) in layout.groups.iter().enumerate() {
-            groups.push(match group.kind {
-                Kind::Number { components, wraps } => {
-                    GroupPlan::Number(NumberPlan::new(state, layout, place, components, wraps))
-                }
-                Kind::Rotation { max } => {
-                    GroupPlan::Rotation(RotationPlan::new(state, group.first, max))
-                }
-                Kind::Category | Kind::Raw => {
-                    let max = layout.columns[group.first].max;
-                    GroupPlan::Category(CategoryPlan::new(state, group.first, max))
-                }
-            });
+        let before = state.size();
+        for group in &layout.groups {
+            // A list has many groups that are alike, and what is learned is copied for each packet.
+            let shares = group.kind == Kind::Raw || state.size() - before > OWN_TABLES;
+            let like = groups.iter().rev().filter(|_| shares);
+            groups.push(GroupPlan::new(state, layout, group, like));
         }
         let position = layout.groups.iter().position(|group| group.spatial).map(|place| {
             let Group { first, space, kind, .. } = layout.groups[place];

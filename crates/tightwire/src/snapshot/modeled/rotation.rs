@@ -27,7 +27,12 @@ pub(super) struct RotationPlan {
 }
 
 impl RotationPlan {
-    pub(super) fn new(state: &mut State, first: usize, max: u32) -> Self {
+    /// With the tables of another one, or new ones.
+    pub(super) fn new(state: &mut State, first: usize, max: u32, like: Option<&Self>) -> Self {
+        if let Some(other) = like {
+            let max = i64::from(max);
+            return Self { first, max, half_code: quat::half_code(max), ..other.clone() };
+        }
         let bits = (u32::BITS - max.leading_zeros()) as i16;
         let max = i64::from(max);
         let mixture =

@@ -33,6 +33,11 @@ impl Clone for State {
 }
 
 impl State {
+    /// In bytes.
+    pub(super) fn size(&self) -> usize {
+        4 * self.bits.len() + 2 * self.params.len() + 4 * self.linear.len()
+    }
+
     /// Reserves adaptive bits; returns the index of the first.
     pub(super) fn add_bits(&mut self, count: usize) -> usize {
         let first = self.bits.len();
