@@ -45,7 +45,7 @@ impl<'a> Encoder<'a> {
     /// behind the end.
     pub(super) fn finish(mut self) -> bool {
         if self.low != 0 {
-            // Whether 2^64, which is all zeros behind a carry, is within the interval.
+            // The interval's end is not in it, and may well be where a carry would be.
             if self.low.checked_add(self.range - 1).is_none() {
                 self.carry();
             } else {
