@@ -18,7 +18,7 @@ pub(super) fn learn(weights: &mut [i32], features: &[i64; FEATURES], error: i64,
     let norm: i64 = features.iter().map(|f| f * f).sum::<i64>() + 256 * 256 * 2;
     let error = error.clamp(-MOST, MOST);
     // A feature is at most sqrt(norm), so gain * feature stays below 2^56.
-    let gain = (error * rate << 16) / (norm >> 12); // error / norm, 28 fraction bits
+    let gain = ((error * rate) << 16) / (norm >> 12); // error / norm, 28 fraction bits
     for (w, f) in weights.iter_mut().zip(features) {
         let step = (gain * f) >> 24;
         *w = (*w as i64 + step.clamp(-1 << 14, 1 << 14)).clamp(-4 << BITS, 4 << BITS) as i32;

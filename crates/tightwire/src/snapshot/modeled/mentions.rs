@@ -67,9 +67,8 @@ impl MentionPlan {
         if C::DECODES {
             list.sort_unstable_by_key(|mention| mention.id);
         }
-        match list.last() {
-            Some(last) => state.last_id = state.last_id.max(Some(last.id.0)),
-            None => {}
+        if let Some(last) = list.last() {
+            state.last_id = state.last_id.max(Some(last.id.0))
         }
         Ok(())
     }

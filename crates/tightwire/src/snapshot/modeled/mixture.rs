@@ -269,7 +269,7 @@ fn learn<const K: usize>(params: &mut [i16], rows: [usize; TABLES], active: &Act
         let density = |chance: i64| (chance * ((1 << CHANCE) - chance)) >> CHANCE;
         let (first, second) = part.edges;
         let steep = (first * density(part.below) - second * density(part.upto)) >> 16;
-        let of_all = |mass: i64| ((part.weight * mass) >> 4) * unit >> 30; // 15 bits
+        let of_all = |mass: i64| (((part.weight * mass) >> 4) * unit) >> 30; // 15 bits
         let share = of_all(part.upto - part.below);
         let steep = of_all(steep).clamp(-3 * share, 3 * share);
         weight_slope[part.index] = ((share - part.weight) >> 1) as i16;

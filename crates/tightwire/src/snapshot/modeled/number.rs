@@ -5,6 +5,7 @@ use super::linear::{self, FEATURES, MOST};
 use super::mixture::{Forecast, Mixture};
 use super::neighbours::{average, near_class};
 use super::plan::Now;
+use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
 use crate::snapshot::layout::{Derivative, Group, Layout};
@@ -175,6 +176,19 @@ impl NumberPlan {
         if d * 2 >= size { d - size } else { d }
     }
 
+    /// How far the group would move in `horizon` ticks if it went on as between two states.
+    fn motion(&self, states: Option<&[Past<'_>]>, horizon: i64) -> [i64; 4] {
+        let Some([newer, older]) = states else { return [0; 4] };
+        let ticks = (i64::from(older.age) - i64::from(newer.age)).max(1);
+        let mut motion = [0; 4];
+        for (c, motion) in motion.iter_mut().enumerate().take(self.n) {
+            let at = self.first + c;
+            let moved = self.difference(c, newer.cells[at], older.cells[at]);
+            *motion = (moved * ONE * horizon / ticks).clamp(-MOST, MOST);
+        }
+        motion
+    }
+
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
@@ -190,21 +204,8 @@ impl NumberPlan {
         let n = self.n;
         let derivative = self.derivative.filter(|_| now.has_derivative);
         let horizon = past[0].age.min(1 << 16) as i64;
-        let mut d0 = [0; 4];
-        let mut d1 = [0; 4];
-        for c in 0..n {
-            let at = self.first + c;
-            if let [a, b, ..] = past {
-                let ticks = (b.age as i64 - a.age as i64).max(1);
-                d0[c] = (self.difference(c, a.cells[at], b.cells[at]) * ONE * horizon / ticks)
-                    .clamp(-MOST, MOST);
-            }
-            if let [_, a, b] = past {
-                let ticks = (b.age as i64 - a.age as i64).max(1);
-                d1[c] = (self.difference(c, a.cells[at], b.cells[at]) * ONE * horizon / ticks)
-                    .clamp(-MOST, MOST);
-            }
-        }
+        let d0 = self.motion(past.get(..2), horizon);
+        let d1 = self.motion(past.get(1..3), horizon);
         let speed = d0.iter().map(|d| d.abs()).max().unwrap_or(0);
         let unrest = (0..4).map(|c| (d0[c] - d1[c]).abs()).max().unwrap_or(0);
         let history = match past.len() {
@@ -247,15 +248,8 @@ impl NumberPlan {
             .neighbour
             .filter(|_| self.spatial)
             .map(|_| average(&now.near, &now.shares, |m| m.carry(point)));
-        let pivot = now.turned.filter(|_| self.spatial && derivative.is_none()).map(|(a, b)| {
-            let s0: i64 = a[2].iter().map(|x| x.abs()).sum();
-            let height = (old[2] - self.origin).max(0);
-            let half = ((height << 16) / (s0 >> 14).max(1)).min(1 << 28); // codes
-            let corner: [i64; 3] = core::array::from_fn(|j| if b[2][j] > 0 { -half } else { half });
-            core::array::from_fn::<i64, 3, _>(|c| {
-                (0..3).map(|j| ((a[c][j] - b[c][j]) >> 10) * corner[j]).sum::<i64>() >> 12
-            })
-        });
+        let pivot = now.turned.filter(|_| self.spatial && derivative.is_none());
+        let pivot = pivot.map(|(before, after)| tumble(old[2] - self.origin, &before, &after));
         let around = if now.neighbour.is_none() { 7 } else { now.around(1) };
         let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
         let surplus = now.crowd.surplus;
@@ -271,8 +265,8 @@ impl NumberPlan {
             }
             if let Some((d, first)) = derivative {
                 features[6] =
-                    (per_tick(&d, past[0].cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
-                features[7] = (per_tick(&d, cells[first + c]) * horizon >> 8).clamp(-MOST, MOST);
+                    ((per_tick(&d, past[0].cells[first + c]) * horizon) >> 8).clamp(-MOST, MOST);
+                features[7] = ((per_tick(&d, cells[first + c]) * horizon) >> 8).clamp(-MOST, MOST);
             }
             let row = self.tables.linear + (c * LINEAR_ROWS + bucket(unrest, 11) / 2) * FEATURES;
             let blend = linear::predict(&state.linear[row..row + FEATURES], &features);
@@ -325,10 +319,10 @@ impl NumberPlan {
             } else {
                 f.add(4, (state.linear[recent] as u32 as i64) << 8);
                 f.add(5, (state.linear[recent + 4] as u32 as i64) << 8);
-                if let Some((d, r)) = previous {
-                    if d.abs() > 2 * ONE {
-                        f.add(6, base + d0[c] * r.clamp(-2 * d.abs(), 2 * d.abs()) / d);
-                    }
+                if let Some((d, r)) = previous
+                    && d.abs() > 2 * ONE
+                {
+                    f.add(6, base + d0[c] * r.clamp(-2 * d.abs(), 2 * d.abs()) / d);
                 }
                 f.add(7, base);
             }
@@ -404,6 +398,17 @@ impl NumberPlan {
             state.linear[recent] = value as i32;
         }
     }
+}
+
+/// How far the middle of a box moves that tumbles on its lowest corner, 8 fraction bits.
+fn tumble(height: i64, before: &Matrix, after: &Matrix) -> [i64; 3] {
+    let upright: i64 = before[2].iter().map(|x| x.abs()).sum();
+    let half = ((height.max(0) << 16) / (upright >> 14).max(1)).min(1 << 28); // codes
+    let corner = after[2].map(|x| if x > 0 { -half } else { half });
+    core::array::from_fn(|row| {
+        let moved = |axis: usize| ((before[row][axis] - after[row][axis]) >> 10) * corner[axis];
+        (moved(0) + moved(1) + moved(2)) >> 12
+    })
 }
 
 /// Codes per tick that a velocity means, 16 fraction bits.

@@ -7,6 +7,7 @@ use super::fixed::bucket;
 use super::mentions::MentionPlan;
 use super::neighbours::{Motion, NEAR, Near, Scene, average, shares};
 use super::number::NumberPlan;
+use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::rotation::RotationPlan;
 use super::state::State;
@@ -55,7 +56,7 @@ pub(super) struct Now<'a> {
     pub(super) neighbour: Option<(&'a Motion, i64)>,
     pub(super) reference: Option<(&'a Motion, i64)>,
     /// Matrices of the old and the new orientation, if it changed.
-    pub(super) turned: Option<([[i64; 3]; 3], [[i64; 3]; 3])>,
+    pub(super) turned: Option<(Matrix, Matrix)>,
     /// How unsteadily and how fast the position was changing; once it is coded, the orientation.
     pub(super) other: (usize, usize),
     /// The derivative of the group that is being coded is there, and was.

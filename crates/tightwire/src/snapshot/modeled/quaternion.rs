@@ -4,6 +4,9 @@ pub(super) type Quaternion = [i64; 4];
 /// Axis times half the angle, 30 fraction bits.
 pub(super) type Turn = [i64; 3];
 
+/// Rows of a rotation's matrix, 30 fraction bits.
+pub(super) type Matrix = [[i64; 3]; 3];
+
 pub(super) const UNIT: i64 = 1 << 30;
 pub(super) const IDENTITY: Quaternion = [0, 0, 0, UNIT];
 /// sqrt(1/2)
@@ -39,7 +42,7 @@ pub(super) fn from_cells(cells: &[u32], max: i64, half_code: i64) -> Quaternion 
 
 /// The code that a component would have, with 8 fraction bits.
 pub(super) fn code(component: i64, max: i64) -> i64 {
-    (((component >> 8) * (HALF_ROOT >> 8) >> 22) * max >> 14) + max * 128
+    (((((component >> 8) * (HALF_ROOT >> 8)) >> 22) * max) >> 14) + max * 128
 }
 
 /// Codes (8 fraction bits) that a turn of this half angle moves a component at most.
@@ -109,7 +112,7 @@ pub(super) fn rotate(q: &Quaternion, v: [i64; 3]) -> [i64; 3] {
 }
 
 /// Rows of the rotation's matrix, 30 fraction bits.
-pub(super) fn matrix(q: &Quaternion) -> [[i64; 3]; 3] {
+pub(super) fn matrix(q: &Quaternion) -> Matrix {
     let [x, y, z, w] = *q;
     let p = |a: i64, b: i64| (a * b) >> 29;
     [

@@ -204,7 +204,7 @@ impl RotationPlan {
             if let Some(axis) = &own_axis {
                 let (along, norm) = fit;
                 if norm > 1 << 24 {
-                    hypothesis(6, Some(center + (along / (norm >> 14) * slope(axis, i) >> 14)));
+                    hypothesis(6, Some(center + ((along / (norm >> 14) * slope(axis, i)) >> 14)));
                 }
             }
             hypothesis(7, Some(center));
@@ -229,7 +229,7 @@ impl RotationPlan {
         let turn = quat::log(&rotation);
         for i in 0..3 {
             let error = (turn[i] - blend_turn[i]) >> 8;
-            let limit = (4 * (turn0[i] - turn1[i]).abs() >> 8) + (UNIT >> 8 + 6);
+            let limit = ((4 * (turn0[i] - turn1[i]).abs()) >> 8) + (UNIT >> (8 + 6));
             linear::learn(
                 &mut state.linear[row..row + FEATURES],
                 &features[i],
