@@ -68,7 +68,7 @@ impl MentionPlan {
             list.sort_unstable_by_key(|mention| mention.id);
         }
         if let Some(last) = list.last() {
-            state.last_id = state.last_id.max(Some(last.id.0))
+            state.last_id = state.last_id.max(Some(last.id.0));
         }
         Ok(())
     }
