@@ -635,7 +635,7 @@ fn soak_one(seed: u64) {
             initial.push((id, mover));
         }
         let mut peers = Vec::<Peer>::new();
-        let mut tick = if seed % 5 == 0 { u32::MAX - 4_000_000 } else { 0 };
+        let mut tick = if seed.is_multiple_of(5) { u32::MAX - 4_000_000 } else { 0 };
         let ids = 1 + random.below(60) as u32;
         let change = 1 + random.below(20);
         let steps = 500;

@@ -14,7 +14,7 @@ const LEARNED: u32 = 11;
 const WEIGHT: u32 = 15;
 /// Parts this many octaves less likely than the best sleep: they are neither evaluated nor taught,
 /// except at every eighth use, so that they can come back.
-const ASLEEP: i32 = 5 << LEARNED;
+const ASLEEP: i32 = 6 << LEARNED;
 
 /// Where the tables of a mixture of `K` parts are in the state: rows of a count, K weights, K widths.
 #[derive(Clone, Copy, Debug)]
