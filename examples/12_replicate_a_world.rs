@@ -39,7 +39,7 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
     builder
         .handle(|ack: &Ack, context: &mut Context<'_, Inbox>| context.state.0.push(ack.0))
         .handle(|it: &Snapshot, context: &mut Context<'_, Inbox>| {
-            context.state.1.push(it.0.clone())
+            context.state.1.push(it.0.clone());
         })
 }
 
