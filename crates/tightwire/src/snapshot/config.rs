@@ -1,6 +1,9 @@
 //! What both sides agree on, and how much there may be.
 
-/// How worlds are replicated. Both sides need the same.
+/// How worlds are replicated. Both sides need the same; [`max_objects`](Self::max_objects) and
+/// [`history`](Self::history) are not part of the
+/// [fingerprint](crate::SnapshotProtocol::fingerprint), since only a receiver with too small a number of
+/// objects would notice.
 ///
 /// ```
 /// use tightwire::{Level, SnapshotConfig};
@@ -19,7 +22,10 @@ pub struct SnapshotConfig {
     /// For how many ticks the sender remembers what objects were like: a receiver that is further
     /// behind with an object gets it anew. At least 64.
     ///
-    /// It is also the bound of the memory, which holds `history + 1` states of an object at most.
+    /// It is also the bound of the sender's memory, which holds `history + 1` states of an object at most;
+    /// a receiver holds as many as packets can be on their way. What is learned with
+    /// [`Level::Modeled`] is kept for each packet that can be the base of another: some tens of kilobytes
+    /// each.
     pub history: u32,
 }
 

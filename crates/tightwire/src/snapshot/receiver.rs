@@ -82,8 +82,8 @@ pub enum ChangeKind {
 pub struct Received {
     /// The tick of the sender.
     pub tick: u32,
-    /// The whole world is now as it was for the sender at that tick. Otherwise some of it was, since
-    /// not everything fitted.
+    /// All that is for this receiver to see is now as it was for the sender at that tick. Otherwise some
+    /// of it is, since not everything fitted.
     pub is_complete: bool,
 }
 

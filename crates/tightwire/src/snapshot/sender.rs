@@ -225,7 +225,8 @@ impl SnapshotSender {
     }
 
     /// The packet of this tick for a receiver, of at most `budget` bytes: as much as fits of what the
-    /// receiver does not have. None if it had one in this tick, or the budget is below 64 bytes.
+    /// receiver does not have. None if it had one in this tick, if it was removed, or if the budget is
+    /// below 64 bytes.
     pub fn snapshot(&mut self, receiver: ReceiverId, budget: usize) -> Option<&[u8]> {
         self.make_snapshot(receiver, budget, None)
     }
