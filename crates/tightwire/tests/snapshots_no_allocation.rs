@@ -96,7 +96,7 @@ impl World {
 
 fn run(level: Level) {
     let mut world = World::new(level);
-    let ticks = 200;
+    let ticks = if cfg!(debug_assertions) { 200 } else { 3000 };
     // Until every buffer has once had the most that there is at a time.
     (1..600).for_each(|tick| world.tick(tick, tick % 100 < 80));
     (600..2400).for_each(|tick| world.tick(tick, false));

@@ -368,6 +368,11 @@ impl World {
     ) -> Option<SnapshotChange> {
         let Slot { id, shown, .. } = &mut self.slots[slot as usize];
         let before = self.history.newest(*shown);
+        if before.is_none() && cells.is_none() {
+            // Of a place that was given up there is nothing to remember: it would be lost with the next
+            // object that has the place.
+            return None;
+        }
         let kind = match (before.and_then(|before| before.cells), cells) {
             (None, None) => None,
             (None, Some(_)) => Some(ChangeKind::Spawned),
