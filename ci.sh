@@ -7,6 +7,11 @@ cd "$(dirname "$0")"
 # The Cargo workspaces: the project, and two that it must not depend on.
 manifests=(Cargo.toml bench/Cargo.toml fuzz/Cargo.toml)
 
+# step WHAT: says what begins, and when.
+step() {
+    echo "== ${SECONDS} s: $1"
+}
+
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2"
 }
@@ -74,16 +79,22 @@ instructions() {
 test() {
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0
     need_tshark
+    step "formatting, lints, documentation"
     lint
     no_std
+    step "tests"
     cargo test --workspace --all-features
-    cargo test --workspace --all-features --release
+    step "tests, optimised: those with millions of inputs have them here"
+    cargo test --workspace --all-features --release --lib --bins --tests
+    step "demo and examples"
     cargo run --release --quiet >/dev/null
     cargo build --quiet --workspace --all-features --examples
     for example in examples/*.rs; do
         "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
+    step "instructions"
     instructions
+    step "benchmarks, briefly"
     # Every codec's round trip is checked before anything is timed.
     (cd bench && cargo run --release --quiet -- --quick)
 }
