@@ -5,6 +5,8 @@ mod datagrams;
 mod snapshot_bench;
 mod snapshot_cost;
 mod token;
+#[allow(dead_code)]
+mod xray;
 
 use std::env;
 use std::error::Error;
