@@ -3,9 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use tightwire::{
-    Delivery, Leaving, PeerId, ReceiverId, SnapshotProtocol, SnapshotSender, Stage,
-};
+use tightwire::{Delivery, Leaving, PeerId, ReceiverId, SnapshotProtocol, SnapshotSender, Stage};
 use tightwire_transport::{
     Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, TokenGate, TokenKey,
     Transport, Udp,

@@ -34,10 +34,8 @@ pub(super) struct Seat {
 impl Shared {
     /// For clients on these links.
     pub(super) fn new(live: Arc<Live>, links: Vec<Knobs>, has_page: bool) -> Self {
-        let seats = links.into_iter().map(|knobs| Seat {
-            knobs: Arc::new(knobs),
-            tally: Mutex::default(),
-        });
+        let seats =
+            links.into_iter().map(|knobs| Seat { knobs: Arc::new(knobs), tally: Mutex::default() });
         let clients: Vec<_> = seats.collect();
         // A look costs a few microseconds: with many clients, they would be most of what is done.
         let nap = Duration::from_millis(1 + clients.len() as u64 / 12);
