@@ -92,7 +92,7 @@ impl<T: Transport> Guest<'_, T> {
             self.client.run_stage(Stage::Update, &mut self.inbox);
             self.handle_events(now);
             self.handle_snapshots(now);
-            if pace.take(now) {
+            if pace.take(now).is_some() {
                 self.frame(now);
             }
             self.client.transmit(shared.now());

@@ -1,5 +1,6 @@
 //! The server: has the world, and sends it.
 
+use std::mem;
 use std::thread;
 use std::time::Duration;
 
@@ -45,6 +46,7 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
         inbox: Inbox::default(),
         snapshot: Snapshot::default(),
         tick: 0,
+        ticks: 0,
     };
     host.run()
 }
@@ -60,7 +62,9 @@ struct Host<'s, T> {
     guests: Vec<Guest>,
     inbox: Inbox,
     snapshot: Snapshot,
+    /// The number of the newest tick, and how many there were.
     tick: u32,
+    ticks: u64,
 }
 
 /// A client that is connected.
@@ -81,18 +85,13 @@ impl<T: Transport> Host<'_, T> {
             let now = shared.now();
             busy.begin();
             self.server.receive(now);
-            if pace.take(now) {
-                self.tick()?;
-                let mut tally = lock(&shared.server);
-                tally.ticks += 1;
-                tally.skipped = pace.skipped();
+            if let Some(number) = pace.take(now) {
+                self.tick(number as u32)?;
+                lock(&shared.server).busy = busy.total();
             }
             self.server.transmit(shared.now());
             self.handle_events();
             busy.end();
-            if self.tick.is_multiple_of(6) {
-                lock(&shared.server).busy = busy.total();
-            }
             thread::sleep(shared.nap.min(pace.due().saturating_sub(shared.now())));
         }
         // The clients leave by themselves at the same time; who does not is told.
@@ -132,12 +131,12 @@ impl<T: Transport> Host<'_, T> {
         }
     }
 
-    fn tick(&mut self) -> Result<(), String> {
+    fn tick(&mut self, number: u32) -> Result<(), String> {
         self.server.run_stage(Stage::Update, &mut self.inbox);
         self.hear();
         self.world.step();
-        self.tick += 1;
-        self.sender.begin_tick(self.tick);
+        let before = mem::replace(&mut self.tick, number);
+        self.sender.begin_tick(number);
         let players = self.shared.clients.len();
         let bodies: Vec<_> = self.world.bodies().collect();
         for (id, body) in (0..).zip(&bodies) {
@@ -150,7 +149,7 @@ impl<T: Transport> Host<'_, T> {
         }
         let moment = Moment::new(self.tick, bodies, players).ok_or("a cube cannot travel")?;
         self.shared.truth.push(moment);
-        self.send();
+        self.send(before);
         self.count();
         Ok(())
     }
@@ -165,7 +164,7 @@ impl<T: Transport> Host<'_, T> {
                 self.sender.handle_ack(guest.receiver, ack);
             }
         }
-        for (peer, chat) in std::mem::take(&mut self.inbox.chats) {
+        for (peer, chat) in mem::take(&mut self.inbox.chats) {
             let Some(guest) = guest_of(&self.guests, peer) else { continue };
             let mut chat = Chat { client: guest.client as u8, text: chat.text };
             // To one who does not keep up it is not sent: that is counted with the peer.
@@ -173,11 +172,11 @@ impl<T: Transport> Host<'_, T> {
         }
     }
 
-    /// Sends the world to those whose turn it is.
-    fn send(&mut self) {
+    /// Sends the world to those whose turn it is; `before` is the tick before this one.
+    fn send(&mut self, before: u32) {
         let rate = self.shared.live.controls().send_rate;
         let turns = |tick: u32| u64::from(tick) * u64::from(rate) / u64::from(TICKS_PER_SECOND);
-        if turns(self.tick) == turns(self.tick - 1) {
+        if turns(self.tick) == turns(before) {
             return;
         }
         // With many clients there is not the time for all in every tick: another one begins each time.
@@ -202,7 +201,9 @@ impl<T: Transport> Host<'_, T> {
     }
 
     fn count(&mut self) {
-        if self.tick.is_multiple_of(30) {
+        // It hardly ever changes, and takes a while to find out.
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(30) {
             for guest in &mut self.guests {
                 if let Some(report) = self.server.stats(guest.peer) {
                     let most = report.path.max_datagram.saturating_sub(HEADERS + BLOB_LENGTH);
@@ -211,6 +212,8 @@ impl<T: Transport> Host<'_, T> {
             }
         }
         let mut tally = lock(&self.shared.server);
+        tally.ticks = self.ticks;
+        tally.tick = self.tick;
         tally.in_flight.resize(self.shared.clients.len(), 0);
         for guest in &self.guests {
             if let Some(in_flight) = tally.in_flight.get_mut(guest.client as usize) {

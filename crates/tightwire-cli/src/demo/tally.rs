@@ -79,9 +79,10 @@ impl Tally {
 /// What the server counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerTally {
+    /// How many there were: fewer than the number of the newest if there was no time for some.
     pub(super) ticks: u64,
-    /// Ticks that were left out, since there was no time for them.
-    pub(super) skipped: u64,
+    /// The newest.
+    pub(super) tick: u32,
     pub(super) busy: Duration,
     /// Snapshots that are on their way to each client, or lost.
     pub(super) in_flight: Vec<u32>,

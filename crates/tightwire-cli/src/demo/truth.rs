@@ -60,10 +60,13 @@ impl Truth {
 
     /// Those before and after a time in ticks, and how far it is from the one to the other.
     pub(super) fn around(&self, time: f64) -> Option<(Arc<Moment>, Arc<Moment>, f32)> {
-        let tick = time.floor();
-        let before = self.at(tick as u32)?;
-        let after = self.at(tick as u32 + 1).unwrap_or_else(|| before.clone());
-        Some((before, after, (time - tick) as f32))
+        let moments = lock(&self.moments);
+        let place = moments.partition_point(|moment| f64::from(moment.tick) <= time);
+        let before = moments.get(place.checked_sub(1)?)?.clone();
+        let after = moments.get(place).unwrap_or(&before).clone();
+        let ticks = f64::from((after.tick - before.tick).max(1));
+        let share = (time - f64::from(before.tick)) / ticks;
+        Some((before, after, share as f32))
     }
 }
 
