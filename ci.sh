@@ -78,7 +78,7 @@ test() {
     no_std
     cargo test --workspace --all-features
     cargo test --workspace --all-features --release
-    cargo run --release --quiet >/dev/null
+    cargo run --release --quiet -- picture >/dev/null
     cargo build --quiet --workspace --all-features --examples
     for example in examples/*.rs; do
         "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null
