@@ -33,7 +33,7 @@ const CUBES = {
     out vec4 pixel;
     void main() {
       if (shadow) { pixel = vec4(0.0, 0.0, 0.0, shade); return; }
-      float lit = 0.62 + 0.16 * side.y + 0.34 * max(dot(normalize(side), sun), 0.0);
+      float lit = 0.7 + 0.14 * side.y + 0.3 * max(dot(normalize(side), sun), 0.0);
       float edge = max(abs(face.x), max(abs(face.y), abs(face.z)));
       pixel = vec4(colour * lit * (1.0 - 0.16 * smoothstep(0.84, 0.97, edge)), 1.0);
     }`,
@@ -72,10 +72,19 @@ function normalize(v) {
   return v.map((x) => x / length);
 }
 
+/** Whether WebGL2 is there, and computed by a graphics card. */
+export function isWebglFast() {
+  const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+  if (!gl) return false;
+  const names = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = gl.getParameter(names ? names.UNMASKED_RENDERER_WEBGL : gl.RENDERER);
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return !/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name);
+}
+
 /** A renderer for a canvas, or null where there is no WebGL2. */
 export function webglCubes(canvas) {
-  const options = { antialias: true, stencil: true, powerPreference: "low-power" };
-  const gl = canvas.getContext("webgl2", options);
+  const gl = canvas.getContext("webgl2", { antialias: true, stencil: true });
   if (!gl) return null;
   let made = make(gl);
   canvas.addEventListener("webglcontextlost", (event) => {
@@ -165,7 +174,6 @@ function draw(gl, made, instances, count, camera, colours) {
   gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
   gl.clearColor(...colours.sky, 1);
   gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT | gl.STENCIL_BUFFER_BIT);
-  gl.enable(gl.CULL_FACE);
 
   const { ground, cubes } = made;
   gl.disable(gl.CULL_FACE);

@@ -5,8 +5,8 @@ const milliseconds = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const bytes = (value) => `${whole(value)} B`;
 
 const TILES = [
-  { key: "snapshot_bytes", name: "Snapshot", show: bytes,
-    note: (stats) => `on average, ${stats.snapshots_per_second.toFixed(0)} a second`,
+  { key: "snapshot_bytes", name: "Snapshot size", show: bytes,
+    note: () => "on average",
     title: "Size of a packet that brings this client's world up to date" },
   { key: "ratio", name: "Smaller than raw", show: (value) => `${value.toFixed(value < 10 ? 1 : 0)}×`,
     note: (stats) => `raw is ${bytes(stats.raw_bytes)}`,
@@ -23,6 +23,9 @@ const TILES = [
   { key: "loss", name: "Loss", show: (value) => `${(value * 100).toFixed(1)}%`,
     note: (stats) => `${(stats.controls.loss * 100).toFixed(0)}% asked of the link`,
     title: "Packets that the link dropped in the last second, both directions" },
+  { key: "snapshots_per_second", name: "Snapshots", show: (value) => `${value.toFixed(0)} /s`,
+    note: (stats) => `${stats.controls.send_rate} asked for`,
+    title: "Snapshots that this client decoded in the last second" },
   { key: "playback_delay_ms", name: "Playback delay", show: milliseconds,
     note: () => "held back to play smoothly",
     title: "How long the client keeps what arrived, so that late packets still come in time" },

@@ -18,6 +18,17 @@ const controls = new Controls(find("controls"), (wanted) => tell({ controls: wan
 const state = { connected: false, stats: null, xray: null, shownXray: null, frozen: false, paused: stillness.matches, worlds };
 window.tightwire = state;
 
+// What nobody sees is not drawn.
+
+const seen = new Map();
+const watcher = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    seen.set(target.id, isIntersecting);
+    if (isIntersecting && target.id === "xray-card" && state.xray) showXray(state.xray);
+  }
+}, { rootMargin: "100px" });
+for (const id of ["worlds", "plots", "xray-card"]) watcher.observe(find(id));
+
 // The connection.
 
 let socket = null;
@@ -67,7 +78,7 @@ function showStats(stats) {
   showChat(stats.chat ?? []);
   numbers.show(stats);
   if (state.paused) return;
-  for (const [name, plot] of Object.entries(plots)) plot.add(stats.seconds, stats[name]);
+  for (const [name, plot] of Object.entries(plots)) plot.add(stats.seconds, stats[name], seen.get("plots"));
 }
 
 function showChat(lines) {
@@ -92,7 +103,7 @@ find("chat").addEventListener("submit", (event) => {
 
 function showXray(xray) {
   state.xray = xray;
-  if (state.frozen) return;
+  if (state.frozen || !seen.get("xray-card")) return;
   state.shownXray = xray;
   drawXray(find("xray"), xray);
 }
@@ -111,7 +122,7 @@ let last = null;
 function frame(now) {
   const passed = last === null ? 0 : Math.min((now - last) / 1000, 0.25);
   last = now;
-  if (!state.paused || worlds.drawn === 0) worlds.draw(passed);
+  if (seen.get("worlds") && (!state.paused || worlds.drawn === 0)) worlds.draw(passed);
   requestAnimationFrame(frame);
 }
 

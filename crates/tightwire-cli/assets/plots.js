@@ -21,8 +21,8 @@ export class StackedPlot {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  /** Takes a list of `{ name, bytes_per_second }` at a time in seconds. */
-  add(seconds, parts) {
+  /** Takes a list of `{ name, bytes_per_second }` at a time in seconds; draws it if it is seen. */
+  add(seconds, parts, isSeen) {
     if (this.samples.length && seconds < this.samples.at(-1).seconds) this.clear();
     const values = new Map();
     for (const { name, bytes_per_second: bytes } of parts ?? []) {
@@ -32,7 +32,7 @@ export class StackedPlot {
     this.samples.push({ seconds, values });
     while (this.samples[0].seconds < seconds - SECONDS - 1) this.samples.shift();
     this.legend(values);
-    this.draw();
+    if (isSeen) this.draw();
   }
 
   /** Forgets what was: another client is shown, or another demo. */

@@ -1,7 +1,7 @@
 // The server's world and the client's, side by side: frames come in at their own pace and are drawn
 // at the screen's.
 
-import { FLOATS, webglCubes } from "./cubes.js";
+import { FLOATS, isWebglFast, webglCubes } from "./cubes.js";
 import { flatCubes } from "./flat.js";
 import { Camera } from "./camera.js";
 
@@ -47,9 +47,11 @@ function stand(floats, at) {
 export class Worlds {
   constructor(serverCanvas, clientCanvas) {
     this.camera = new Camera([serverCanvas, clientCanvas]);
+    // With #webgl or #flat in the address, one of the two ways to draw can be chosen.
+    const webgl = location.hash === "#webgl" || (location.hash !== "#flat" && isWebglFast());
     this.views = [serverCanvas, clientCanvas].map((canvas, which) => ({
       canvas,
-      renderer: webglCubes(canvas) ?? flatCubes(canvas),
+      renderer: (webgl && webglCubes(canvas)) || flatCubes(canvas),
       // In a frame the server's seven numbers come first, then the client's.
       offset: which * 7,
       needs: which === 0 ? 0 : KNOWN,
@@ -151,7 +153,7 @@ export class Worlds {
   /** Where drawing is slow, as without a graphics card, fewer pixels are drawn. */
   adapt(passed) {
     this.slowness += (passed - this.slowness) * 0.05;
-    if (this.slowness > 0.045 && this.detail > 0.6 && this.drawn % 30 === 0) this.detail *= 0.8;
+    if (this.slowness > 0.045 && this.detail > 0.7 && this.drawn % 10 === 0) this.detail *= 0.85;
   }
 
   /** Takes the colours of the page's theme. */
