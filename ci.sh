@@ -88,6 +88,8 @@ test() {
     cargo test --workspace --all-features
     cargo test --workspace --all-features --release
     cargo run --release --quiet -- picture >/dev/null
+    # Fails unless everybody connects, and has the world of the server.
+    cargo run --release --quiet -- demo --seconds 10 --json --no-web
     cargo build --quiet --workspace --all-features --examples
     for example in examples/*.rs; do
         "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null

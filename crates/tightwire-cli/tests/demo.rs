@@ -101,7 +101,7 @@ fn what_makes_no_sense_is_refused() {
         (["--loss", "2"], "from 0% to 100%"),
         (["--clients", "0"], "1..=64"),
         (["--clients", "65"], "1..=64"),
-        (["--seconds", "-1"], "at least 0.1"),
+        (["--seconds", "0"], "at least 0.1"),
         (["--bursts", "1%"], "three shares"),
         (["--queue", "9"], "--bandwidth"),
     ] {

@@ -1,11 +1,13 @@
 //! A client: gets the world over a bad network, shows it, and plays.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
 use tightwire::{
-    Delivery, Playback, PlaybackConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver, Stage,
+    Delivery, Playback, PlaybackConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver,
+    SnapshotTrace, Stage,
 };
 use tightwire_transport::{
     Client, Fingerprint, Quic, QuicConfig, SealedToken, SessionConfig, SessionEvent, Socket as _,
@@ -18,6 +20,7 @@ use super::compare::{disagreements, error_mm, shown};
 use super::frame::frame;
 use super::game::{self, Chat, Inbox};
 use super::pace::Pace;
+use super::packet::{Words, add_fields};
 use super::random::Random;
 use super::server::ORDERED;
 use super::shared::{Seat, Shared, lock};
@@ -57,6 +60,9 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
         client,
         receiver: SnapshotReceiver::new(&setup.protocol),
         playback: Playback::new(&setup.protocol, PlaybackConfig::default()),
+        trace: SnapshotTrace::new(),
+        words: Words::new(),
+        last_xray: Duration::ZERO,
         bot: Bot::new(number, setup.seed),
         inbox: Inbox::default(),
         frames: 0,
@@ -75,6 +81,10 @@ struct Guest<'s, T> {
     client: Client<Inbox, T>,
     receiver: SnapshotReceiver,
     playback: Playback,
+    /// What the bits of the newest snapshot were for, and when one was shown.
+    trace: SnapshotTrace,
+    words: Words,
+    last_xray: Duration,
     bot: Bot,
     inbox: Inbox,
     frames: u64,
@@ -123,8 +133,13 @@ impl<T: Transport> Guest<'_, T> {
     }
 
     fn handle_snapshots(&mut self, now: Duration) {
-        for packet in self.inbox.snapshots.drain(..) {
-            let received = match self.receiver.handle_snapshot(&packet) {
+        let is_traced = self.is_shown() && self.shared.has_page;
+        for packet in mem::take(&mut self.inbox.snapshots) {
+            let received = match is_traced {
+                true => self.receiver.handle_snapshot_traced(&packet, &mut self.trace),
+                false => self.receiver.handle_snapshot(&packet),
+            };
+            let received = match received {
                 Ok(received) => received,
                 // It was overtaken: no fault of anybody.
                 Err(SnapshotError::Late) => continue,
@@ -143,7 +158,28 @@ impl<T: Transport> Guest<'_, T> {
             tally.changed += self.receiver.changes().len() as u64;
             tally.compared += u64::from(wrong.is_some());
             tally.disagreements += wrong.unwrap_or(0);
+            if is_traced {
+                add_fields(&mut tally.fields, &self.trace);
+                drop(tally);
+                self.show_packet(now, &packet);
+            }
         }
+    }
+
+    /// Shows a snapshot on the page, a few times a second.
+    fn show_packet(&mut self, now: Duration, packet: &[u8]) {
+        if now < self.last_xray + BETWEEN_XRAYS {
+            return;
+        }
+        self.last_xray = now;
+        let xray = self.words.xray(&self.title, now.as_secs_f64(), packet, &self.trace);
+        if let Ok(json) = serde_json::to_string(&xray) {
+            self.shared.live.publish_xray(json);
+        }
+    }
+
+    fn is_shown(&self) -> bool {
+        self.shared.live.controls().shown_client == self.number
     }
 
     /// What is done 60 times a second.
@@ -158,7 +194,7 @@ impl<T: Transport> Guest<'_, T> {
             let _ = self.client.send(&mut self.inbox, &mut input, Delivery::Unreliable);
             self.talk();
         }
-        let is_shown = self.shared.live.controls().shown_client == self.number;
+        let is_shown = self.is_shown();
         let is_measured = self.frames.is_multiple_of(MEASURED);
         if is_measured || is_shown && self.shared.has_page {
             self.look(is_measured, is_shown);
@@ -210,6 +246,9 @@ impl<T: Transport> Guest<'_, T> {
 
 /// Every so many frames, it is counted how things are.
 const MEASURED: u64 = 6;
+
+/// More often, nobody could read it.
+const BETWEEN_XRAYS: Duration = Duration::from_millis(300);
 
 /// How long a client says that it leaves: it may get lost.
 const FAREWELL: Duration = Duration::from_millis(350);

@@ -13,6 +13,7 @@ mod game;
 mod live;
 mod options;
 mod pace;
+mod packet;
 mod random;
 mod server;
 mod shared;
