@@ -259,7 +259,7 @@ mod tests {
             ]
         );
         assert_eq!((xray.bits, xray.refused), (56, None));
-        assert_eq!(xray.bytes, "01020304cd0a08");
+        assert_eq!(xray.bytes, "010203044d0b40");
     }
 
     #[test]

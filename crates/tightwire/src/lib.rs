@@ -407,7 +407,8 @@ pub use message::{
     SentTo, Stage, Traffic,
 };
 pub use packet::{
-    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
+    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Place, Protection, Protocol,
+    Refused, Tally,
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,

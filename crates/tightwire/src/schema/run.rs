@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
@@ -104,7 +105,7 @@ impl<'s> Walk<'s> {
             return stream.refuse_at(ErrorKind::UnexpectedEnd, bit);
         }
         if S::READING {
-            *value = blank(shape);
+            make_blank(shape, value);
         }
         match (shape, &mut *value) {
             (Shape::Op(op), Dynamic::Value(leaf)) => match run_op(stream, op, leaf) {
@@ -190,7 +191,7 @@ impl<'s> Walk<'s> {
         let name_of = |ordinal: usize| variants.get(ordinal).map_or("", |variant| &*variant.name);
         run_ordinal(stream, &mut ordinal, variants.len(), name_of)?;
         let Some(variant) = variants.get(ordinal) else { return Ok(()) };
-        name.clone_from(&variant.name);
+        rename(name, &variant.name);
         if variant.fields.is_empty() {
             return self.fields(&variant.fields, values, stream);
         }
@@ -209,7 +210,7 @@ impl<'s> Walk<'s> {
         values: &mut Vec<(Name, Dynamic)>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        if S::READING {
+        if S::READING && values.is_empty() {
             // Not for all: fields that are not sent need no room.
             values.reserve_exact(fields.len().min(4));
         }
@@ -223,6 +224,9 @@ impl<'s> Walk<'s> {
             if self.error.is_some() {
                 return Ok(());
             }
+        }
+        if S::READING {
+            values.truncate(written);
         }
         // A writer has put each field that it knows in its place, so that others stand behind.
         match values.get(written) {
@@ -264,7 +268,7 @@ impl<'s> Walk<'s> {
             match holds {
                 Some(true) => {}
                 Some(false) => {
-                    if is_there {
+                    if S::WRITING && is_there {
                         // Later conditions must not see what the reader will not have.
                         values.remove(*written);
                     }
@@ -278,7 +282,11 @@ impl<'s> Walk<'s> {
             }
         }
         if S::READING {
-            values.push((field.name.clone(), Dynamic::default()));
+            match values.get_mut(*written) {
+                // Read into once more: the same fields as last time, or those of another variant.
+                Some((name, _)) => rename(name, &field.name),
+                None => values.push((field.name.clone(), Dynamic::default())),
+            }
         } else if !is_there {
             stream.name_next(&field.name);
             return self.mismatch(stream, String::from("the field is missing"));
@@ -340,6 +348,26 @@ fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
     let result = stream.refuse_at(kind, bit);
     stream.leave();
     result
+}
+
+/// A value of this form for a reader to start from. One that has it already keeps its memory, and what
+/// is in it is overwritten, or cut off behind what was read.
+fn make_blank(shape: &Shape, value: &mut Dynamic) {
+    match (shape, &mut *value) {
+        (Shape::Struct { name: new, .. }, Dynamic::Struct { name, .. })
+        | (Shape::Enum { name: new, .. }, Dynamic::Enum { name, .. }) => rename(name, new),
+        (Shape::Option(_), Dynamic::Option(_))
+        | (Shape::Array { .. } | Shape::List { .. }, Dynamic::List(_))
+        | (Shape::Op(_), Dynamic::Value(_)) => {}
+        _ => *value = blank(shape),
+    }
+}
+
+/// Names are shared: the same one again costs nothing.
+fn rename(name: &mut Name, new: &Name) {
+    if !Arc::ptr_eq(name, new) {
+        name.clone_from(new);
+    }
 }
 
 /// The empty value that a reader starts from.
