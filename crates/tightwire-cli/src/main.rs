@@ -2,10 +2,10 @@
 //! it on the way.
 
 mod datagrams;
+mod inspect;
 mod snapshot_bench;
 mod snapshot_cost;
 mod token;
-#[allow(dead_code)]
 mod xray;
 
 use std::env;
@@ -51,6 +51,7 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Inspect(inspect::Inspect),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +61,7 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Inspect(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

@@ -56,6 +56,7 @@ pub struct Tally {
     packets: u64,
     /// What the last packet was read into, for its memory, and for conditions on fields.
     scratch: Dynamic,
+    was_accepted: bool,
     /// The most values that the packets can have had since the memory was given back.
     scratch_values: u64,
 }
@@ -70,6 +71,7 @@ impl Tally {
             places: Places::new(schema.name(), schema.root()),
             packets: 0,
             scratch: Dynamic::default(),
+            was_accepted: false,
             scratch_values: 0,
         }
     }
@@ -81,6 +83,7 @@ impl Tally {
     /// For anything but a whole valid packet: [`Identity::explain`] says more.
     pub fn count(&mut self, packet: &[u8]) -> Result<(), ReadError> {
         self.places.begin_packet();
+        self.was_accepted = false;
         self.limit_scratch(packet);
         let stream = self.identity.form().read_stream(packet);
         match self.identity.packing() {
@@ -89,6 +92,7 @@ impl Tally {
         }?;
         self.places.accept();
         self.packets += 1;
+        self.was_accepted = true;
         Ok(())
     }
 
@@ -106,6 +110,21 @@ impl Tally {
             self.scratch = Dynamic::default();
             self.scratch_values = 0;
         }
+    }
+
+    /// The last packet as a tree, if it was not refused.
+    ///
+    /// ```
+    /// # use tightwire::{Identity, Protection, Tally, schema};
+    /// let identity = Identity::new("arena", "1.0", Protection::None, schema::<[u8; 3]>());
+    /// let mut tally = Tally::new(&identity);
+    /// tally.count(&[7, 8, 9])?;
+    /// assert_eq!(tally.last().unwrap().to_string(), "[7, 8, 9]");
+    /// # Ok::<(), tightwire::ReadError>(())
+    /// ```
+    #[must_use]
+    pub fn last(&self) -> Option<&Dynamic> {
+        self.was_accepted.then_some(&self.scratch)
     }
 
     /// The packets that were added.
