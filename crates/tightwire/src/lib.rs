@@ -416,8 +416,9 @@ pub use schema::{
 };
 pub use snapshot::{
     ChangeKind, Leaving, Level, ObjectView, Playback, PlaybackConfig, Received, ReceiverId,
-    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotError, SnapshotProtocol,
-    SnapshotProtocolBuilder, SnapshotProtocolError, SnapshotReceiver, SnapshotSender,
+    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotError, SnapshotPart,
+    SnapshotProtocol, SnapshotProtocolBuilder, SnapshotProtocolError, SnapshotReceiver,
+    SnapshotSender, SnapshotSpan, SnapshotTotal, SnapshotTrace,
 };
 pub use stream::{
     Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,

@@ -4,7 +4,7 @@
 //! rows of the past; [mentions](mention) are what a packet says of objects, and a [body](body) is
 //! their bytes, by one of the levels. Above, the sender's [store](store) of the world, a
 //! [view](view) of it for each receiver, and the [selection](select) of what that one needs; and the
-//! receiver's [world](world).
+//! receiver's [world](world). A [trace](trace) says what each bit of a packet was for.
 
 mod ack;
 mod body;
@@ -30,6 +30,7 @@ mod sender;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod view;
 mod world;
 
@@ -40,3 +41,4 @@ pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{SnapshotProtocol, SnapshotProtocolBuilder};
 pub use receiver::{ChangeKind, Received, SnapshotChange, SnapshotReceiver};
 pub use sender::{ObjectView, ReceiverId, SnapshotSender};
+pub use trace::{SnapshotPart, SnapshotSpan, SnapshotTotal, SnapshotTrace};

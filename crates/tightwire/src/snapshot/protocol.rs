@@ -66,6 +66,8 @@ pub(super) struct ClassLayout {
     pub(super) plan: ClassPlan,
     /// The bytes of the longest packet of a value.
     pub(super) max_bytes: usize,
+    /// What its values look like to people.
+    pub(super) schema: Schema,
 }
 
 /// Collects the classes of a [`SnapshotProtocol`]. Both sides name the same ones in the same order.
@@ -117,7 +119,8 @@ impl SnapshotProtocol {
         for layout in layouts {
             let first_group = classes.last().map_or(0, |class| class.plan.next_group());
             let plan = ClassPlan::new(&layout, first_group);
-            classes.push(ClassLayout { type_id: TypeId::of::<()>(), layout, plan, max_bytes: 0 });
+            let (type_id, schema) = (TypeId::of::<()>(), Schema::default());
+            classes.push(ClassLayout { type_id, layout, plan, max_bytes: 0, schema });
         }
         let plan = plan_of(&config, &classes);
         Self { shared: Arc::new(Shared { config, classes, plan, fingerprint: 0 }) }
@@ -165,7 +168,7 @@ impl SnapshotProtocolBuilder {
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
             let first_group = classes.last().map_or(0, |class| class.plan.next_group());
             let plan = ClassPlan::new(&layout, first_group);
-            classes.push(ClassLayout { type_id, layout, plan, max_bytes });
+            classes.push(ClassLayout { type_id, layout, plan, max_bytes, schema });
         }
         let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());
         let shared = Shared { config, classes, plan, fingerprint };

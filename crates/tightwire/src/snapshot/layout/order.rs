@@ -10,15 +10,15 @@ use super::condition::Guard;
 pub(super) struct Draft {
     pub(super) group: Group,
     pub(super) guard: Option<usize>,
+    pub(super) field: usize,
 }
 
-/// The groups and their guards, in the order of the declaration, except that a group with a
+/// Groups, and of each the guard and the field.
+pub(super) type Ordered = (Vec<Group>, (Vec<Option<usize>>, Vec<usize>));
+
+/// The groups, in the order of the declaration, except that a group with a
 /// derivative comes after it. Where conditions forbid that, it has none.
-pub(super) fn ordered(
-    mut drafts: Vec<Draft>,
-    guards: &[Guard],
-    columns: usize,
-) -> (Vec<Group>, Vec<Option<usize>>) {
+pub(super) fn ordered(mut drafts: Vec<Draft>, guards: &[Guard], columns: usize) -> Ordered {
     let needed = needed(&drafts, guards, columns);
     let mut places: Vec<Option<usize>> = vec![None; drafts.len()];
     let mut order = Vec::new();
@@ -43,11 +43,11 @@ pub(super) fn ordered(
         }
     }
     let in_order = |&draft: &usize| {
-        let Draft { mut group, guard } = drafts[draft];
+        let Draft { mut group, guard, field } = drafts[draft];
         if let Some(derivative) = &mut group.derivative {
             derivative.group = places[derivative.group].unwrap_or_default();
         }
-        (group, guard)
+        (group, (guard, field))
     };
     order.iter().map(in_order).unzip()
 }
