@@ -11,7 +11,7 @@ use alloc::string::String;
 use super::Identity;
 use super::form::check_end;
 use crate::bytes::Packing;
-use crate::schema::Dynamic;
+use crate::schema::{Dynamic, Skimmed};
 use crate::stream::{ByteStream, ReadError, Reading, Value};
 use place::Places;
 use stream::TallyStream;
@@ -55,7 +55,7 @@ pub struct Tally {
     places: Places,
     packets: u64,
     /// What the last packet was read into, for its memory, and for conditions on fields.
-    scratch: Dynamic,
+    scratch: Skimmed,
     was_accepted: bool,
     /// The most values that the packets can have had since the memory was given back.
     scratch_values: u64,
@@ -70,7 +70,7 @@ impl Tally {
             identity: identity.clone(),
             places: Places::new(schema.name(), schema.root()),
             packets: 0,
-            scratch: Dynamic::default(),
+            scratch: Skimmed::default(),
             was_accepted: false,
             scratch_values: 0,
         }
@@ -98,7 +98,7 @@ impl Tally {
 
     fn read<S: Reading>(&mut self, stream: S) -> Result<(), ReadError> {
         let mut stream = TallyStream::new(stream, &mut self.places);
-        self.identity.schema().serialize(&mut self.scratch, &mut stream)?;
+        self.identity.schema().skim(&mut self.scratch, &mut stream)?;
         check_end(&mut stream)?;
         stream.into_inner().end()
     }
@@ -107,24 +107,25 @@ impl Tally {
     fn limit_scratch(&mut self, packet: &[u8]) {
         self.scratch_values += packet.len() as u64 * 32 + (1 << 14);
         if self.scratch_values > 1 << 20 {
-            self.scratch = Dynamic::default();
+            self.scratch = Skimmed::default();
             self.scratch_values = 0;
         }
     }
 
-    /// The last packet as a tree, if it was not refused.
+    /// The last packet as a tree, if it was not refused. Of lists only the length is in it: their
+    /// elements are nothing.
     ///
     /// ```
     /// # use tightwire::{Identity, Protection, Tally, schema};
     /// let identity = Identity::new("arena", "1.0", Protection::None, schema::<[u8; 3]>());
     /// let mut tally = Tally::new(&identity);
     /// tally.count(&[7, 8, 9])?;
-    /// assert_eq!(tally.last().unwrap().to_string(), "[7, 8, 9]");
+    /// assert_eq!(tally.last().unwrap().to_string(), "[(), (), ()]");
     /// # Ok::<(), tightwire::ReadError>(())
     /// ```
     #[must_use]
     pub fn last(&self) -> Option<&Dynamic> {
-        self.was_accepted.then_some(&self.scratch)
+        self.was_accepted.then_some(&self.scratch.tree)
     }
 
     /// The packets that were added.

@@ -38,6 +38,8 @@ pub(super) struct Places {
     filter: Option<Vec<String>>,
     /// Where the bits of the last packet went: they count when all of it was read.
     taken: Vec<(usize, u64)>,
+    /// The groups that are open; kept for its memory.
+    pub(super) open: Vec<usize>,
     failed_at: Option<usize>,
 }
 
@@ -46,6 +48,8 @@ struct Node {
     name: String,
     parent: usize,
     children: Vec<usize>,
+    /// The child that stands for every element of an array.
+    element: Option<usize>,
     /// The child that comes next, if they come as they did before.
     cursor: usize,
     count: u64,
@@ -72,6 +76,7 @@ impl Places {
             watched: Vec::new(),
             filter: None,
             taken: Vec::new(),
+            open: Vec::new(),
             failed_at: None,
         };
         places.add(Self::ROOT, name);
@@ -89,6 +94,7 @@ impl Places {
     pub(super) fn begin_packet(&mut self) {
         self.kind = None;
         self.failed_at = None;
+        self.open.clear();
         self.taken.clear();
         self.watched.clear();
         self.begin_group(Self::ROOT);
@@ -120,7 +126,12 @@ impl Places {
     }
 
     pub(super) fn element_of(&mut self, parent: usize) -> usize {
-        self.child(parent, ELEMENT)
+        if let Some(element) = self.nodes[parent].element {
+            return element;
+        }
+        let element = self.child(parent, ELEMENT);
+        self.nodes[parent].element = Some(element);
+        element
     }
 
     /// The child of this name.
@@ -144,15 +155,20 @@ impl Places {
 
     /// The same, if it does not come in turn.
     fn other_child(&mut self, parent: usize, name: &str) -> usize {
-        let name = printable(name);
-        let children = &self.nodes[parent].children;
-        match children.iter().position(|&child| self.nodes[child].name == name) {
+        let Node { children, cursor, .. } = &self.nodes[parent];
+        let find = |name: &str| {
+            let is_it = |place: &usize| self.nodes[children[*place]].name == *name;
+            // A field that was left out is not far.
+            let (before, behind) = (0..*cursor.min(&children.len()), *cursor..children.len());
+            behind.chain(before).find(is_it)
+        };
+        match find(name).or_else(|| find(&printable(name))) {
             Some(place) => {
                 let child = children[place];
                 self.nodes[parent].cursor = place + 1;
                 child
             }
-            None => self.add(parent, &name),
+            None => self.add(parent, name),
         }
     }
 
@@ -177,12 +193,11 @@ impl Places {
     fn keep(&mut self, index: usize, value: Value) {
         let Node { is_watched, names_kind, .. } = self.nodes[index];
         if let (true, None, Value::Name(name)) = (names_kind, self.kind, &value) {
-            let name = printable(name);
-            let known = self.kinds.iter().position(|kind| *kind == name);
-            self.kind = Some(known.unwrap_or_else(|| {
-                self.kinds.push(name);
-                self.kinds.len() - 1
-            }));
+            let find = |name: &str| self.kinds.iter().position(|kind| *kind == *name);
+            self.kind = find(name).or_else(|| find(&printable(name))).or_else(|| {
+                self.kinds.push(printable(name));
+                Some(self.kinds.len() - 1)
+            });
         }
         if is_watched {
             self.watched.push((index, value));
@@ -195,6 +210,7 @@ impl Places {
             name: printable(name),
             parent,
             children: Vec::new(),
+            element: None,
             cursor: 0,
             count: 0,
             bits: 0,

@@ -1,7 +1,5 @@
 //! The stream that counts what another one does.
 
-use alloc::vec::Vec;
-
 use super::place::Places;
 use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
 
@@ -10,8 +8,6 @@ use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
 pub(super) struct TallyStream<'p, S> {
     inner: S,
     places: &'p mut Places,
-    /// The groups that are open within the packet.
-    open: Vec<usize>,
     /// Where what comes next belongs, if it was named.
     next: Option<usize>,
     /// The operation that runs: its place and its first bit.
@@ -20,7 +16,7 @@ pub(super) struct TallyStream<'p, S> {
 
 impl<'p, S: RawStream> TallyStream<'p, S> {
     pub(super) fn new(inner: S, places: &'p mut Places) -> Self {
-        Self { inner, places, open: Vec::new(), next: None, running: None }
+        Self { inner, places, next: None, running: None }
     }
 
     pub(super) fn into_inner(self) -> S {
@@ -29,7 +25,7 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
 
     #[inline(always)]
     fn here(&self) -> usize {
-        self.open.last().copied().unwrap_or(Places::ROOT)
+        self.places.open.last().copied().unwrap_or(Places::ROOT)
     }
 
     /// The place of what begins now. Without a name, it stands for the group that it is in.
@@ -124,11 +120,11 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
         };
         // Children come as in the group before.
         self.places.begin_group(place);
-        self.open.push(place);
+        self.places.open.push(place);
     }
 
     #[inline(always)]
     fn leave(&mut self) {
-        self.open.pop();
+        self.places.open.pop();
     }
 }
