@@ -2,8 +2,11 @@
 //! it on the way.
 
 mod datagrams;
+mod shell;
 mod snapshot_bench;
 mod snapshot_cost;
+mod svg;
+mod terminal;
 mod token;
 
 use std::env;
@@ -49,6 +52,8 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Completions(shell::Completions),
+    Man(shell::Manual),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +63,8 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
