@@ -2,7 +2,10 @@
 //! it on the way.
 
 mod datagrams;
+mod files;
+mod schema;
 mod shell;
+mod sizes;
 mod snapshot_bench;
 mod snapshot_cost;
 mod svg;
@@ -52,6 +55,9 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Sizes(sizes::Sizes),
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
     Completions(shell::Completions),
     Man(shell::Manual),
 }
@@ -63,6 +69,8 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Sizes(command)) => command.run(),
+        Some(Command::Schema(command)) => return command.run(),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
     };

@@ -17,7 +17,6 @@ pub(crate) enum Colour {
     Bold,
     Red,
     Green,
-    Yellow,
     Blue,
     Cyan,
 }
@@ -53,7 +52,6 @@ impl Terminal {
             Colour::Bold => 1,
             Colour::Red => 31,
             Colour::Green => 32,
-            Colour::Yellow => 33,
             Colour::Blue => 34,
             Colour::Cyan => 36,
         };
