@@ -37,7 +37,9 @@ impl Completions {
 impl Manual {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let Some(folder) = self.out else {
-            return Ok(String::from_utf8(page(Arguments::command())?)?);
+            // As in the folder, where `help` has no page.
+            let command = Arguments::command().disable_help_subcommand(true);
+            return Ok(String::from_utf8(page(command)?)?);
         };
         let refused = |error| format!("{}: {error}", folder.display());
         fs::create_dir_all(&folder).map_err(refused)?;

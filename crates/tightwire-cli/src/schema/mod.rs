@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, safe};
 use difference::Differences;
 use lint::seen::Seen;
 use source::Source;
@@ -89,7 +89,8 @@ impl SchemaCommand {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(error) => {
-                eprintln!("tightwire: {error}");
+                // It may quote a file.
+                eprintln!("tightwire: {}", safe(&error.to_string()));
                 ExitCode::from(2)
             }
         }

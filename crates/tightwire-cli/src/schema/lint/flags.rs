@@ -12,26 +12,27 @@ const MANY: usize = 8;
 pub(super) const SOME: usize = 3;
 
 impl Lint<'_> {
-    pub(super) fn flags(&mut self, fields: &[Field]) {
-        for run in runs(fields) {
-            let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-            let count = run.len() as u64;
-            let names = format!("{} to {}", safe(&first.name), safe(&last.name));
-            let name = format!(".{}", safe(&first.name));
-            self.step(&name, |lint| match lint.packing {
-                Packing::Bytes if run.len() > 1 => {
-                    let bytes = count.div_ceil(8).next_power_of_two();
-                    let what = format!(
-                        "{count} bools take a byte each, {names}: as flags of one number with \
-                         `bits = {count}` they take {} in all",
-                        crate::terminal::counted(bytes, "byte")
-                    );
-                    lint.advise("flags", what, Saving::Always(8 * count.saturating_sub(bytes)));
-                }
-                Packing::Bits => lint.packed_flags(count, &names),
-                _ => {}
-            });
-        }
+    /// Advises on bools that stand one after the other; whether there was anything to advise.
+    pub(super) fn flags(&mut self, run: &[Field]) -> bool {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };
+        let before = self.advice.len();
+        let count = run.len() as u64;
+        let names = format!("{} to {}", safe(&first.name), safe(&last.name));
+        let name = format!(".{}", safe(&first.name));
+        self.step(&name, |lint| match lint.packing {
+            Packing::Bytes if count > 1 => {
+                let bytes = count.div_ceil(8).next_power_of_two();
+                let what = format!(
+                    "{count} bools take a byte each, {names}: as flags of one number with \
+                     `bits = {count}` they take {} in all",
+                    crate::terminal::counted(bytes, "byte")
+                );
+                lint.advise("flags", what, Saving::Always(8 * count.saturating_sub(bytes)));
+            }
+            Packing::Bits => lint.packed_flags(count, &names),
+            _ => {}
+        });
+        self.advice.len() > before
     }
 
     fn packed_flags(&mut self, count: u64, names: &str) {

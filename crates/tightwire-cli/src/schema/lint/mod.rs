@@ -130,9 +130,20 @@ impl Lint<'_> {
     }
 
     fn fields(&mut self, fields: &[Field]) {
-        self.flags(fields);
+        let mut runs = flags::runs(fields).peekable();
+        let mut advised = 0;
         for field in fields {
-            if !is_of_a_session(&self.path, &field.name) {
+            let begins =
+                |run: &&[Field]| run.first().is_some_and(|first| std::ptr::eq(first, field));
+            if let Some(run) = runs.next_if(begins)
+                && self.flags(run)
+            {
+                advised = run.len();
+            }
+            // Flags that are advised on together are not one by one.
+            let is_advised = advised > 0;
+            advised = advised.saturating_sub(1);
+            if !is_advised && !is_of_a_session(&self.path, &field.name) {
                 let name = format!(".{}", safe(&field.name));
                 self.step(&name, |lint| lint.shape(&field.shape));
             }

@@ -19,17 +19,17 @@ impl Lint<'_> {
             Op::CompressedFloat(range) => self.float(range, 1),
             Op::CompressedVector { dimensions, range } => self.float(range, dimensions as u64),
             Op::Float | Op::Double => self.whole_floats(op, 1),
-            Op::Vector { dimensions } => self.whole_floats(op, dimensions as u64),
-            Op::Quaternion => {
+            Op::Quaternion | Op::Vector { dimensions: 4 } => {
                 let better = Op::SmallestThree { bits: 10 };
                 let what = format!(
-                    "four whole floats: `smallest_three = 10` takes {} bits and is right to a tenth of \
-                     a degree or so",
+                    "four whole floats: if they are a rotation, `smallest_three = 10` takes {} bits \
+                     and is right to a fraction of a degree",
                     better.max_bits()
                 );
                 let saves = op.max_bits() - better.max_bits();
-                self.advise("whole-float", what, Saving::Always(saves));
+                self.advise("whole-float", what, Saving::UpTo(saves));
             }
+            Op::Vector { dimensions } => self.whole_floats(op, dimensions as u64),
             Op::Enumerate { count } => self.variants(count),
             _ => {}
         }
@@ -48,6 +48,9 @@ impl Lint<'_> {
 
     /// An integer of all values that its type has.
     fn whole(&mut self, op: &Op) {
+        if self.is_wider_than_seen() {
+            return;
+        }
         let bits = op.max_bits();
         let what = format!(
             "any {bits} bits: a `range` takes what its values need, and `varint` 8 bits for those \
@@ -85,6 +88,9 @@ impl Lint<'_> {
     }
 
     fn whole_floats(&mut self, op: &Op, times: u64) {
+        if self.is_wider_than_seen() {
+            return;
+        }
         let example = FloatRange::new(-1000.0, 1000.0, 0.01);
         let bits = op.max_bits() / times.max(1);
         let what = format!(

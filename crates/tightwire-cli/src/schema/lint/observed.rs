@@ -27,8 +27,22 @@ impl Lint<'_> {
             values.first,
             counted(values.count, "value")
         );
-        self.advise("never-varies", what, Saving::UpTo(shape.max_bits()));
+        let saves = match shape {
+            Shape::Op(
+                Op::String { max_len } | Op::WideString { max_len } | Op::Blob { max_len },
+            ) => words::width(*max_len as u64) + 8 * values.length,
+            Shape::Op(op) => op.max_bits(),
+            shape => words::bits(shape).0,
+        };
+        self.advise("never-varies", what, Saving::UpTo(saves));
         true
+    }
+
+    /// Whether the field was advised to have the range that it had in a capture.
+    pub(super) fn is_wider_than_seen(&self) -> bool {
+        self.advice
+            .last()
+            .is_some_and(|advice| advice.rule == "wider-than-seen" && advice.path == self.path)
     }
 
     /// Numbers that took a part of their range only.
@@ -61,6 +75,8 @@ impl Lint<'_> {
         };
         // One bit is what the next session could need.
         if better + 2 <= bits {
+            // As an `f32` it has the digits that it was sent with.
+            let (low, high) = (low as f32, high as f32);
             let what = format!(
                 "`{}` was from {low} to {high} in this capture: if it never is more, {what} takes \
                  {better} bits instead of {bits}",

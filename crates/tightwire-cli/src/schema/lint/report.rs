@@ -11,12 +11,15 @@ use crate::terminal::{Colour, Terminal, counted, thousands};
 pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -> String {
     let mut text = String::new();
     if let Some(seen) = seen {
-        let _ = writeln!(
-            text,
-            "The capture has {} of this schema; {} others were passed over.\n",
-            counted(seen.packets, "packet"),
-            thousands(seen.refused),
-        );
+        let all = counted(seen.packets + seen.refused, "packet");
+        let _ = match seen.refused {
+            0 => writeln!(text, "The capture has {all}.\n"),
+            _ => writeln!(
+                text,
+                "The capture has {all}, of which {} are of its schema.\n",
+                thousands(seen.packets)
+            ),
+        };
     }
     for piece in advice {
         let saves = terminal.paint(Colour::Green, &saving(piece));

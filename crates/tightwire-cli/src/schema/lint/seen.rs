@@ -31,6 +31,8 @@ pub(super) struct Values {
     pub(super) first: String,
     first_hash: u64,
     pub(super) varies: bool,
+    /// The bytes of the first, if it is text or bytes.
+    pub(super) length: u64,
     /// The smallest and the largest, if all of them are numbers.
     pub(super) range: Option<(f64, f64)>,
 }
@@ -149,7 +151,13 @@ impl Seen {
             }
             None => {
                 let first = cut(&safe(&value.to_string()), 40);
-                let values = Values { count: 1, first, first_hash: hash, varies: false, range };
+                let length = match value {
+                    Value::Text(text) => text.len() as u64,
+                    Value::Bytes(bytes) => bytes.len() as u64,
+                    _ => 0,
+                };
+                let values =
+                    Values { count: 1, first, first_hash: hash, varies: false, length, range };
                 self.values.insert(path.to_owned(), values);
             }
         }
