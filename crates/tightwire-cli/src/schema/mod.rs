@@ -15,7 +15,7 @@ use clap::{Args, Subcommand};
 use crate::terminal::{Terminal, safe};
 use difference::Differences;
 use lint::seen::Seen;
-use source::Source;
+use source::{Source, is_capture_at};
 
 /// Shows, compares and examines schemas: what packets look like. A FILE is the JSON of a schema, of an identity or of a world's
 /// schema, or a capture, which has the schema of its packets in it.
@@ -52,7 +52,8 @@ pub(crate) struct Diff {
 pub(crate) struct Lint {
     /// A schema, an identity, a world's schema, or a capture.
     file: PathBuf,
-    /// Also looks at packets: fields that never vary, and numbers that use a part of their range.
+    /// Also looks at packets: fields that never vary, and numbers that use a part of their range. They are read by the
+    /// schema in this capture, and compared by the names of their fields.
     #[arg(long, value_name = "CAPTURE")]
     capture: Option<PathBuf>,
     /// Ends with exit status 1 if there is any advice.
@@ -118,7 +119,9 @@ impl Diff {
 impl Lint {
     fn run(self) -> Printed {
         let source = Source::read(&self.file)?;
-        let seen = self.capture.as_deref().map(Seen::read).transpose()?;
+        // A capture has packets, too.
+        let own = is_capture_at(&self.file).then_some(&self.file);
+        let seen = self.capture.as_ref().or(own).map(|path| Seen::read(path)).transpose()?;
         let advice = lint::lint(&source, seen.as_ref());
         let text = match self.json {
             true => lint::json(&advice),

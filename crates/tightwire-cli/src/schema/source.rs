@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::error::Category;
@@ -24,9 +24,7 @@ impl Source {
     /// Reads a file. What it is, it says itself.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let refused = |reason: String| format!("{}: {reason}", path.display());
-        let mut start = Vec::new();
-        let file = File::open(path).map_err(|error| refused(error.to_string()))?;
-        file.take(64).read_to_end(&mut start).map_err(|error| refused(error.to_string()))?;
+        let start = start_of(path).map_err(|error| refused(error.to_string()))?;
         match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Self::of_json(&read_limited(path, MOST)?).map_err(refused),
             // The first byte of a capture.
@@ -97,6 +95,17 @@ impl Source {
             source => vec![source.schema().root().clone()],
         }
     }
+}
+
+/// Whether there is a capture.
+pub(crate) fn is_capture_at(path: &Path) -> bool {
+    start_of(path).is_ok_and(|start| is_capture(&start))
+}
+
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut start)?;
+    Ok(start)
 }
 
 /// Whether it begins as captures do: pcapng, or the older forms, which are refused with advice.
