@@ -55,8 +55,7 @@ impl SnapshotSender {
         }
         self.cells.resize(layout.layout.columns.len(), 0);
         let tree = |error| SetError::Tree { error };
-        let packet =
-            layout.declared.schema.encode(value, &mut self.value).map_err(tree)?;
+        let packet = layout.declared.schema.encode(value, &mut self.value).map_err(tree)?;
         let read = layout.layout.cells_of(packet, &mut self.cells);
         read.map_err(|error| SetError::Tree { error: error.into() })?;
         let has_room = self.store.set(id.into(), class, Some(&self.cells));
