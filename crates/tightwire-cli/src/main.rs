@@ -4,8 +4,14 @@ mod datagrams;
 mod demo;
 mod picture;
 mod inspect;
+mod files;
+mod schema;
+mod shell;
+mod sizes;
 mod snapshot_bench;
 mod snapshot_cost;
+mod svg;
+mod terminal;
 mod token;
 mod xray;
 
@@ -35,6 +41,11 @@ enum Command {
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
     Inspect(inspect::Inspect),
+    Sizes(sizes::Sizes),
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
+    Completions(shell::Completions),
+    Man(shell::Manual),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +59,10 @@ fn main() -> ExitCode {
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
         Some(Command::Inspect(command)) => command.run(),
+        Some(Command::Sizes(command)) => command.run(),
+        Some(Command::Schema(command)) => return command.run(),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

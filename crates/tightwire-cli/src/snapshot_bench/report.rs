@@ -7,6 +7,7 @@ use tightwire::Level;
 
 use super::ladder::Rung;
 use super::{Setting, Taken};
+use crate::svg::{Bar, bar_plot};
 
 pub(super) struct Report {
     scene: String,
@@ -94,35 +95,16 @@ impl Report {
 
     /// A bar for each way to send a frame, as SVG.
     pub(super) fn plot(&self) -> String {
-        let runs = self
-            .runs
-            .iter()
-            .map(|(level, setting, taken)| (name(*level, *setting), taken.bytes_per_frame(), true));
-        let ladder = self.ladder.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes, false));
-        let bars: Vec<_> = ladder.chain(runs).collect();
-        let most = bars.iter().map(|bar| bar.1).fold(1.0, f64::max);
-        let height = 64 + bars.len() * 34;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" font-family=\"sans-serif\" font-size=\"14\">\n\
-             <rect width=\"760\" height=\"{height}\" fill=\"#fff\"/>\n\
-             <text x=\"16\" y=\"30\" font-size=\"17\" fill=\"#222\">{}: bytes of a frame, relative to the one six before</text>\n",
-            self.scene,
-        );
-        for (place, (name, bytes, is_ours)) in bars.iter().enumerate() {
-            let y = 52 + place * 34;
-            let width = (bytes / most * 380.0).max(1.0);
-            let colour = if *is_ours { "#1f7a5c" } else { "#b8bfc6" };
-            let _ = write!(
-                svg,
-                "<text x=\"300\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{name}</text>\n\
-                 <rect x=\"308\" y=\"{y}\" width=\"{width:.1}\" height=\"22\" fill=\"{colour}\"/>\n\
-                 <text x=\"{:.1}\" y=\"{}\" fill=\"#222\">{bytes:.0}</text>\n",
-                y + 16,
-                314.0 + width,
-                y + 16,
-            );
-        }
-        svg + "</svg>\n"
+        let bar = |label, bytes: f64, is_ours| {
+            let text = format!("{bytes:.0}");
+            Bar { label, value: bytes, text, is_ours }
+        };
+        let ladder = self.ladder.iter().map(|(name, bytes)| bar((*name).to_owned(), *bytes, false));
+        let runs = self.runs.iter().map(|(level, setting, taken)| {
+            bar(name(*level, *setting), taken.bytes_per_frame(), true)
+        });
+        let title = format!("{}: bytes of a frame, relative to the one six before", self.scene);
+        bar_plot(&title, &ladder.chain(runs).collect::<Vec<_>>())
     }
 }
 

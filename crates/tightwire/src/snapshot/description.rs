@@ -170,14 +170,7 @@ impl SnapshotProtocol {
     pub fn from_description(
         description: &SnapshotDescription,
     ) -> Result<Self, SnapshotProtocolError> {
-        let (mut all, mut largest) = (0u64, 1);
-        for ClassDescription { name, schema } in &description.classes {
-            let parts = parts(schema.root());
-            (all, largest) = (all.saturating_add(parts), parts.max(largest));
-            if all > MAX_PARTS {
-                return Err(SnapshotProtocolError::TooLarge { class: name.clone() });
-            }
-        }
+        let largest = largest_of(description.classes())?;
         let mut config = description.config();
         config.max_objects = config.max_objects.min((MAX_CELLS / largest) as usize);
         let classes = description.classes.iter().map(|class| {
@@ -185,17 +178,37 @@ impl SnapshotProtocol {
             (class.name.clone(), Declared { name, type_id: None, schema })
         });
         let protocol = Self::assemble(config, classes)?;
-        // A receiver has a copy for each packet that it remembers.
-        if protocol.plan().pristine.size() > MAX_LEARNED / SPAN {
-            let class = description.classes.last().map(|class| class.name.clone());
-            return Err(SnapshotProtocolError::TooLarge { class: class.unwrap_or_default() });
-        }
+        check_learned(&protocol)?;
         let (described, here) = (description.fingerprint, protocol.fingerprint());
         if described != here {
             return Err(SnapshotProtocolError::Fingerprint { described, here });
         }
         Ok(protocol)
     }
+}
+
+/// The parts of the largest class that came as data, if all of them together are not too many.
+pub(super) fn largest_of<'a>(
+    classes: impl Iterator<Item = (&'a str, &'a Schema)>,
+) -> Result<u64, SnapshotProtocolError> {
+    let (mut all, mut largest) = (0u64, 1);
+    for (name, schema) in classes {
+        let parts = parts(schema.root());
+        (all, largest) = (all.saturating_add(parts), parts.max(largest));
+        if all > MAX_PARTS {
+            return Err(SnapshotProtocolError::TooLarge { class: name.to_string() });
+        }
+    }
+    Ok(largest)
+}
+
+/// Whether a receiver has room for a copy of what is learned for each packet that it remembers.
+pub(super) fn check_learned(protocol: &SnapshotProtocol) -> Result<(), SnapshotProtocolError> {
+    if protocol.plan().pristine.size() > MAX_LEARNED / SPAN {
+        let class = protocol.classes().last().map(|class| class.declared.name.to_string());
+        return Err(SnapshotProtocolError::TooLarge { class: class.unwrap_or_default() });
+    }
+    Ok(())
 }
 
 /// As docs/WIRE.md says.

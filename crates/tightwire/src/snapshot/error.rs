@@ -5,7 +5,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::SnapshotConfig;
-use crate::schema::ObjectId;
+use crate::schema::{DynamicError, ObjectId};
 use crate::stream::{ReadError, WriteError};
 
 /// Why there is no [`SnapshotProtocol`](crate::SnapshotProtocol).
@@ -112,6 +112,16 @@ pub enum SetError {
         /// Where its description does not fit.
         error: ReadError,
     },
+    /// The protocol has no class at this place.
+    NoSuchClass {
+        /// The place.
+        class: u16,
+    },
+    /// A tree is no value of its class.
+    Tree {
+        /// Where, and why not.
+        error: DynamicError,
+    },
     /// There are as many objects as the protocol allows.
     TooManyObjects,
     /// A receiver has its snapshot of this tick already, in which this is not.
@@ -131,6 +141,10 @@ impl fmt::Display for SetError {
             Self::Unreadable { name, error } => {
                 write!(f, "`{name}` does not write what it describes: {error}")
             }
+            Self::NoSuchClass { class } => {
+                write!(f, "the protocol has no class {class}: they are counted from 0")
+            }
+            Self::Tree { error } => write!(f, "a tree that cannot be written: {error}"),
             Self::TooManyObjects => f.write_str(
                 "too many objects: raise `SnapshotConfig::max_objects`; those that are gone count \
                  until every receiver knows",

@@ -7,6 +7,7 @@ use core::any::{TypeId, type_name};
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::description::{check_learned, largest_of};
 use super::layout::Layout;
 use super::modeled::Plan;
 use super::packed::ClassPlan;
@@ -82,7 +83,8 @@ pub(super) struct Declared {
 #[derive(Debug)]
 pub struct SnapshotProtocolBuilder {
     config: SnapshotConfig,
-    classes: Vec<(&'static str, Declared)>,
+    /// With the names that errors call them by.
+    classes: Vec<(String, Declared)>,
 }
 
 impl SnapshotProtocol {
@@ -183,7 +185,31 @@ impl SnapshotProtocolBuilder {
             _ => type_name::<T>().into(),
         };
         let type_id = Some(TypeId::of::<T>());
-        self.classes.push((type_name::<T>(), Declared { name, type_id, schema }));
+        self.classes.push((type_name::<T>().into(), Declared { name, type_id, schema }));
+        self
+    }
+
+    /// Adds a class that is no Rust type: its objects are set with
+    /// [`SnapshotSender::set_dynamic`](crate::SnapshotSender::set_dynamic). For the same snapshots, a class of the same schema is as
+    /// good as the type.
+    ///
+    /// The schema may come from outside: there is as much room for such classes as in
+    /// [a description](SnapshotProtocol::from_description).
+    ///
+    /// ```
+    /// use tightwire::{SnapshotConfig, SnapshotProtocol, schema};
+    ///
+    /// let builder = || SnapshotProtocol::builder(SnapshotConfig::default());
+    /// let by_schema = builder().class_of("count", schema::<u16>()).build()?;
+    /// let by_type = builder().class::<u16>().build()?;
+    /// assert_eq!(by_schema.fingerprint(), by_type.fingerprint());
+    /// assert_eq!(by_schema.class_name(0), Some("count"));
+    /// # Ok::<(), tightwire::SnapshotProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_of(mut self, name: &str, schema: Schema) -> Self {
+        let declared = Declared { name: name.into(), type_id: None, schema };
+        self.classes.push((name.into(), declared));
         self
     }
 
@@ -193,15 +219,24 @@ impl SnapshotProtocolBuilder {
     ///
     /// [`SnapshotProtocolError`], which says which class cannot be replicated, and why.
     pub fn build(self) -> Result<SnapshotProtocol, SnapshotProtocolError> {
-        let mut ids = Vec::new();
-        for (name, Declared { type_id, .. }) in &self.classes {
-            if ids.contains(type_id) {
-                return Err(SnapshotProtocolError::Twice { class: (*name).into() });
+        for (place, (name, class)) in self.classes.iter().enumerate() {
+            let is_it = |(other, earlier): &(String, Declared)| match class.type_id {
+                Some(_) => earlier.type_id == class.type_id,
+                None => earlier.type_id.is_none() && other == name,
+            };
+            if self.classes[..place].iter().any(is_it) {
+                return Err(SnapshotProtocolError::Twice { class: name.clone() });
             }
-            ids.push(*type_id);
         }
-        let classes = self.classes.into_iter().map(|(name, class)| (name.to_string(), class));
-        SnapshotProtocol::assemble(self.config, classes)
+        let is_data = |class: &&(String, Declared)| class.1.type_id.is_none();
+        let data = self.classes.iter().filter(is_data);
+        largest_of(data.clone().map(|(name, class)| (name.as_str(), &class.schema)))?;
+        let has_data = data.count() > 0;
+        let protocol = SnapshotProtocol::assemble(self.config, self.classes.into_iter())?;
+        if has_data {
+            check_learned(&protocol)?;
+        }
+        Ok(protocol)
     }
 }
 

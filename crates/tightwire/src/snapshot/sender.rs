@@ -1,5 +1,7 @@
 //! The side that has the world.
 
+mod dynamic;
+
 use alloc::vec::Vec;
 use core::any::type_name;
 

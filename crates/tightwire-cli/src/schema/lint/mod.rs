@@ -1,0 +1,189 @@
+//! Advice on a schema: what costs bits and need not.
+
+mod flags;
+mod lengths;
+mod numbers;
+mod observed;
+mod report;
+pub(super) mod seen;
+
+use tightwire::{Field, Packing, Shape};
+
+use super::source::Source;
+use crate::terminal::safe;
+use seen::Seen;
+
+pub(super) use report::{json, text};
+
+/// A piece of advice on a field.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Advice {
+    /// The names that lead to the field, as in `Player.inventory[].count`.
+    path: String,
+    /// Which rule it is, in a word for programs.
+    rule: &'static str,
+    /// What is the case, and what to do.
+    what: String,
+    saves: Saving,
+    /// How often the field is there: the product of the arrays around it.
+    times: u64,
+    /// It is within a list, and there for each of its elements.
+    is_in_list: bool,
+}
+
+/// The bits that a packet is shorter by.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Saving {
+    /// Whenever the field is sent.
+    Always(u64),
+    /// If the values are such.
+    UpTo(u64),
+    /// For the packets of the capture, each on average.
+    OnAverage(f64),
+}
+
+/// A walk through a schema that collects advice.
+struct Lint<'a> {
+    packing: Packing,
+    seen: Option<&'a Seen>,
+    path: String,
+    times: u64,
+    is_in_list: bool,
+    advice: Vec<Advice>,
+}
+
+/// Advice on all of a schema, in the order of its bits; on what packets were like, where they are known.
+pub(super) fn lint(source: &Source, seen: Option<&Seen>) -> Vec<Advice> {
+    let mut lint = Lint {
+        packing: source.packing(),
+        seen,
+        path: String::new(),
+        times: 1,
+        is_in_list: false,
+        advice: Vec::new(),
+    };
+    for shape in source.shapes() {
+        lint.path = root_name(&shape);
+        lint.shape(&shape);
+    }
+    lint.advice
+}
+
+/// What the paths of a schema begin with.
+pub(super) fn root_name(shape: &Shape) -> String {
+    match shape {
+        Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => {
+            safe(name)
+        }
+        _ => "packet".to_owned(),
+    }
+}
+
+impl Lint<'_> {
+    fn advise(&mut self, rule: &'static str, what: String, saves: Saving) {
+        let (path, times, is_in_list) = (self.path.clone(), self.times, self.is_in_list);
+        self.advice.push(Advice { path, rule, what, saves, times, is_in_list });
+    }
+
+    /// Goes to what has another name, and comes back.
+    fn step(&mut self, step: &str, inside: impl FnOnce(&mut Self)) {
+        let outside = self.path.len();
+        self.path.push_str(step);
+        inside(self);
+        self.path.truncate(outside);
+    }
+
+    fn shape(&mut self, shape: &Shape) {
+        // What never varies needs no other advice.
+        if self.cannot_vary(shape) || self.never_varied(shape) {
+            return;
+        }
+        match shape {
+            Shape::Op(op) => {
+                self.number(op);
+                self.length_of(op);
+            }
+            Shape::Struct { fields, .. } => self.fields(fields),
+            Shape::Enum { variants, .. } => {
+                self.variants(variants.len());
+                for variant in variants {
+                    let name = format!(".{}", safe(&variant.name));
+                    self.step(&name, |lint| lint.fields(&variant.fields));
+                }
+            }
+            Shape::Option(inner) => self.shape(inner),
+            Shape::Array { len, element } => {
+                let outside = self.times;
+                self.times = outside.saturating_mul(*len);
+                self.step("[]", |lint| lint.shape(element));
+                self.times = outside;
+            }
+            Shape::List { max_len, element } => {
+                self.length_of_list(*max_len, element);
+                let outside = (self.times, self.is_in_list);
+                (self.times, self.is_in_list) = (1, true);
+                self.step("[]", |lint| lint.shape(element));
+                (self.times, self.is_in_list) = outside;
+            }
+            _ => {}
+        }
+    }
+
+    fn fields(&mut self, fields: &[Field]) {
+        let mut runs = flags::runs(fields).peekable();
+        let mut advised = 0;
+        for field in fields {
+            let begins =
+                |run: &&[Field]| run.first().is_some_and(|first| std::ptr::eq(first, field));
+            if let Some(run) = runs.next_if(begins)
+                && self.flags(run)
+            {
+                advised = run.len();
+            }
+            // Flags that are advised on together are not one by one.
+            let is_advised = advised > 0;
+            advised = advised.saturating_sub(1);
+            if !is_advised && !is_of_a_session(&self.path, &field.name) {
+                let name = format!(".{}", safe(&field.name));
+                self.step(&name, |lint| lint.shape(&field.shape));
+            }
+        }
+    }
+
+    /// A value that can only be one, and takes bits all the same.
+    fn cannot_vary(&mut self, shape: &Shape) -> bool {
+        let is_one = match shape {
+            Shape::Op(op) => numbers::is_one_value(op) || lengths::is_empty(op),
+            Shape::Array { len: 0, .. } | Shape::List { max_len: 0, .. } => true,
+            Shape::Enum { variants, .. } => {
+                variants.len() == 1 && variants.iter().all(|variant| variant.fields.is_empty())
+            }
+            _ => false,
+        };
+        if is_one {
+            let what = format!(
+                "`{}` has one value only: leave the field out, or give it the range that it needs",
+                super::words::shape(shape)
+            );
+            self.advise("cannot-vary", what, Saving::Always(shape.max_bits()));
+        }
+        is_one
+    }
+
+    fn variants(&mut self, count: usize) {
+        if let Some(fewer) = numbers::one_bit_fewer((count as u128).saturating_sub(1)) {
+            let (fewer, bits) = (fewer + 1, numbers::width((count as u128).saturating_sub(1)));
+            let what = format!(
+                "{count} variants take {bits} bits where {fewer} take {}: make one of them a part of \
+                 another",
+                bits - 1
+            );
+            self.advise("wasted-bit", what, Saving::Always(1));
+        }
+    }
+}
+
+/// What stands before each message of a recorded session: ours, and not to be advised on.
+fn is_of_a_session(path: &str, name: &str) -> bool {
+    path == "Message" && matches!(name, "number" | "stage" | "size" | "channel")
+}

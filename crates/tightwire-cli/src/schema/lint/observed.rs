@@ -1,0 +1,117 @@
+//! What a capture says of fields: those that never varied, and those that used a part of their range.
+
+use tightwire::{FloatRange, Number, Op, Shape};
+
+use super::super::words;
+use super::seen::ENOUGH;
+use super::{Lint, Saving};
+use crate::terminal::counted;
+
+impl Lint<'_> {
+    /// Whether the field was the same in all packets; then it is advised on.
+    pub(super) fn never_varied(&mut self, shape: &Shape) -> bool {
+        let seen = self.seen.and_then(|seen| seen.values(&self.path));
+        let Some(values) = seen.filter(|values| values.count >= ENOUGH) else { return false };
+        if !matches!(shape, Shape::Op(_) | Shape::Enum { .. }) {
+            return false;
+        }
+        if values.varies {
+            let range = values.range;
+            if let (Some(range), Shape::Op(op)) = (range, shape) {
+                self.smaller_than_declared(op, range);
+            }
+            return false;
+        }
+        let what = format!(
+            "is {} in all {} of this capture: send it once, or behind `when`",
+            values.first,
+            counted(values.count, "value")
+        );
+        let saves = match shape {
+            Shape::Op(
+                Op::String { max_len } | Op::WideString { max_len } | Op::Blob { max_len },
+            ) => words::width(*max_len as u64) + 8 * values.length,
+            Shape::Op(op) => op.max_bits(),
+            shape => words::bits(shape).0,
+        };
+        self.advise("never-varies", what, Saving::UpTo(saves));
+        true
+    }
+
+    /// Whether the field was advised to have the range that it had in a capture.
+    pub(super) fn is_wider_than_seen(&self) -> bool {
+        self.advice
+            .last()
+            .is_some_and(|advice| advice.rule == "wider-than-seen" && advice.path == self.path)
+    }
+
+    /// Numbers that took a part of their range only.
+    fn smaller_than_declared(&mut self, op: &Op, (low, high): (f64, f64)) {
+        let bits = op.max_bits();
+        let (better, what) = match *op {
+            Op::Int { .. } | Op::Bits { .. } | Op::Varint { .. } => {
+                // Beyond, a float is no integer any more.
+                if low.abs().max(high.abs()) >= 2f64.powi(53) {
+                    return;
+                }
+                let (min, max) = (low as i128, high as i128);
+                let range = Op::Int { min: Number::Signed(min), max: Number::Signed(max) };
+                (range.max_bits(), format!("`{min}..={max}`"))
+            }
+            Op::CompressedFloat(range) | Op::CompressedVector { range, .. } => {
+                let Some(better) = float_range(low, high, range.resolution()) else { return };
+                let dimensions = bits / u64::from(range.width()).max(1);
+                (dimensions * u64::from(better.width()), in_words(better))
+            }
+            Op::Float | Op::Double | Op::Vector { .. } => {
+                let Some(better) = float_range(low, high, 0.01) else { return };
+                let dimensions = match *op {
+                    Op::Vector { dimensions } => dimensions as u64,
+                    _ => 1,
+                };
+                (dimensions * u64::from(better.width()), in_words(better))
+            }
+            _ => return,
+        };
+        // One bit is what the next session could need.
+        if better + 2 <= bits {
+            // As an `f32` it has the digits that it was sent with.
+            let (low, high) = (low as f32, high as f32);
+            let what = format!(
+                "`{}` was from {low} to {high} in this capture: if it never is more, {what} takes \
+                 {better} bits instead of {bits}",
+                words::operation(op)
+            );
+            self.advise("wider-than-seen", what, Saving::UpTo(bits - better));
+        }
+    }
+}
+
+/// A range around what was seen, in round numbers.
+fn float_range(low: f64, high: f64, resolution: f32) -> Option<FloatRange> {
+    let most = low.abs().max(high.abs()).max(f64::from(resolution));
+    let max = 2f64.powf(most.log2().ceil());
+    let min = if low < 0.0 { -max } else { 0.0 };
+    FloatRange::checked(min as f32, max as f32, resolution)
+}
+
+fn in_words(range: FloatRange) -> String {
+    format!(
+        "`min = {:?}, max = {:?}, resolution = {:?}`",
+        range.min(),
+        range.max(),
+        range.resolution()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_gets_a_round_range() {
+        let range = float_range(-3.2, 100.5, 0.01).unwrap();
+        assert_eq!((range.min(), range.max()), (-128.0, 128.0));
+        assert_eq!(float_range(0.0, 0.0, 0.5).unwrap().max(), 0.5);
+    }
+}

@@ -1,0 +1,103 @@
+//! Advice, as it is printed.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::seen::Seen;
+use super::{Advice, Saving};
+use crate::terminal::{Colour, Terminal, counted, thousands};
+
+pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -> String {
+    let mut text = String::new();
+    if let Some(seen) = seen {
+        let all = counted(seen.packets + seen.refused, "packet");
+        let _ = match seen.refused {
+            0 => writeln!(text, "The capture has {all}.\n"),
+            _ => writeln!(
+                text,
+                "The capture has {all}, of which {} are of its schema.\n",
+                thousands(seen.packets)
+            ),
+        };
+    }
+    for piece in advice {
+        let saves = terminal.paint(Colour::Green, &saving(piece));
+        let path = terminal.paint(Colour::Bold, &piece.path);
+        let _ = writeln!(text, "{path}: {saves}");
+        wrapped(&mut text, &piece.what, terminal.width());
+    }
+    match advice.len() {
+        0 => text += "Nothing to advise on.\n",
+        count => {
+            let always =
+                advice.iter().filter(|piece| !piece.is_in_list).map(|piece| match piece.saves {
+                    Saving::Always(bits) => bits.saturating_mul(piece.times),
+                    Saving::UpTo(_) | Saving::OnAverage(_) => 0,
+                });
+            let bits = always.fold(0, u64::saturating_add);
+            let pieces =
+                if count == 1 { "One piece".to_owned() } else { format!("{count} pieces") };
+            let _ = write!(text, "\n{pieces} of advice");
+            if bits > 0 {
+                let _ =
+                    write!(text, "; what is certain and in no list saves {}", counted(bits, "bit"));
+            }
+            text += ".\n";
+        }
+    }
+    text
+}
+
+fn saving(advice: &Advice) -> String {
+    let mut text = match advice.saves {
+        Saving::Always(0) => return "saves no bits".to_owned(),
+        Saving::Always(bits) => format!("saves {}", counted(bits, "bit")),
+        Saving::UpTo(bits) => format!("saves up to {}", counted(bits, "bit")),
+        Saving::OnAverage(bits) => format!("saves {bits:.1} bits on average"),
+    };
+    if advice.times > 1 {
+        let _ = write!(text, ", {} times", thousands(advice.times));
+    }
+    if advice.is_in_list {
+        text += ", for each element";
+    }
+    text
+}
+
+/// Words in lines, a step to the right.
+fn wrapped(text: &mut String, words: &str, width: usize) {
+    let mut column = 0;
+    for word in words.split(' ') {
+        let letters = word.chars().count();
+        if column == 0 || column + 1 + letters > width {
+            text.push_str(if column == 0 { "    " } else { "\n    " });
+            column = 4 + letters;
+        } else {
+            text.push(' ');
+            column += 1 + letters;
+        }
+        text.push_str(word);
+    }
+    text.push('\n');
+}
+
+pub(crate) fn json(advice: &[Advice]) -> String {
+    let piece = |piece: &Advice| {
+        let (bits, when) = match piece.saves {
+            Saving::Always(bits) => (bits as f64, "always"),
+            Saving::UpTo(bits) => (bits as f64, "up_to"),
+            Saving::OnAverage(bits) => (bits, "on_average"),
+        };
+        json!({
+            "path": piece.path,
+            "rule": piece.rule,
+            "what": piece.what,
+            "saves_bits": bits,
+            "saves": when,
+            "times": piece.times,
+            "for_each_element": piece.is_in_list,
+        })
+    };
+    format!("{:#}\n", json!({"advice": advice.iter().map(piece).collect::<Vec<_>>()}))
+}

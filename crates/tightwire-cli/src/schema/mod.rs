@@ -1,0 +1,148 @@
+//! `tightwire schema`: a schema shown, compared, and looked at for bits that it wastes.
+
+mod difference;
+mod lint;
+mod show;
+pub(crate) mod source;
+mod words;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use crate::terminal::{Terminal, safe};
+use difference::Differences;
+use lint::seen::Seen;
+use source::{Source, is_capture_at};
+
+/// Shows, compares and examines schemas: what packets look like. A FILE is the JSON of a schema, of an identity or of a world's
+/// schema, or a capture, which has the schema of its packets in it.
+#[derive(Subcommand)]
+pub(crate) enum SchemaCommand {
+    Show(Show),
+    Diff(Diff),
+    Lint(Lint),
+    Export(Export),
+}
+
+/// Shows a schema as a tree, with the bits of every field and the worst case.
+#[derive(Args)]
+pub(crate) struct Show {
+    /// A schema, an identity, a world's schema, or a capture.
+    file: PathBuf,
+}
+
+/// Says what is different between two schemas. The exit status is 1 if the bytes are not the same, 0 if they are, also
+/// where only names differ, and 2 after an error.
+#[derive(Args)]
+pub(crate) struct Diff {
+    /// A schema, an identity, a world's schema, or a capture.
+    here: PathBuf,
+    /// What it is compared with.
+    there: PathBuf,
+    /// For a program, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Advises on fields that cost bits and need not, and says how many bits they would save.
+#[derive(Args)]
+pub(crate) struct Lint {
+    /// A schema, an identity, a world's schema, or a capture.
+    file: PathBuf,
+    /// Also looks at packets: fields that never vary, and numbers that use a part of their range. They are read by the
+    /// schema in this capture, and compared by the names of their fields.
+    #[arg(long, value_name = "CAPTURE")]
+    capture: Option<PathBuf>,
+    /// Ends with exit status 1 if there is any advice.
+    #[arg(long)]
+    strict: bool,
+    /// For a program, as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Writes a schema as JSON, as of a capture: `tightwire schema export game.pcapng > schema.json`.
+#[derive(Args)]
+pub(crate) struct Export {
+    /// A capture, or whatever else has a schema.
+    file: PathBuf,
+    /// The identity instead: the schema with the game, its version, and how datagrams are protected.
+    #[arg(long)]
+    identity: bool,
+}
+
+/// What is printed, and whether it is good news.
+type Printed = Result<(String, bool), Box<dyn Error>>;
+
+impl SchemaCommand {
+    /// Its exit status is part of what it says.
+    pub(crate) fn run(self) -> ExitCode {
+        let result = match self {
+            Self::Show(command) => command.run(),
+            Self::Diff(command) => command.run(),
+            Self::Lint(command) => command.run(),
+            Self::Export(command) => command.run(),
+        };
+        match result.and_then(|(text, is_good)| crate::print(text).map(|()| is_good)) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                // It may quote a file.
+                eprintln!("tightwire: {}", safe(&error.to_string()));
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl Show {
+    fn run(self) -> Printed {
+        Ok((show::text(&Source::read(&self.file)?, Terminal::of_stdout()), true))
+    }
+}
+
+impl Diff {
+    fn run(self) -> Printed {
+        let (here, there) = (Source::read(&self.here)?, Source::read(&self.there)?);
+        let differences = Differences::between(&here, &there);
+        let text = match self.json {
+            true => differences.json(),
+            false => differences.text([&self.here, &self.there], Terminal::of_stdout()),
+        };
+        Ok((text, !differences.change_bytes()))
+    }
+}
+
+impl Lint {
+    fn run(self) -> Printed {
+        let source = Source::read(&self.file)?;
+        // A capture has packets, too.
+        let own = is_capture_at(&self.file).then_some(&self.file);
+        let seen = self.capture.as_ref().or(own).map(|path| Seen::read(path)).transpose()?;
+        let advice = lint::lint(&source, seen.as_ref());
+        let text = match self.json {
+            true => lint::json(&advice),
+            false => lint::text(&advice, seen.as_ref(), Terminal::of_stdout()),
+        };
+        Ok((text, advice.is_empty() || !self.strict))
+    }
+}
+
+impl Export {
+    fn run(self) -> Printed {
+        let source = Source::read(&self.file)?;
+        let json = match (&source, self.identity) {
+            (Source::Identity(identity), true) => serde_json::to_string_pretty(identity)?,
+            (_, true) => {
+                let file = self.file.display();
+                return Err(format!("{file}: a schema alone, without an identity").into());
+            }
+            (Source::World(world), false) => serde_json::to_string_pretty(world)?,
+            (source, false) => serde_json::to_string_pretty(source.schema())?,
+        };
+        Ok((json + "\n", true))
+    }
+}

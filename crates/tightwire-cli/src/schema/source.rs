@@ -1,0 +1,130 @@
+//! Where a schema comes from: JSON of a schema, an identity or a world's schema, or a capture.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde_json::error::Category;
+use tightwire::{Capture, Class, Identity, Packing, Schema, Shape, WorldSchema};
+
+use crate::files::read_limited;
+
+/// More than the JSON of any schema that is valid needs, and little enough to be read at once.
+const MOST: usize = 8 << 20;
+
+/// What a file says of packets.
+pub(crate) enum Source {
+    Schema(Schema),
+    Identity(Identity),
+    World(WorldSchema),
+}
+
+impl Source {
+    /// Reads a file. What it is, it says itself.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let refused = |reason: String| format!("{}: {reason}", path.display());
+        let start = start_of(path).map_err(|error| refused(error.to_string()))?;
+        match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'{') => Self::of_json(&read_limited(path, MOST)?).map_err(refused),
+            // The first byte of a capture.
+            Some(_) if is_capture(&start) => Self::of_capture(path).map_err(refused),
+            Some(_) => Err(refused(
+                "neither JSON nor a capture: a schema as JSON begins with `{`, and other captures \
+                 become pcapng with `editcap -F pcapng`"
+                    .to_owned(),
+            )),
+            None => Err(refused("the file is empty".to_owned())),
+        }
+    }
+
+    fn of_json(bytes: &[u8]) -> Result<Self, String> {
+        let keys: BTreeMap<String, serde::de::IgnoredAny> =
+            serde_json::from_slice(bytes).map_err(|error| in_words(&error))?;
+        let read = if keys.contains_key("classes") {
+            serde_json::from_slice(bytes).map(Self::World)
+        } else if keys.contains_key("schema") {
+            serde_json::from_slice(bytes).map(Self::Identity)
+        } else {
+            serde_json::from_slice(bytes).map(Self::Schema)
+        };
+        read.map_err(|error| in_words(&error))
+    }
+
+    fn of_capture(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let capture = Capture::new(file).map_err(|error| error.to_string())?;
+        match (capture.identity(), capture.identity_error()) {
+            (Some(identity), _) => Ok(Self::Identity(identity.clone())),
+            (None, Some(error)) => Err(format!("the schema in this capture is damaged: {error}")),
+            (None, None) => {
+                Err("this capture has no schema in it: a `Recorder` of Tightwire puts it \
+                                 there, and captures of other programs have none"
+                    .to_owned())
+            }
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Schema {
+        match self {
+            Self::Schema(schema) => schema,
+            Self::Identity(identity) => identity.schema(),
+            Self::World(world) => world.schema(),
+        }
+    }
+
+    pub(crate) fn packing(&self) -> Packing {
+        match self {
+            Self::Identity(identity) => identity.packing(),
+            Self::Schema(_) | Self::World(_) => Packing::Bits,
+        }
+    }
+
+    /// What somebody wrote down: of a world its time and its classes, since the rest is ours.
+    pub(crate) fn shapes(&self) -> Vec<Shape> {
+        match self {
+            Self::World(world) => {
+                let time = tightwire::Field::new("time", Shape::Op(world.time().clone()));
+                let world_shape = Shape::Struct { name: "World".into(), fields: vec![time] };
+                let class = |class: &Class| Shape::Struct {
+                    name: class.name.clone(),
+                    fields: class.properties.clone(),
+                };
+                [world_shape].into_iter().chain(world.classes().iter().map(class)).collect()
+            }
+            source => vec![source.schema().root().clone()],
+        }
+    }
+}
+
+/// Whether there is a capture.
+pub(crate) fn is_capture_at(path: &Path) -> bool {
+    start_of(path).is_ok_and(|start| is_capture(&start))
+}
+
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(64).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Whether it begins as captures do: pcapng, or the older forms, which are refused with advice.
+fn is_capture(start: &[u8]) -> bool {
+    const OLD: [[u8; 4]; 4] = [
+        [0xa1, 0xb2, 0xc3, 0xd4],
+        [0xd4, 0xc3, 0xb2, 0xa1],
+        [0xa1, 0xb2, 0x3c, 0x4d],
+        [0x4d, 0x3c, 0xb2, 0xa1],
+    ];
+    let first = start.first_chunk::<4>();
+    first.is_some_and(|first| *first == [0x0a, 0x0d, 0x0d, 0x0a] || OLD.contains(first))
+}
+
+/// What is wrong with JSON, where, and what to do.
+fn in_words(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Data => format!("no schema: {error}"),
+        Category::Eof => format!("the JSON is cut short: {error}"),
+        Category::Syntax | Category::Io => format!("no JSON: {error}"),
+    }
+}

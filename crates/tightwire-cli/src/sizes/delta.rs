@@ -1,0 +1,102 @@
+//! What changed since the state before, as snapshots send it.
+
+use tightwire::{
+    Class, Dynamic, Leaving, Level, Object, Schema, Shape, SnapshotConfig, SnapshotProtocol,
+    SnapshotReceiver, SnapshotSender, World, WorldSchema,
+};
+
+use super::input::Input;
+use crate::terminal::safe;
+
+/// The ticks of a second.
+const RATE: u32 = 60;
+
+/// More than a packet of any world that is read.
+const BUDGET: usize = 1 << 24;
+
+/// The bytes of the snapshot of the world, for a receiver that has the state before. It was read, and is the same
+/// world but for its time, which is the tick.
+pub(super) fn size(input: &Input, level: Level) -> Result<usize, String> {
+    let previous = input.previous.as_ref();
+    let most = input.world.objects().len() + previous.map_or(0, |world| world.objects().len());
+    let protocol = protocol(&input.schema, level, most)?;
+    let mut sender = SnapshotSender::new(&protocol);
+    let mut receiver = SnapshotReceiver::new(&protocol);
+    let id = sender.add_receiver(Leaving::Despawn);
+    let mut tick = 1;
+    if let Some(previous) = previous {
+        sender.begin_tick(tick);
+        set(&mut sender, previous, &input.schema)?;
+        let packet = sender.snapshot(id, BUDGET).ok_or(TOO_LARGE)?;
+        receiver.handle_snapshot(packet).map_err(|error| error.to_string())?;
+        sender.handle_ack(id, receiver.ack().ok_or("nothing was acknowledged")?);
+        tick += ticks_between(previous, &input.world);
+    }
+    sender.begin_tick(tick);
+    for gone in previous.iter().flat_map(|previous| previous.objects()) {
+        if input.world.get(gone.id()).is_none() {
+            sender.remove(gone.id()).map_err(|error| error.to_string())?;
+        }
+    }
+    set(&mut sender, &input.world, &input.schema)?;
+    let packet = sender.snapshot(id, BUDGET).ok_or(TOO_LARGE)?;
+    let received = receiver.handle_snapshot(packet).map_err(|error| error.to_string())?;
+    if !received.is_complete {
+        return Err(TOO_LARGE.to_owned());
+    }
+    match is_same(&mut receiver, &input.world) {
+        true => Ok(packet.len()),
+        false => Err("the world does not come back as it was".to_owned()),
+    }
+}
+
+const TOO_LARGE: &str = "the world is too large for one snapshot";
+
+/// The classes of the world as those of snapshots.
+fn protocol(
+    schema: &WorldSchema,
+    level: Level,
+    objects: usize,
+) -> Result<SnapshotProtocol, String> {
+    let config = SnapshotConfig {
+        level,
+        ticks_per_second: RATE,
+        max_objects: objects.max(1),
+        ..SnapshotConfig::default()
+    };
+    let mut builder = SnapshotProtocol::builder(config);
+    for Class { name, properties } in schema.classes() {
+        let root = Shape::Struct { name: name.clone(), fields: properties.clone() };
+        builder = builder.class_of(name, Schema::new(root).map_err(|error| error.to_string())?);
+    }
+    builder.build().map_err(|error| safe(&error.to_string()))
+}
+
+fn set(sender: &mut SnapshotSender, world: &World, schema: &WorldSchema) -> Result<(), String> {
+    for object in world.objects() {
+        let class = schema.classes().iter().position(|class| class.name == object.class);
+        let class = class.and_then(|class| u16::try_from(class).ok()).ok_or("too many classes")?;
+        sender
+            .set_dynamic(object.id(), class, &mut tree(object))
+            .map_err(|error| safe(&error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn tree(object: &Object) -> Dynamic {
+    Dynamic::Struct { name: object.class.clone(), fields: object.properties.clone() }
+}
+
+fn is_same(receiver: &mut SnapshotReceiver, world: &World) -> bool {
+    receiver.objects().count() == world.objects().len()
+        && world.objects().iter().all(|object| {
+            receiver.get_dynamic(object.id()).is_some_and(|received| received == tree(object))
+        })
+}
+
+/// As many as there are between the times of two worlds, which snapshots predict with.
+fn ticks_between(previous: &World, world: &World) -> u32 {
+    let ticks = (world.time - previous.time) * f64::from(RATE);
+    // Of a time that does not go on, or is no number, it is one.
+    (ticks.round() as u32).clamp(1, RATE)
+}

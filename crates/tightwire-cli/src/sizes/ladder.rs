@@ -1,0 +1,47 @@
+//! One world in every form, from what people read to what the network carries.
+
+use tightwire::{Level, Representation, World, WorldSchema};
+
+use super::delta;
+use super::input::Input;
+
+/// One form of the world.
+pub(super) struct Rung {
+    pub(super) name: &'static str,
+    /// Its bytes, or why there are none.
+    pub(super) bytes: Result<usize, String>,
+    /// It depends on the state before.
+    pub(super) is_delta: bool,
+}
+
+/// Every form, the wordiest first. Each was read back, and is the same world.
+pub(super) fn climb(input: &Input) -> Result<Vec<Rung>, String> {
+    let mut ladder = Vec::new();
+    for &representation in Representation::ALL {
+        let name = match representation {
+            Representation::RelativeJson => "JSON by schema",
+            Representation::Text => "text by schema",
+            other => other.name(),
+        };
+        let bytes = whole(&input.world, representation, &input.schema)?;
+        ladder.push(Rung { name, bytes: Ok(bytes), is_delta: false });
+    }
+    for (name, level) in [("delta", Level::Packed), ("delta, entropy-coded", Level::Modeled)] {
+        ladder.push(Rung { name, bytes: delta::size(input, level), is_delta: true });
+    }
+    Ok(ladder)
+}
+
+fn whole(
+    world: &World,
+    representation: Representation,
+    schema: &WorldSchema,
+) -> Result<usize, String> {
+    let refused = |error| format!("as {representation}: {error}");
+    let written = world.write(representation, schema).map_err(refused)?;
+    let read = World::read(representation, &written, schema).map_err(refused)?;
+    match read == *world {
+        true => Ok(written.len()),
+        false => Err(format!("as {representation}, the world does not come back as it was")),
+    }
+}

@@ -1,0 +1,93 @@
+//! Bars as a picture.
+
+use std::fmt::Write as _;
+
+/// One bar of a plot.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Bar {
+    pub(crate) label: String,
+    pub(crate) value: f64,
+    /// What stands behind the bar, as the value in words.
+    pub(crate) text: String,
+    /// What the plot is about, beside what it is compared with.
+    pub(crate) is_ours: bool,
+}
+
+/// The height of a bar with the space below it, and where the first begins.
+const STEP: usize = 34;
+const TOP: usize = 52;
+
+/// Where labels end and bars begin.
+const LABELS: f64 = 300.0;
+
+/// Bars below each other under a title, as a whole SVG file.
+pub(crate) fn bar_plot(title: &str, bars: &[Bar]) -> String {
+    let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
+    let height = TOP + 12 + bars.len() * STEP;
+    let title = escaped(title);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" role=\"img\" font-family=\"sans-serif\" font-size=\"14\">\n\
+         <title>{title}</title>\n\
+         <rect width=\"760\" height=\"{height}\" fill=\"#fff\"/>\n\
+         <text x=\"16\" y=\"30\" font-size=\"17\" fill=\"#222\">{title}</text>\n",
+    );
+    for (place, bar) in bars.iter().enumerate() {
+        let y = TOP + place * STEP;
+        let width = (bar.value / most * 350.0).clamp(1.0, 350.0);
+        let colour = if bar.is_ours { "#1f7a5c" } else { "#b8bfc6" };
+        let (label, text) = (escaped(&bar.label), escaped(&bar.text));
+        let _ = write!(
+            svg,
+            "<text x=\"{LABELS}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{label}</text>\n\
+             <rect x=\"{}\" y=\"{y}\" width=\"{width:.1}\" height=\"22\" fill=\"{colour}\"/>\n\
+             <text x=\"{:.1}\" y=\"{}\" fill=\"#222\">{text}</text>\n",
+            y + 16,
+            LABELS + 8.0,
+            LABELS + 14.0 + width,
+            y + 16,
+        );
+    }
+    svg + "</svg>\n"
+}
+
+/// Text from outside stays text.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // Most of them are no part of any XML, escaped or not.
+            letter if letter.is_control() => escaped.push('\u{fffd}'),
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_stays_text() {
+        let bar = Bar { label: "<script>\0".into(), value: 7.0, text: "\"&".into(), is_ours: true };
+        let svg = bar_plot("a < b", &[bar]);
+        assert!(svg.contains(">&lt;script&gt;\u{fffd}</text>") && svg.contains(">&quot;&amp;<"));
+        assert!(!svg.contains("<script>") && svg.contains("a &lt; b"));
+    }
+
+    #[test]
+    fn bars_are_in_proportion() {
+        let bar = |value| Bar { label: String::new(), value, text: String::new(), is_ours: false };
+        let svg = bar_plot("", &[bar(10.0), bar(5.0), bar(0.0)]);
+        let widths: Vec<_> = svg
+            .split("width=\"")
+            .skip(2)
+            .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok())
+            .collect();
+        assert_eq!(widths, [350.0, 175.0, 1.0]);
+    }
+}
