@@ -2,6 +2,7 @@
 //! it on the way.
 
 mod datagrams;
+mod dissector;
 mod snapshot_bench;
 mod snapshot_cost;
 mod token;
@@ -49,6 +50,7 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Dissector(dissector::Dissector),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Dissector(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
