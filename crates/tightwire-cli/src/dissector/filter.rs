@@ -33,17 +33,18 @@ pub(super) struct Filters {
 }
 
 /// What the runtime calls its own fields.
-const TAKEN: [&str; 10] = [
+const TAKEN: [&str; 11] = [
     "crc32",
     "crc32.status",
     "data",
-    "end",
+    "expert",
     "protocol_id",
     "protocol_id.status",
     "refused",
     "refused.reason",
     "refused.field",
     "refused.bit",
+    "undescribed",
 ];
 
 /// The type of fields that belong to one place only: their values have names.
@@ -55,10 +56,7 @@ impl Filters {
         let mut filter = wanted.to_owned();
         let mut number = 1;
         loop {
-            let is_reserved = TAKEN.contains(&&*filter)
-                || filter == "undescribed"
-                || filter == "expert"
-                || filter.starts_with("expert.");
+            let is_reserved = TAKEN.contains(&&*filter) || filter.starts_with("expert.");
             match self.types.get(&filter) {
                 None if !is_reserved => break,
                 Some(taken) if *taken == field_type && field_type != ENUM => return filter,

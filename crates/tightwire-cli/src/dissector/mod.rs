@@ -6,6 +6,7 @@
 mod condition;
 mod filter;
 mod literal;
+mod operation;
 mod shapes;
 mod source;
 
@@ -14,7 +15,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tightwire::{Dynamic, Identity, Op, Packing, Protection, Schema, Shape};
+use tightwire::{Identity, Packing, Protection, Schema, Shape};
 
 use filter::filter_name;
 use literal::{bytes, text};
@@ -70,7 +71,7 @@ impl Dissector {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let identity = source::identity(&self.schema, &self.plain)?;
         let name = filter_name(self.name.as_deref().unwrap_or(identity.game()));
-        let shapes = Shapes::of(identity.schema().root());
+        let shapes = Shapes::of(&identity);
         for note in &shapes.undescribed {
             eprintln!("tightwire: {note}");
         }
@@ -136,8 +137,9 @@ fn description(
     writeln!(lua, "    protection = {},", text(protection))?;
     writeln!(lua, "    id = {},", bytes(&identity.id().to_le_bytes()))?;
     writeln!(lua, "    packing = {},", text(packing))?;
-    writeln!(lua, "    checks = {},", identity.has_checks())?;
-    writeln!(lua, "    end_check = {},", check_value("end")?)?;
+    if let Some(check) = shapes.end_check {
+        writeln!(lua, "    end_check = {check},")?;
+    }
     writeln!(lua, "    root = {},", shapes.root)?;
     writeln!(lua, "    root_name = {},", text(&shown(root_name(identity.schema()))))?;
     writeln!(lua, "}}\n")?;
@@ -150,14 +152,6 @@ fn root_name(schema: &Schema) -> &str {
         Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => name,
         _ => "packet",
     }
-}
-
-/// What stands for a check of this name: the library writes it.
-fn check_value(name: &str) -> Result<u32, Box<dyn Error>> {
-    let schema = Schema::new(Shape::Op(Op::Check { name: name.to_owned().into() }))?;
-    let mut buffer = [0; 4];
-    schema.encode(&mut Dynamic::default(), &mut buffer)?;
-    Ok(u32::from_le_bytes(buffer))
 }
 
 /// The text with everything escaped that a terminal could take for a command, as traces show names.

@@ -7,7 +7,10 @@ mod common {
     pub(crate) mod rng;
     pub(crate) mod shapes;
 }
+mod commands;
 mod packets;
+mod refusals;
+mod session;
 mod tshark;
 
 use agreement::assert_agrees;

@@ -52,7 +52,6 @@ do
             end
         end
     end
-    register("end", NEW.none, "end")
     register("crc32", ProtoField.uint32, "CRC-32", base.HEX)
     register("crc32.status", ProtoField.uint8, "CRC-32 status", base.DEC, STATUS)
     register("protocol_id", ProtoField.uint64, "Protocol id", base.HEX)
@@ -171,7 +170,7 @@ do
         end
         local bytes = begin < tvb:len() and tvb:raw(begin) or ""
         local packet_reader = reader.new(bytes, description.packing == "bits")
-        packet_reader.checks = description.checks
+        packet_reader.checks = description.end_check ~= nil
         local reading = walk.new(packet_reader, { tvb = tvb, fields = fields }, begin, self.tree)
         local refusal = reading:read()
         self.pinfo.cols.info = table.concat({ description.root_name, table.concat(reading.parts, ", ") }, " ")

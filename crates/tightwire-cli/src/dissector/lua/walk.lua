@@ -325,8 +325,6 @@ do
         return self.items > MAX_ITEMS
     end
 
-    local END = { kind = "check", text = 'check "end"', value = description.end_check, filter = "end" }
-
     -- Reads all; the refusal, if there was one.
     function Walk:read()
         local is_read, refusal = pcall(function()
@@ -339,7 +337,7 @@ do
             end
             self:shape(description.root)
             if self.reader.checks then
-                self:operation(END, "end")
+                self:operation(shapes[description.end_check], "end")
             end
             self.reader:finish()
         end)
