@@ -18,7 +18,7 @@ use common::rng::Rng;
 use common::shapes;
 use packets::{damaged, datagram, packet, value};
 use tightwire::{Identity, Packing, Protection, Schema, Shape};
-use tshark::{Folder, dissected, record, write_dissector};
+use tshark::{Folder, Item, dissected, record, write_dissector};
 
 /// All ways to protect and to pack, by a number.
 fn identity(number: usize, schema: Schema) -> Identity {
@@ -28,27 +28,28 @@ fn identity(number: usize, schema: Schema) -> Identity {
     if number / 6 % 2 == 1 { identity.with_checks() } else { identity }
 }
 
-/// Records datagrams, dissects them, and compares; how many were accepted and refused.
-fn agree(folder: &Folder, identity: &Identity, datagrams: &[Vec<u8>]) -> (usize, usize) {
+/// Records datagrams, dissects them, compares, and returns what tshark says of each.
+fn agree(folder: &Folder, identity: &Identity, datagrams: &[Vec<u8>]) -> Vec<Item> {
     let (capture, lua) = (folder.file("capture.pcapng"), folder.file("game.lua"));
     record(&capture, identity, datagrams);
     write_dissector(&lua, &["--schema", &capture]);
     let items = dissected(&lua, &capture, "arena_game");
     assert_eq!(items.len(), datagrams.len());
-    let (mut accepted, mut refused) = (0, 0);
     for (datagram, item) in datagrams.iter().zip(&items) {
-        // Wireshark does not ask about a datagram of no bytes.
-        let Some(item) = item else {
-            assert_eq!(datagram, &[0; 0]);
-            continue;
-        };
-        assert_agrees(identity, "arena_game", datagram, item);
-        match item.show("arena_game.refused") {
-            Some(_) => refused += 1,
-            None => accepted += 1,
+        match item {
+            Some(item) => assert_agrees(identity, "arena_game", datagram, item),
+            // Wireshark does not ask about a datagram of no bytes.
+            None => assert_eq!(datagram, &[0; 0]),
         }
     }
-    (accepted, refused)
+    items.into_iter().flatten().collect()
+}
+
+/// How many were accepted, and how many refused.
+fn counts(items: &[Item]) -> (usize, usize) {
+    let is_refused = |item: &&Item| item.show("arena_game.refused").is_some();
+    let refused = items.iter().filter(is_refused).count();
+    (items.len() - refused, refused)
 }
 
 /// Good packets of an identity, and as many bad ones.
@@ -78,7 +79,7 @@ fn any_schema_is_read_as_the_library_reads_it() {
         };
         let identity = identity(number, Schema::new(shape).unwrap());
         let datagrams = datagrams(&mut rng, &identity, 20);
-        let counts = agree(&folder, &identity, &datagrams);
+        let counts = counts(&agree(&folder, &identity, &datagrams));
         accepted += counts.0;
         refused += counts.1;
     }
@@ -98,7 +99,7 @@ fn every_operation_is_read_as_the_library_reads_it() {
         let schema = Schema::new(Shape::Struct { name: "Everything".into(), fields }).unwrap();
         let identity = identity(number, schema);
         let datagrams = datagrams(&mut rng, &identity, 12);
-        let (accepted, refused) = agree(&folder, &identity, &datagrams);
+        let (accepted, refused) = counts(&agree(&folder, &identity, &datagrams));
         assert!(accepted > 10 && refused > 3, "{accepted} accepted, {refused} refused");
     }
 }

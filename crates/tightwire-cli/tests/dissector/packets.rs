@@ -30,7 +30,7 @@ fn vary(rng: &mut Rng, shape: &Shape, value: &mut Dynamic) {
         }
         (Shape::Option(inner), Dynamic::Option(Some(value))) => vary(rng, inner, value),
         (Shape::List { element, .. } | Shape::Array { element, .. }, Dynamic::List(values)) => {
-            values.iter_mut().for_each(|value| vary(rng, element, value))
+            values.iter_mut().for_each(|value| vary(rng, element, value));
         }
         _ => {}
     }
@@ -109,7 +109,7 @@ pub(crate) fn datagram(identity: &Identity, packet: &[u8]) -> Vec<u8> {
 /// The checksum of IEEE 802.3, a bit at a time.
 fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| crc >> 1 ^ (crc & 1) * 0xedb8_8320)
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ ((crc & 1) * 0xedb8_8320))
     };
     !bytes.iter().fold(!0, step)
 }

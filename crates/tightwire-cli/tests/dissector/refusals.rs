@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tightwire::{Identity, Packing, Protection, Schema};
 
-use crate::tshark::{Folder, dissected, record, write_dissector};
+use crate::tshark::{Folder, Item, dissected, record, write_dissector};
 use crate::{agree, datagram};
 
 fn schema(json: &str) -> Schema {
@@ -19,11 +19,9 @@ fn protocol(json: &str) -> Identity {
 fn reasons(name: &str, identity: &Identity, packets: &[&[u8]]) -> Vec<String> {
     let folder = Folder::new(name);
     let datagrams: Vec<_> = packets.iter().map(|packet| datagram(identity, packet)).collect();
-    agree(&folder, identity, &datagrams);
-    let (lua, capture) = (folder.file("game.lua"), folder.file("capture.pcapng"));
-    let items = dissected(&lua, &capture, "arena_game").into_iter().map(Option::unwrap);
-    let reason = |item: crate::tshark::Item| item.show("arena_game.refused.reason");
-    items.map(|item| reason(item).unwrap_or_default()).collect()
+    let items = agree(&folder, identity, &datagrams);
+    let reason = |item: &Item| item.show("arena_game.refused.reason").unwrap_or_default();
+    items.iter().map(reason).collect()
 }
 
 #[test]
@@ -100,14 +98,10 @@ fn a_datagram_of_another_protocol_is_shown_as_bytes() {
         *corrupt.last_mut().unwrap() ^= 1;
         let other = Identity::new("Arena Game", "1.1", protection, identity.schema().clone());
         let datagrams = [good, corrupt, datagram(&other, &[7]), vec![1, 2, 3]];
-        agree(&folder, &identity, &datagrams);
-
-        let (lua, capture) = (folder.file("game.lua"), folder.file("capture.pcapng"));
-        let items = dissected(&lua, &capture, "arena_game");
-        let items = items.iter().map(|item| item.as_ref().unwrap());
+        let items = agree(&folder, &identity, &datagrams);
         let header = if protection == Protection::Id { "protocol_id" } else { "crc32" };
-        let status = |item: &crate::tshark::Item| item.show(&format!("arena_game.{header}.status"));
-        let statuses: Vec<_> = items.map(status).collect();
+        let status = |item: &Item| item.show(&format!("arena_game.{header}.status"));
+        let statuses: Vec<_> = items.iter().map(status).collect();
         let of = |number: &str| Some(number.to_owned());
         // An id alone does not notice a changed byte.
         let corrupt = if protection == Protection::Id { "1" } else { "0" };

@@ -3,10 +3,10 @@
 
 use tightwire::{Identity, Protection, Schema};
 
-use crate::agree;
 use crate::common::rng::Rng;
 use crate::packets::{damaged, packet, value};
-use crate::tshark::{Folder, dissected};
+use crate::tshark::Folder;
+use crate::{agree, counts};
 
 fn messages() -> Schema {
     let number = |name: &str| format!(r#"{{"name": "{name}", "int": {{"min": 0, "max": 255}}}}"#);
@@ -40,11 +40,10 @@ fn messages_of_a_session_are_read_by_their_number() {
         datagrams.push(damaged(&mut rng, &good));
         datagrams.push(good);
     }
-    let (accepted, refused) = agree(&folder, &identity, &datagrams);
+    let items = agree(&folder, &identity, &datagrams);
+    let (accepted, refused) = counts(&items);
     assert!(accepted >= 150 && refused > 20, "{accepted} accepted, {refused} refused");
 
-    let (lua, capture) = (folder.file("game.lua"), folder.file("capture.pcapng"));
-    let items: Vec<_> = dissected(&lua, &capture, "arena_game").into_iter().flatten().collect();
     for message in ["chat", "input", "snapshot", "snapshot.bytes"] {
         let filter = format!("arena_game.message.{message}");
         let count = items.iter().filter(|item| item.show(&filter).is_some()).count();
