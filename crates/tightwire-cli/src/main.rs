@@ -8,6 +8,7 @@ mod files;
 mod schema;
 mod shell;
 mod sizes;
+mod dissector;
 mod snapshot_bench;
 mod snapshot_cost;
 mod svg;
@@ -46,6 +47,7 @@ enum Command {
     Schema(schema::SchemaCommand),
     Completions(shell::Completions),
     Man(shell::Manual),
+    Dissector(dissector::Dissector),
 }
 
 fn main() -> ExitCode {
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Some(Command::Schema(command)) => return command.run(),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
+        Some(Command::Dissector(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

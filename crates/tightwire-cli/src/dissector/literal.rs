@@ -1,0 +1,60 @@
+//! Values as Lua writes them.
+
+use std::fmt::Write as _;
+
+use tightwire::Number;
+
+/// A string. Names come from a file: nothing in them may end the string, or the line.
+pub(super) fn text(text: &str) -> String {
+    let mut literal = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' | '\\' => {
+                literal.push('\\');
+                literal.push(char);
+            }
+            // Also what only some editors take for the end of a line.
+            char if char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') => {
+                let mut buffer = [0; 4];
+                for byte in char.encode_utf8(&mut buffer).bytes() {
+                    let _ = write!(literal, "\\{byte:03}");
+                }
+            }
+            char => literal.push(char),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// A string of bytes.
+pub(super) fn bytes(bytes: &[u8]) -> String {
+    let escaped: String = bytes.iter().map(|byte| format!("\\{byte:03}")).collect();
+    format!("\"{escaped}\"")
+}
+
+/// A number: limbs of 24 bits, if a double does not hold it.
+pub(super) fn number(number: Number) -> String {
+    match number {
+        Number::Unsigned(number) => integer(false, number),
+        Number::Signed(number) => integer(number < 0, number.unsigned_abs()),
+        // A double holds every float, and is written so that it is read back as the same.
+        Number::Float(number) => format!("{:?}", f64::from(number)),
+        Number::Double(number) => format!("{number:?}"),
+        _ => String::from("0"),
+    }
+}
+
+fn integer(negative: bool, magnitude: u128) -> String {
+    if is_double(magnitude) {
+        return format!("{}{magnitude}", if negative { "-" } else { "" });
+    }
+    let limbs = (0..6).map(|place| (magnitude >> (24 * place) & 0xff_ffff).to_string());
+    let limbs: Vec<_> = limbs.collect();
+    format!("{{ {}, negative = {negative} }}", limbs.join(", "))
+}
+
+/// Whether a double holds the number and all below it.
+pub(super) fn is_double(magnitude: u128) -> bool {
+    magnitude <= 1 << 53
+}

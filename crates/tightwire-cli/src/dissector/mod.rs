@@ -1,0 +1,167 @@
+//! `tightwire dissector`: a Wireshark dissector for the packets of a protocol.
+//!
+//! The schema becomes a table of Lua, which the runtime beside it walks as the library does: what a
+//! packet is stays said in one place.
+
+mod condition;
+mod filter;
+mod literal;
+mod operation;
+mod shapes;
+mod source;
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use tightwire::{Identity, Packing, Protection, Schema, Shape};
+
+use filter::filter_name;
+use literal::{bytes, text};
+use shapes::Shapes;
+
+/// Writes a Wireshark dissector in Lua for the packets of a protocol, to the standard output:
+/// fields with names, values and ranges, and why a packet is refused.
+///
+/// Copy it into Wireshark's folder for personal plugins, or: tshark -X lua_script:game.lua -r CAPTURE
+#[derive(Args)]
+pub(crate) struct Dissector {
+    /// What the packets are: an identity or a schema as JSON, or a capture of Tightwire's recorder.
+    #[arg(long, value_name = "FILE")]
+    schema: PathBuf,
+    /// The UDP port of the server.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// What filters begin with; without it, the name of the game.
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    plain: Plain,
+}
+
+/// What a plain schema does not say, and an identity does.
+#[derive(Args)]
+pub(crate) struct Plain {
+    /// How datagrams are protected, if FILE is a schema.
+    #[arg(long, value_enum)]
+    protection: Option<Protected>,
+    /// The name of the game, if FILE is a schema: a part of the protocol id.
+    #[arg(long)]
+    game: Option<String>,
+    /// The version of the game, if FILE is a schema: a part of the protocol id.
+    #[arg(long, value_name = "VERSION")]
+    game_version: Option<String>,
+    /// Packets have checks, if FILE is a schema.
+    #[arg(long)]
+    checks: bool,
+    /// Packets are in whole bytes, if FILE is a schema.
+    #[arg(long)]
+    whole_bytes: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Protected {
+    None,
+    Id,
+    Crc32,
+}
+
+impl Dissector {
+    pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
+        let identity = source::identity(&self.schema, &self.plain)?;
+        let name = filter_name(self.name.as_deref().unwrap_or(identity.game()));
+        let shapes = Shapes::of(&identity);
+        for note in &shapes.undescribed {
+            eprintln!("tightwire: {note}");
+        }
+        if identity.protection() == Protection::Sealed(()) {
+            eprintln!(
+                "tightwire: the packets of this protocol are sealed: only captures of the recorder, \
+                 which hold them after decryption, can be read"
+            );
+        }
+        let mut lua = String::new();
+        write!(lua, "{HEAD}")?;
+        description(&mut lua, &identity, &name, self.port, &shapes)?;
+        lua += &shapes.lua;
+        for part in RUNTIME {
+            write!(lua, "\n{part}")?;
+        }
+        Ok(lua)
+    }
+}
+
+const HEAD: &str = "\
+-- A Wireshark dissector, written by `tightwire dissector`: write it anew rather than change it.
+-- First comes what the packets are, then what reads them.
+
+";
+
+/// In the order in which they need each other.
+const RUNTIME: [&str; 8] = [
+    include_str!("lua/wide.lua"),
+    include_str!("lua/floats.lua"),
+    include_str!("lua/text.lua"),
+    include_str!("lua/reader.lua"),
+    include_str!("lua/operations.lua"),
+    include_str!("lua/conditions.lua"),
+    include_str!("lua/walk.lua"),
+    include_str!("lua/protocol.lua"),
+];
+
+fn description(
+    lua: &mut String,
+    identity: &Identity,
+    name: &str,
+    port: u16,
+    shapes: &Shapes,
+) -> Result<(), Box<dyn Error>> {
+    let protection = match identity.protection() {
+        Protection::None => "none",
+        Protection::Id => "id",
+        Protection::Crc32 => "crc32",
+        Protection::Sealed(()) => "sealed",
+    };
+    let packing = match identity.packing() {
+        Packing::Bits => "bits",
+        Packing::Bytes => "bytes",
+        other => return Err(format!("packets in {other:?} cannot be dissected").into()),
+    };
+    let title = format!("{} {}", identity.game(), identity.version());
+    writeln!(lua, "local description = {{")?;
+    writeln!(lua, "    name = {},", text(name))?;
+    writeln!(lua, "    title = {},", text(&format!("{} (Tightwire)", shown(title.trim()))))?;
+    writeln!(lua, "    column = {},", text(&shown(identity.game())))?;
+    writeln!(lua, "    port = {port},")?;
+    writeln!(lua, "    protection = {},", text(protection))?;
+    writeln!(lua, "    id = {},", bytes(&identity.id().to_le_bytes()))?;
+    writeln!(lua, "    packing = {},", text(packing))?;
+    if let Some(check) = shapes.end_check {
+        writeln!(lua, "    end_check = {check},")?;
+    }
+    writeln!(lua, "    root = {},", shapes.root)?;
+    writeln!(lua, "    root_name = {},", text(&shown(root_name(identity.schema()))))?;
+    writeln!(lua, "}}\n")?;
+    Ok(())
+}
+
+/// What the whole packet is called where nothing else names it.
+fn root_name(schema: &Schema) -> &str {
+    match schema.root() {
+        Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => name,
+        _ => "packet",
+    }
+}
+
+/// The text with everything escaped that a terminal could take for a command, as traces show names.
+fn shown(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\'' | '"' => shown.push(char),
+            _ => shown.extend(char.escape_debug()),
+        }
+    }
+    shown
+}
