@@ -41,6 +41,7 @@ impl Words {
             bytes,
             bits: 8 * packet.len() as u64,
             refused: None,
+            refused_at: None,
             spans: trace.spans().map(|span| self.span(&span)).collect(),
         }
     }
