@@ -1,5 +1,5 @@
-//! The worked examples of snapshots in docs/WIRE.md: each is written, compared with the bytes that
-//! stand in the document, and read back.
+//! The worked examples of snapshots in docs/WIRE.md and docs/MODELED.md: each is written, compared with
+//! the bytes that stand in the document, and read back.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use tightwire::{
@@ -7,7 +7,8 @@ use tightwire::{
     SnapshotSender, Wire, encode,
 };
 
-const DOCUMENT: &str = include_str!("../../../docs/WIRE.md");
+const DOCUMENTS: [&str; 2] =
+    [include_str!("../../../docs/WIRE.md"), include_str!("../../../docs/MODELED.md")];
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Ball {
@@ -24,9 +25,21 @@ const STEPS: [(&str, u32, Option<Ball>); 4] = [
     ("fourth", 104, None),
 ];
 
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Lamp {
+    #[wire(range = 0..=15)]
+    level: u8,
+    lit: bool,
+}
+
+/// The packets of the level `Modeled`, and what they say of the lamp 5.
+const LAMPS: [(&str, u32, Lamp); 2] =
+    [("lit", 1, Lamp { level: 12, lit: true }), ("dimmed", 2, Lamp { level: 11, lit: true })];
+
 fn documented(name: &str) -> &'static str {
     let start = format!("Snapshot example `{name}`: ");
-    let line = DOCUMENT.lines().find(|line| line.starts_with(&start));
+    let mut lines = DOCUMENTS.into_iter().flat_map(str::lines);
+    let line = lines.find(|line| line.starts_with(&start));
     line.unwrap_or_else(|| panic!("no {name}")).rsplit('`').nth(1).unwrap()
 }
 
@@ -70,6 +83,40 @@ fn the_document_has_the_snapshots_that_are_written() {
         sender.handle_ack(id, ack);
     }
     assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");
+}
+
+fn modeled() -> SnapshotProtocol {
+    let config = SnapshotConfig { level: Level::Modeled, ..SnapshotConfig::default() };
+    SnapshotProtocol::builder(config).class::<Lamp>().build().unwrap()
+}
+
+#[test]
+fn the_document_has_the_modeled_snapshots_that_are_written() {
+    let mut sender = SnapshotSender::new(&modeled());
+    let mut receiver = SnapshotReceiver::new(&modeled());
+    let id = sender.add_receiver(Leaving::Despawn);
+    let mut wrong = String::new();
+    for (name, tick, mut lamp) in LAMPS {
+        sender.begin_tick(tick);
+        sender.set(5, &mut lamp).unwrap();
+        let packet = sender.snapshot(id, 100).unwrap();
+        if hex(packet) != documented(name) {
+            wrong += &format!("{name}: `{}`\n", hex(packet));
+        }
+        receiver.handle_snapshot(packet).unwrap();
+        sender.handle_ack(id, receiver.ack().unwrap());
+    }
+    assert_eq!(wrong, "", "written, but not what docs/MODELED.md says");
+}
+
+#[test]
+fn the_modeled_snapshots_of_the_document_read_back_to_the_example() {
+    let mut receiver = SnapshotReceiver::new(&modeled());
+    for (name, tick, lamp) in LAMPS {
+        let received = receiver.handle_snapshot(&bytes(documented(name))).unwrap();
+        assert_eq!((received.tick, received.is_complete), (tick, true), "{name}");
+        assert_eq!(receiver.get::<Lamp>(5), Some(lamp), "{name}");
+    }
 }
 
 #[test]
