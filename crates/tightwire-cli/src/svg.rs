@@ -17,13 +17,20 @@ pub(crate) struct Bar {
 const STEP: usize = 34;
 const TOP: usize = 52;
 
-/// Where labels end and bars begin.
-const LABELS: f64 = 300.0;
+/// How wide all of it is, and a letter at most; nobody can measure text without its font.
+const WIDTH: f64 = 760.0;
+const LETTER: f64 = 8.4;
 
 /// Bars below each other under a title, as a whole SVG file.
 pub(crate) fn bar_plot(title: &str, bars: &[Bar]) -> String {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
     let height = TOP + 12 + bars.len() * STEP;
+    let widest = |text: fn(&Bar) -> &str| {
+        bars.iter().map(|bar| text(bar).chars().count()).max().unwrap_or(0) as f64 * LETTER
+    };
+    // Labels end where bars begin, and the longest bar leaves room for the text behind it.
+    let labels = (16.0 + widest(|bar| &bar.label)).min(WIDTH / 2.0);
+    let longest = (WIDTH - labels - 30.0 - widest(|bar| &bar.text)).max(100.0);
     let title = escaped(title);
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 760 {height}\" role=\"img\" font-family=\"sans-serif\" font-size=\"14\">\n\
@@ -33,17 +40,17 @@ pub(crate) fn bar_plot(title: &str, bars: &[Bar]) -> String {
     );
     for (place, bar) in bars.iter().enumerate() {
         let y = TOP + place * STEP;
-        let width = (bar.value / most * 350.0).clamp(1.0, 350.0);
+        let width = (bar.value / most * longest).clamp(1.0, longest);
         let colour = if bar.is_ours { "#1f7a5c" } else { "#b8bfc6" };
         let (label, text) = (escaped(&bar.label), escaped(&bar.text));
         let _ = write!(
             svg,
-            "<text x=\"{LABELS}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{label}</text>\n\
-             <rect x=\"{}\" y=\"{y}\" width=\"{width:.1}\" height=\"22\" fill=\"{colour}\"/>\n\
+            "<text x=\"{labels:.1}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{label}</text>\n\
+             <rect x=\"{:.1}\" y=\"{y}\" width=\"{width:.1}\" height=\"22\" fill=\"{colour}\"/>\n\
              <text x=\"{:.1}\" y=\"{}\" fill=\"#222\">{text}</text>\n",
             y + 16,
-            LABELS + 8.0,
-            LABELS + 14.0 + width,
+            labels + 8.0,
+            labels + 14.0 + width,
             y + 16,
         );
     }
@@ -68,6 +75,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -88,6 +96,16 @@ mod tests {
             .skip(2)
             .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok())
             .collect();
-        assert_eq!(widths, [350.0, 175.0, 1.0]);
+        assert_eq!((widths[0], widths[2]), (2.0 * widths[1], 1.0));
+    }
+
+    #[test]
+    fn what_stands_behind_the_longest_bar_is_on_the_picture() {
+        let text = "1,234,567 (100.0%)".to_owned();
+        let bar = Bar { label: "delta, entropy-coded".into(), value: 1.0, text, is_ours: false };
+        let svg = bar_plot("", &[bar]);
+        let last = svg.rsplit("<text x=\"").next().unwrap();
+        let start: f64 = last.split('"').next().unwrap().parse().unwrap();
+        assert!(start + 18.0 * LETTER <= WIDTH, "{start}");
     }
 }

@@ -114,6 +114,26 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// Words in lines of at most `width` letters, all of them a step to the right.
+pub(crate) fn wrapped(words: &str, indent: usize, width: usize) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for word in words.split(' ') {
+        let letters = word.chars().count();
+        if column > 0 && column + 1 + letters <= width {
+            text.push(' ');
+            column += 1 + letters;
+        } else {
+            let is_first = text.is_empty();
+            text += if is_first { "" } else { "\n" };
+            text += &" ".repeat(indent);
+            column = indent + letters;
+        }
+        text.push_str(word);
+    }
+    text + "\n"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +166,12 @@ mod tests {
     fn long_text_is_cut_at_letters() {
         assert_eq!(cut("Größe", 5), "Größe");
         assert_eq!(cut("Größen", 5), "Größ…");
+    }
+
+    #[test]
+    fn words_are_wrapped_and_long_ones_kept() {
+        assert_eq!(wrapped("a bc def", 2, 6), "  a bc\n  def\n");
+        assert_eq!(wrapped("abcdefghi j", 1, 4), " abcdefghi\n j\n");
     }
 
     #[test]

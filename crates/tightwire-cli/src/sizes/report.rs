@@ -7,7 +7,7 @@ use serde_json::json;
 use super::input::Input;
 use super::ladder::Rung;
 use crate::svg::{Bar, bar_plot};
-use crate::terminal::{Colour, Terminal, bar, counted, thousands};
+use crate::terminal::{Colour, Terminal, bar, counted, thousands, wrapped};
 
 pub(super) struct Report {
     pub(super) input: Input,
@@ -51,8 +51,8 @@ impl Report {
         for rung in &self.ladder {
             let bytes = match &rung.bytes {
                 Ok(bytes) => *bytes,
-                Err(reason) => {
-                    let _ = writeln!(text, "{:<21} {:>9}  {reason}", rung.name, "-");
+                Err(_) => {
+                    let _ = writeln!(text, "{:<21} {:>9}", rung.name, "-");
                     continue;
                 }
             };
@@ -69,8 +69,33 @@ impl Report {
                 terminal.paint(colour, &bar(share, width)),
             );
         }
-        let _ = writeln!(text, "\nThe deltas are against {}.", self.input.before);
+        text.push('\n');
+        self.notes().iter().for_each(|note| text += &wrapped(note, 0, terminal.width()));
         text
+    }
+
+    /// What the numbers do not say.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![format!("The deltas are against {}.", self.input.before)];
+        let deltas: Vec<_> = self.ladder.iter().filter(|rung| rung.is_delta).collect();
+        let reasons = deltas.iter().filter_map(|rung| rung.bytes.as_ref().err());
+        for reason in reasons {
+            let note = format!("There is none: {reason}.");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        if let [packed, modeled] = deltas[..]
+            && let (Ok(packed), Ok(modeled)) = (&packed.bytes, &modeled.bytes)
+            && modeled >= packed
+        {
+            notes.push(
+                "Entropy coding learns from what was sent before: of so few objects in one state, \
+                 next to nothing."
+                    .to_owned(),
+            );
+        }
+        notes
     }
 
     pub(super) fn plot(&self) -> String {

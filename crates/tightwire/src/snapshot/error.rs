@@ -66,8 +66,8 @@ impl fmt::Display for SnapshotProtocolError {
             Self::Layout { class, reason } => write!(f, "`{class}` cannot be replicated: {reason}"),
             Self::TooLarge { class } => write!(
                 f,
-                "the description asks for too much memory, up to its class `{class}`: it is not from \
-                 a game"
+                "classes from outside ask for too much memory, up to `{class}`: give lists and text \
+                 smaller bounds"
             ),
             Self::Fingerprint { described, here } => write!(
                 f,

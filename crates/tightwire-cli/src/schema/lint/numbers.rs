@@ -155,6 +155,7 @@ fn coarser(range: FloatRange) -> Option<FloatRange> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

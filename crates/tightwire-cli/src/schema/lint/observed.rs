@@ -105,6 +105,7 @@ fn in_words(range: FloatRange) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

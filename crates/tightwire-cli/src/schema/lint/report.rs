@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::seen::Seen;
 use super::{Advice, Saving};
-use crate::terminal::{Colour, Terminal, counted, thousands};
+use crate::terminal::{Colour, Terminal, counted, thousands, wrapped};
 
 pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -> String {
     let mut text = String::new();
@@ -25,7 +25,7 @@ pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -
         let saves = terminal.paint(Colour::Green, &saving(piece));
         let path = terminal.paint(Colour::Bold, &piece.path);
         let _ = writeln!(text, "{path}: {saves}");
-        wrapped(&mut text, &piece.what, terminal.width());
+        text += &wrapped(&piece.what, 4, terminal.width());
     }
     match advice.len() {
         0 => text += "Nothing to advise on.\n",
@@ -63,23 +63,6 @@ fn saving(advice: &Advice) -> String {
         text += ", for each element";
     }
     text
-}
-
-/// Words in lines, a step to the right.
-fn wrapped(text: &mut String, words: &str, width: usize) {
-    let mut column = 0;
-    for word in words.split(' ') {
-        let letters = word.chars().count();
-        if column == 0 || column + 1 + letters > width {
-            text.push_str(if column == 0 { "    " } else { "\n    " });
-            column = 4 + letters;
-        } else {
-            text.push(' ');
-            column += 1 + letters;
-        }
-        text.push_str(word);
-    }
-    text.push('\n');
 }
 
 pub(crate) fn json(advice: &[Advice]) -> String {
