@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Identity, Recorder};
+use tightwire::{Capture, CaptureError, Direction, Identity, Recorder, SnapshotProtocol};
 
 /// The whole input is the file.
 pub(crate) fn capture(data: &[u8]) {
@@ -93,8 +93,14 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
     }
     assert!(capture.next_record().is_none(), "the end is the end");
     whole.passed_over = capture.passed_over();
-    // The smallest packet is 32 bytes, with a datagram 60.
-    assert!(60 * whole.records.len() + 32 * whole.passed_over as usize <= length);
+    if let Some(description) = capture.snapshots() {
+        assert!(capture.snapshots_error().is_none());
+        if let Ok(protocol) = SnapshotProtocol::from_description(description) {
+            assert_eq!(protocol.fingerprint(), description.fingerprint());
+        }
+    }
+    // The smallest packet is 16 bytes, in a pcap file, with a datagram 44.
+    assert!(44 * whole.records.len() + 16 * whole.passed_over as usize <= length);
     whole
 }
 
