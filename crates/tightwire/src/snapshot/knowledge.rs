@@ -58,7 +58,7 @@ impl Knowledge for ReceiverKnowledge<'_> {
 
     fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
         let (mut known, initial) = self.world.known(id, self.header)?;
-        let newest = known.next().or(initial)?;
+        let newest = known.next().or_else(initial)?;
         let past = |state, cells| Past { age: self.age(state), cells };
         let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
         let complete_age = complete.map(|base| self.header.tick.saturating_sub(base.tick));

@@ -1,15 +1,16 @@
 //! The world of the side that receives.
 
+mod shown;
+
 use alloc::vec::Vec;
 use core::mem::{swap, take};
-use core::ops::Range;
 
 use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
 use super::mention::{MANY, MOST_PASTS, Mentions};
 use super::model::Model;
 use super::slots::Slots;
-use super::{ChangeKind, Received, SnapshotChange, SnapshotProtocol};
+use super::{Received, SnapshotChange, SnapshotProtocol};
 use crate::schema::ObjectId;
 
 /// The objects, and the packets that they came in.
@@ -104,14 +105,15 @@ impl World {
 
     /// What both sides know of an object by the packets that `header` says are known, the newest first;
     /// and what they know from the beginning.
+    #[inline]
     pub(super) fn known<'w>(
         &'w self,
         id: ObjectId,
         header: &'w Header,
-    ) -> Option<(impl Iterator<Item = State<'w>>, Option<State<'w>>)> {
+    ) -> Option<(impl Iterator<Item = State<'w>>, impl FnOnce() -> Option<State<'w>>)> {
         let slot = &self.slots[self.slots.find(id)?];
         let known = known(&self.history, &self.packets, slot, header);
-        Some((known, self.history.newest(slot.initial)))
+        Some((known, || self.history.newest(slot.initial)))
     }
 
     /// The object is so from the beginning. Whether there was room for it.
@@ -232,101 +234,6 @@ impl World {
             changes.extend(is_change);
         }
         self.packets[place] = got;
-    }
-
-    /// Objects that are not mentioned: what is shown of them may be from a packet that the sender
-    /// does not know of, and wrong.
-    fn show_the_rest(
-        &mut self,
-        header: &Header,
-        starts_anew: bool,
-        changes: &mut Vec<SnapshotChange>,
-    ) {
-        if starts_anew {
-            for slot in 0..self.slots.places() as u32 {
-                self.show_known(header, slot, changes);
-                self.release(header, slot);
-            }
-        } else if header.is_complete {
-            for number in header.known.first..header.number {
-                let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
-                if self.packet(number).is_some_and(|got| !is_old(got)) {
-                    self.for_slots_of(number, |world, slot| {
-                        world.show_known(header, slot, changes);
-                    });
-                }
-            }
-        } else {
-            for place in 0..self.news.len() {
-                let news = self.news[place];
-                self.for_slots_of(news, |world, slot| {
-                    world.show_known_instead(header, slot, 0..news, changes);
-                });
-            }
-        }
-    }
-
-    /// Shows what both sides know of an object, if what is shown is of one of these packets.
-    fn show_known_instead(
-        &mut self,
-        header: &Header,
-        slot: u32,
-        instead_of: Range<u32>,
-        changes: &mut Vec<SnapshotChange>,
-    ) {
-        let shown = self.history.newest(self.slots[slot].shown);
-        if shown.is_none_or(|shown| instead_of.contains(&shown.stamp.packet)) {
-            self.show_known(header, slot, changes);
-        }
-    }
-
-    /// Shows what both sides know of an object, unless the packet mentions it.
-    fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<SnapshotChange>) {
-        let Self { slots, history, packets, .. } = self;
-        let place = &slots[slot];
-        let shown = history.newest(place.shown);
-        if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
-            return;
-        }
-        let known = known(history, packets, place, header).next();
-        let known = known.or_else(|| history.newest(place.initial));
-        let mut cells = take(&mut self.cells);
-        cells.clear();
-        cells.extend(known.iter().flat_map(|known| known.cells).flatten());
-        let (stamp, class) =
-            known.map_or_else(Default::default, |known| (known.stamp, known.class));
-        let is_there = known.is_some_and(|known| known.cells.is_some());
-        changes.extend(self.show(slot, stamp, class, is_there.then_some(&cells)));
-        self.cells = cells;
-    }
-
-    /// Shows an object as it is now, or no more; what that changes.
-    fn show(
-        &mut self,
-        slot: u32,
-        stamp: Stamp,
-        class: u16,
-        cells: Option<&[u32]>,
-    ) -> Option<SnapshotChange> {
-        let Slot { id, shown, .. } = &mut self.slots[slot];
-        let before = self.history.newest(*shown);
-        if before.is_none() && cells.is_none() {
-            // Of a place that was given up there is nothing to remember: it would be lost with the next
-            // object that has the place.
-            return None;
-        }
-        let kind = match (before.and_then(|before| before.cells), cells) {
-            (None, None) => None,
-            (None, Some(_)) => Some(ChangeKind::Spawned),
-            (Some(_), None) => Some(ChangeKind::Despawned),
-            (before_cells, cells) => {
-                let is_same = before_cells == cells && before.is_some_and(|was| was.class == class);
-                (!is_same).then_some(ChangeKind::Changed)
-            }
-        };
-        self.history.retain(shown, |_, _| false);
-        self.history.push(shown, stamp, class, cells);
-        kind.map(|kind| SnapshotChange { id: *id, kind })
     }
 
     fn for_slots_of(&mut self, number: u32, mut each: impl FnMut(&mut Self, u32)) {
