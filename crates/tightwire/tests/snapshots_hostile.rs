@@ -4,47 +4,19 @@
 
 mod common {
     pub(crate) mod figures;
+    pub(crate) mod moving;
     pub(crate) mod mutate;
     pub(crate) mod rng;
 }
 
 use common::figures::say;
+use common::moving::{Body, Sign, set_objects};
 use common::mutate::mutate;
 use common::rng::Rng;
 use tightwire::{
     Level, ObjectId, Received, SnapshotAck, SnapshotConfig, SnapshotError, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender, Wire,
+    SnapshotReceiver, SnapshotSender,
 };
-
-/// Everything that moves.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-struct Body {
-    #[wire(spatial, reference, min = -50.0, max = 50.0, resolution = 0.01)]
-    position: [f32; 3],
-    #[wire(derivative_of = position, min = -20.0, max = 20.0, resolution = 0.05)]
-    velocity: [f32; 3],
-    #[wire(smallest_three = 9)]
-    rotation: [f32; 4],
-    #[wire(wraps, range = 0..=359)]
-    heading: u16,
-    at_rest: bool,
-    #[wire(when = !self.at_rest, range = 0..=100)]
-    speed: u8,
-    owner: Option<u16>,
-}
-
-/// Everything that is said.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-enum Sign {
-    #[default]
-    Blank,
-    Text {
-        #[wire(max_len = 12)]
-        text: String,
-        size: u32,
-    },
-    Numbers(#[wire(max_len = 5, range = -3..=3)] Vec<i8>),
-}
 
 /// A twentieth of it where every step is slow.
 const INPUTS: usize = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
@@ -73,7 +45,7 @@ impl Scene {
         let (mut past, mut next) = (Vec::new(), Vec::new());
         for tick in 1..=14 {
             sender.begin_tick(tick);
-            set_objects(&mut sender, tick);
+            set_objects(&mut sender, tick).unwrap();
             let packet = sender.snapshot(id, 1000).unwrap().to_vec();
             if tick > 9 {
                 next.push(packet);
@@ -121,32 +93,6 @@ impl Scene {
             }
         }
         packet
-    }
-}
-
-fn set_objects(sender: &mut SnapshotSender, tick: u32) {
-    for object in 0..8u32 {
-        let way = (tick * (object + 1)) as f32 * 0.07;
-        let mut body = Body {
-            position: [way, -way, object as f32],
-            velocity: [4.2 * (object + 1) as f32 / 2.0, -4.2, 0.0],
-            rotation: [way.min(1.0), 0.1, 0.2, 0.9],
-            heading: ((tick * 30 + object) % 360) as u16,
-            at_rest: (object + tick / 4).is_multiple_of(3),
-            speed: object as u8,
-            owner: (tick % 4 == object % 4).then_some(tick as u16),
-        };
-        sender.set(object, &mut body).unwrap();
-    }
-    let mut sign = match tick % 3 {
-        0 => Sign::Blank,
-        1 => Sign::Text { text: format!("tick {tick}"), size: tick },
-        _ => Sign::Numbers(vec![1, -2, 3]),
-    };
-    // Sometimes one that was a body.
-    sender.set([7, 100, 101][tick as usize / 2 % 3], &mut sign).unwrap();
-    if tick.is_multiple_of(4) {
-        sender.remove(tick % 7).unwrap();
     }
 }
 

@@ -13,7 +13,7 @@ use common::figures::say;
 use common::rng::Rng;
 use tightwire::{
     Leaving, Level, ObjectView, Playback, PlaybackConfig, ReceiverId, SnapshotConfig,
-    SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire,
+    SnapshotProtocol, SnapshotReceiver, SnapshotSender, SnapshotTrace, Wire,
 };
 
 #[derive(Wire, Default, Clone)]
@@ -29,12 +29,13 @@ struct Body {
     name: Option<u16>,
 }
 
-/// A sender and four receivers, of which one sees a part and one little at a time.
+/// A sender and four receivers, of which one traces, one sees a part and one little at a time.
 struct World {
     sender: SnapshotSender,
     receivers: Vec<(ReceiverId, SnapshotReceiver, Playback, usize)>,
     bodies: Vec<Body>,
     rng: Rng,
+    trace: SnapshotTrace,
     packets: u64,
 }
 
@@ -50,12 +51,13 @@ impl World {
         });
         let body = Body { rotation: [0.0, 0.0, 0.0, 1.0], ..Body::default() };
         let (bodies, rng) = (vec![body; 300], Rng::new(1));
-        Self { sender, receivers: receivers.into(), bodies, rng, packets: 0 }
+        let trace = SnapshotTrace::new();
+        Self { sender, receivers: receivers.into(), bodies, rng, trace, packets: 0 }
     }
 
     /// One in which everything changes, or chance decides.
     fn tick(&mut self, tick: u32, everything: bool) {
-        let Self { sender, receivers, bodies, rng, packets } = self;
+        let Self { sender, receivers, bodies, rng, trace, packets } = self;
         sender.begin_tick(tick);
         for (id, body) in (0..).zip(bodies.iter_mut()) {
             if everything || rng.below(20) == 0 {
@@ -80,7 +82,13 @@ impl World {
             if !everything && rng.below(10) == 0 {
                 continue;
             }
-            receiver.handle_snapshot(packet).unwrap();
+            if place == 1 {
+                receiver.handle_snapshot_traced(packet, trace).unwrap();
+                let bits: f64 = trace.spans().map(|span| span.bits).sum();
+                assert_eq!(bits.round(), 8.0 * packet.len() as f64);
+            } else {
+                receiver.handle_snapshot(packet).unwrap();
+            }
             playback.handle_snapshot(now, receiver);
             playback.advance(now);
             let mut body = Body::default();

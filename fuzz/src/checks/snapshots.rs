@@ -1,39 +1,13 @@
 //! Snapshots from a hostile sender.
 
+#[path = "../../../crates/tightwire/tests/common/moving.rs"]
+mod moving;
+
+use moving::{Body, Sign, set_objects};
 use tightwire::{
     Level, Received, SnapshotConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver,
-    SnapshotSender, Wire,
+    SnapshotSender,
 };
-
-/// Everything that moves.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-struct Body {
-    #[wire(spatial, reference, min = -50.0, max = 50.0, resolution = 0.01)]
-    position: [f32; 3],
-    #[wire(derivative_of = position, min = -20.0, max = 20.0, resolution = 0.05)]
-    velocity: [f32; 3],
-    #[wire(smallest_three = 9)]
-    rotation: [f32; 4],
-    #[wire(wraps, range = 0..=359)]
-    heading: u16,
-    at_rest: bool,
-    #[wire(when = !self.at_rest, range = 0..=100)]
-    speed: u8,
-    owner: Option<u16>,
-}
-
-/// Everything that is said.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-enum Sign {
-    #[default]
-    Blank,
-    Text {
-        #[wire(max_len = 12)]
-        text: String,
-        size: f32,
-    },
-    Numbers(#[wire(max_len = 5, range = -3..=3)] Vec<i8>),
-}
 
 const MOST: usize = 24;
 
@@ -54,29 +28,7 @@ fn scene(level: Level, lost: u8) -> Scene {
     let mut next = Vec::new();
     for tick in 1..=14u32 {
         sender.begin_tick(tick);
-        for object in 0..8u32 {
-            let way = (tick * (object + 1)) as f32 * 0.07;
-            let mut body = Body {
-                position: [way, -way, object as f32],
-                velocity: [4.2 * (object + 1) as f32 / 2.0, -4.2, 0.0],
-                rotation: [way.min(1.0), 0.1, 0.2, 0.9],
-                heading: ((tick * 30 + object) % 360) as u16,
-                at_rest: object % 3 == 0,
-                speed: if object % 3 == 0 { 0 } else { object as u8 },
-                owner: (tick % 4 == object % 4).then_some(tick as u16),
-            };
-            let _ = sender.set(object, &mut body);
-        }
-        let text = format!("tick {tick}");
-        let mut sign = match tick % 3 {
-            0 => Sign::Blank,
-            1 => Sign::Text { text, size: tick as f32 },
-            _ => Sign::Numbers(vec![1, -2, 3]),
-        };
-        let _ = sender.set(100 + tick / 5, &mut sign);
-        if tick % 6 == 0 {
-            let _ = sender.remove(tick % 8);
-        }
+        assert!(set_objects(&mut sender, tick).is_ok());
         let Some(packet) = sender.snapshot(id, 1000) else { continue };
         if tick > 10 {
             next.push(packet.to_vec());

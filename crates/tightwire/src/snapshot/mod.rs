@@ -4,7 +4,7 @@
 //! rows of the past; [mentions](mention) are what a packet says of objects, and a [body](body) is
 //! their bytes, by one of the levels. Above, the sender's [store](store) of the world, a
 //! [view](view) of it for each receiver, and the [selection](select) of what that one needs; and the
-//! receiver's [world](world). A [trace](trace) says what each bit of a packet was for.
+//! receiver's [world](world). Both [know](knowledge) the same of what a packet is relative to. A [trace](trace) says what each bit of a packet was for.
 
 mod ack;
 mod body;
@@ -16,6 +16,7 @@ mod header;
 mod history;
 mod ids;
 mod interpolate;
+mod knowledge;
 mod layout;
 mod mention;
 mod model;
@@ -29,6 +30,7 @@ mod random_worlds;
 mod receiver;
 mod select;
 mod sender;
+mod slots;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -11,14 +11,14 @@ use super::description::{check_learned, largest_of};
 use super::layout::Layout;
 use super::modeled::Plan;
 use super::packed::ClassPlan;
-use super::{Level, SnapshotConfig, SnapshotProtocolError};
+use super::{Level, SetError, SnapshotConfig, SnapshotProtocolError};
 use crate::schema::{Schema, schema};
-use crate::stream::{Name, Shape, Wire};
+use crate::stream::{Name, Shape, Wire, encode};
 
 /// Another number for each change of what snapshots look like.
 const FORM: u8 = 1;
 
-/// Another classes than a `u16` counts, and more than any game has.
+/// Fewer than a `u16` counts, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;
 
 /// The classes of objects that are replicated, and how: made once, and given to whoever sends and
@@ -155,6 +155,27 @@ impl SnapshotProtocol {
     pub(super) fn class_of<T: 'static>(&self) -> Option<u16> {
         let is_t = |class: &ClassLayout| class.declared.type_id == Some(TypeId::of::<T>());
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
+    }
+
+    /// A value as cells; its class.
+    pub(super) fn quantise<T: Wire + 'static>(
+        &self,
+        value: &mut T,
+        buffer: &mut Vec<u8>,
+        cells: &mut Vec<u32>,
+    ) -> Result<u16, SetError> {
+        let name = type_name::<T>();
+        let class = self.class_of::<T>().ok_or(SetError::NoClass { name })?;
+        let layout = &self.classes()[usize::from(class)].layout;
+        let most = T::MAX_BITS.div_ceil(8);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).next_multiple_of(8);
+        if buffer.len() < most {
+            buffer.resize(most, 0);
+        }
+        cells.resize(layout.columns.len(), 0);
+        let packet = encode(value, buffer).map_err(|error| SetError::Value { name, error })?;
+        layout.cells_of(packet, cells).map_err(|error| SetError::Unreadable { name, error })?;
+        Ok(class)
     }
 }
 

@@ -194,3 +194,31 @@ pub(super) fn said(mentions: &Mentions) -> Vec<(ObjectId, u16, Change, Option<&[
     let list = mentions.list.iter().map(said);
     list.map(|(mention, cells)| (mention.id, mention.class, mention.change, cells)).collect()
 }
+
+/// A packet that is cut short, or any bytes, or has a few wrong bits.
+pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
+    let mut bytes = packet.to_vec();
+    match dice.below(4) {
+        0 => bytes.truncate(dice.below(packet.len() as u64 + 1) as usize),
+        1 => bytes = (0..dice.below(200)).map(|_| dice.next() as u8).collect(),
+        _ if bytes.is_empty() => {}
+        _ => {
+            for _ in 0..=dice.below(3) {
+                let place = dice.below(bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << dice.below(8);
+            }
+        }
+    }
+    bytes
+}
+
+/// Whatever a packet says of objects, each is said once, and its cells are those of its class.
+pub(super) fn assert_in_order_and_range(protocol: &SnapshotProtocol, mentions: &Mentions) {
+    assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
+    for mention in &mentions.list {
+        let Some(cells) = mentions.cells_of(mention) else { continue };
+        let columns = &protocol.classes()[usize::from(mention.class)].layout.columns;
+        assert_eq!(cells.len(), columns.len());
+        assert!(cells.iter().zip(columns).all(|(cell, column)| *cell <= column.max));
+    }
+}

@@ -6,11 +6,11 @@ use core::cell::Cell;
 use super::body::{self, BodyError};
 use super::header::Header;
 use super::history::State;
+use super::knowledge::ReceiverKnowledge;
 use super::mention::{Change, Mentions};
 use super::model::Model;
-use super::sender::quantise;
 use super::trace::{Record, SnapshotTrace};
-use super::world::{Relative, World};
+use super::world::World;
 use super::{SetError, SnapshotAck, SnapshotError, SnapshotProtocol};
 use crate::schema::{Dynamic, ObjectId};
 use crate::stream::{ReadError, ReadStream, Wire, decode_into};
@@ -119,7 +119,7 @@ impl SnapshotReceiver {
         if self.world.newest.is_some() {
             return Err(SetError::HasBegun);
         }
-        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
         match self.world.set_initial(id.into(), class, &self.cells) {
             true => Ok(()),
             false => Err(SetError::TooManyObjects),
@@ -199,11 +199,11 @@ impl SnapshotReceiver {
         at: usize,
         trace: Option<(&mut Record, usize)>,
     ) -> Result<(), SnapshotError> {
-        let relative = Relative { world: &self.world, header };
-        self.model.clone_from(relative.base().map_or(&self.pristine, |base| &base.model));
+        let knowledge = ReceiverKnowledge { world: &self.world, header };
+        self.model.clone_from(knowledge.base().map_or(&self.pristine, |base| &base.model));
         let body = packet.get(at..).unwrap_or_default();
         let Self { protocol, mentions, model, .. } = self;
-        body::read(protocol, body, mentions, &relative, model, trace).map_err(
+        body::read(protocol, body, mentions, &knowledge, model, trace).map_err(
             |error| match error {
                 BodyError::Malformed(ReadError { kind, bit }) => {
                     SnapshotError::Malformed(ReadError { kind, bit: bit + 8 * at as u64 })

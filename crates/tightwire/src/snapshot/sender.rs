@@ -3,18 +3,17 @@
 mod dynamic;
 
 use alloc::vec::Vec;
-use core::any::type_name;
 
 use super::body::{Bodies, Recipe};
-use super::config::PAST_TICKS;
 use super::header::Header;
-use super::mention::{Change, Knowledge, Mentions, Pasts};
+use super::knowledge::SenderKnowledge;
+use super::mention::{Change, Mentions};
 use super::select::{Candidate, Interest, Selection};
 use super::store::Store;
 use super::view::View;
 use super::{Leaving, SetError, SnapshotAck, SnapshotProtocol};
 use crate::schema::ObjectId;
-use crate::stream::{Wire, WriteStream, encode};
+use crate::stream::{Wire, WriteStream};
 
 /// Which receiver of a [`SnapshotSender`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -86,30 +85,6 @@ pub struct SnapshotSender {
     packet: Vec<u8>,
 }
 
-/// What a view and the store say of chosen objects.
-struct Mentioned<'s> {
-    store: &'s Store,
-    view: &'s View,
-    chosen: &'s [Candidate],
-}
-
-impl Knowledge for Mentioned<'_> {
-    fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.chosen.get(mention)?.slot)
-    }
-
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.store.find(id)?)
-    }
-
-    fn mentioned_before(&self) -> &[ObjectId] {
-        match self.view.base() {
-            Some(base) if self.store.tick - base.tick() <= PAST_TICKS => &base.ids,
-            _ => &[],
-        }
-    }
-}
-
 impl SnapshotSender {
     /// An empty world without receivers.
     #[must_use]
@@ -130,9 +105,9 @@ impl SnapshotSender {
         }
     }
 
-    /// Before the first tick: adds an object that every receiver knows from the beginning, as one that is part of the level:
-    /// the receivers [do the same](crate::SnapshotReceiver::set_initial), and as long as it is as it
-    /// was nothing is sent of it.
+    /// Before the first tick: adds an object that every receiver knows from the beginning, as one that
+    /// is part of the level. The receivers [do the same](crate::SnapshotReceiver::set_initial), and as
+    /// long as it is as it was nothing is sent of it.
     ///
     /// # Errors
     ///
@@ -145,7 +120,7 @@ impl SnapshotSender {
         if self.store.tick > 0 {
             return Err(SetError::HasBegun);
         }
-        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
         let has_room = self.store.set_initial(id.into(), class, &self.cells);
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
     }
@@ -179,7 +154,7 @@ impl SnapshotSender {
         if self.is_sent {
             return Err(SetError::TickIsSent);
         }
-        let class = quantise(&self.protocol, value, &mut self.value, &mut self.cells)?;
+        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
         let has_room = self.store.set(id.into(), class, Some(&self.cells));
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
     }
@@ -402,7 +377,8 @@ impl SnapshotSender {
             let Candidate { id, change, .. } = *candidate;
             self.mentions.push(id, now.class, change, cells.len()).copy_from_slice(cells);
         }
-        let knowledge = Mentioned { store: &self.store, view, chosen: &self.selection.chosen };
+        let knowledge =
+            SenderKnowledge { store: &self.store, view, chosen: &self.selection.chosen };
         let body =
             self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
         let count = self.selection.chosen.len();
@@ -436,26 +412,6 @@ impl SnapshotSender {
         });
         store.gone = gone;
     }
-}
-
-/// A value as cells; its class.
-pub(super) fn quantise<T: Wire + 'static>(
-    protocol: &SnapshotProtocol,
-    value: &mut T,
-    buffer: &mut Vec<u8>,
-    cells: &mut Vec<u32>,
-) -> Result<u16, SetError> {
-    let name = type_name::<T>();
-    let class = protocol.class_of::<T>().ok_or(SetError::NoClass { name })?;
-    let layout = &protocol.classes()[usize::from(class)].layout;
-    let most = usize::try_from(T::MAX_BITS.div_ceil(8)).unwrap_or(usize::MAX).next_multiple_of(8);
-    if buffer.len() < most {
-        buffer.resize(most, 0);
-    }
-    cells.resize(layout.columns.len(), 0);
-    let packet = encode(value, buffer).map_err(|error| SetError::Value { name, error })?;
-    layout.cells_of(packet, cells).map_err(|error| SetError::Unreadable { name, error })?;
-    Ok(class)
 }
 
 /// Below, not even a packet that mentions nothing is sure to fit.

@@ -6,17 +6,15 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::history::{History, Stamp, State, Versions};
-use super::ids::Ids;
 use super::protocol::SnapshotProtocol;
+use super::slots::Slots;
 use crate::schema::ObjectId;
 
 /// The objects, and what they were like in the last ticks.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) tick: u32,
-    ids: Ids,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    slots: Slots<Slot>,
     pub(super) history: History,
     /// The slots that changed in each of the last ticks.
     changes: VecDeque<Changes>,
@@ -60,9 +58,7 @@ impl Store {
         let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
         Self {
             tick: 0,
-            ids: Ids::default(),
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             history: History::new(columns),
             changes: VecDeque::from(vec![Changes::default()]),
             gone: Vec::new(),
@@ -81,7 +77,7 @@ impl Store {
         while self.changes.front().is_some_and(|changes| changes.tick < oldest) {
             changes = self.changes.pop_front().unwrap_or_default();
             for &slot in &changes.slots {
-                let slot = &mut self.slots[slot as usize];
+                let slot = &mut self.slots[slot];
                 self.history.forget_before(&mut slot.versions, oldest);
             }
         }
@@ -120,7 +116,7 @@ impl Store {
     }
 
     pub(super) fn slot(&self, slot: u32) -> &Slot {
-        &self.slots[slot as usize]
+        &self.slots[slot]
     }
 
     /// The bytes that a value of the class takes at most.
@@ -129,16 +125,16 @@ impl Store {
     }
 
     pub(super) fn slots(&self) -> usize {
-        self.slots.len()
+        self.slots.places()
     }
 
     pub(super) fn find(&self, id: ObjectId) -> Option<u32> {
-        self.ids.get(id)
+        self.slots.find(id)
     }
 
     /// Every object, those that are gone included, in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
-        self.ids.iter()
+        self.slots.iter()
     }
 
     pub(super) fn newest(&self, slot: u32) -> Option<State<'_>> {
@@ -147,10 +143,10 @@ impl Store {
 
     /// The state of an object from now on; `None` says that it is gone. Whether there was room.
     pub(super) fn set(&mut self, id: ObjectId, class: u16, cells: Option<&[u32]>) -> bool {
-        let slot = match self.ids.get(id) {
+        let slot = match self.slots.find(id) {
             Some(slot) => slot,
             None if cells.is_none() => return true,
-            None if self.ids.len() >= self.most => return false,
+            None if self.slots.len() >= self.most => return false,
             None => self.add(id),
         };
         let is_same = self
@@ -159,7 +155,7 @@ impl Store {
         if is_same {
             return true;
         }
-        let mut versions = self.slots[slot as usize].versions;
+        let mut versions = self.slots[slot].versions;
         let (tick, mut is_new) = (self.tick, true);
         self.history.retain(&mut versions, |stamp, _| {
             let keep = stamp.tick != tick;
@@ -167,12 +163,12 @@ impl Store {
             keep
         });
         self.history.push(&mut versions, Stamp { tick, packet: 0 }, class, cells);
-        let place = &mut self.slots[slot as usize];
+        let place = &mut self.slots[slot];
         if cells.is_none() && !place.is_listed_gone {
             place.is_listed_gone = true;
             self.gone.push(slot);
         }
-        self.slots[slot as usize].versions = versions;
+        self.slots[slot].versions = versions;
         if let Some(changes) = self.changes.back_mut().filter(|_| is_new) {
             changes.slots.push(slot);
         }
@@ -184,7 +180,8 @@ impl Store {
         if !self.set(id, class, Some(cells)) {
             return false;
         }
-        if let Some(slot) = self.ids.get(id).and_then(|slot| self.slots.get_mut(slot as usize)) {
+        if let Some(slot) = self.slots.find(id) {
+            let slot = &mut self.slots[slot];
             self.history.retain(&mut slot.initial, |_, _| false);
             self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
         }
@@ -194,32 +191,20 @@ impl Store {
     fn add(&mut self, id: ObjectId) -> u32 {
         let none = Versions::NONE;
         let new = Slot { id, versions: none, initial: none, is_listed_gone: false };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = new;
-                slot
-            }
-            None => {
-                self.slots.push(new);
-                // All of them may be gone at a time: then there is room for that.
-                self.free.reserve(self.slots.len());
-                self.gone.reserve(self.slots.len());
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.ids.insert(id, slot);
+        let slot = self.slots.add(id, new);
+        // All of them may be gone at a time: then there is room for that.
+        self.gone.reserve(self.slots.places());
         slot
     }
 
     /// Forgets an object that is gone, once nobody knows of it.
     pub(super) fn forget(&mut self, slot: u32) {
-        let mut versions = take(&mut self.slots[slot as usize].versions);
+        let mut versions = take(&mut self.slots[slot].versions);
         self.history.retain(&mut versions, |_, _| false);
-        self.ids.remove(self.slots[slot as usize].id);
-        self.free.push(slot);
+        self.slots.remove(self.slots[slot].id, slot);
     }
 
     pub(super) fn unlist_gone(&mut self, slot: u32) {
-        self.slots[slot as usize].is_listed_gone = false;
+        self.slots[slot].is_listed_gone = false;
     }
 }

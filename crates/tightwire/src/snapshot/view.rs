@@ -244,7 +244,10 @@ impl View {
         // The list is long, and walked once.
         let mut versions = store.history.iter(store.slot(slot).versions).peekable();
         let mut at = |tick: u32| {
-            while versions.next_if(|state| state.stamp.tick > tick).is_some() {}
+            // Not `next_if`, which is a call for each.
+            while versions.peek().is_some_and(|state| state.stamp.tick > tick) {
+                versions.next();
+            }
             versions.peek().copied()
         };
         let newest = at(newest_tick)?;

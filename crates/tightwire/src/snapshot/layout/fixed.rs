@@ -10,7 +10,8 @@ use crate::stream::{ErrorKind, WriteError};
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Fixed {
     slots: Vec<Slot>,
-    bits: usize,
+    /// The bits of every packet.
+    pub(super) bits: usize,
 }
 
 /// The place of a code.
@@ -52,12 +53,6 @@ impl Fixed {
             }
         };
         Self { slots: columns.iter().map(slot).collect(), bits }
-    }
-
-    /// The bits of every packet.
-    #[cfg(test)]
-    pub(super) fn bits(&self) -> usize {
-        self.bits
     }
 
     /// Reads a packet; `false` if it is not right.

@@ -5,6 +5,7 @@
 
 mod build;
 mod cells;
+mod columns;
 mod condition;
 mod fields;
 mod fixed;

@@ -189,7 +189,7 @@ struct Fixed {
 #[test]
 fn a_fixed_layout_is_read_and_written_at_once() {
     let layout = layout::<Fixed>();
-    assert_eq!(layout.program.fixed.as_ref().unwrap().bits(), 40 + 29 + 7 + 32 + 1);
+    assert_eq!(layout.program.fixed.as_ref().unwrap().bits, 40 + 29 + 7 + 32 + 1);
     let orientation = [0.1, -0.7, 0.2, 0.6];
     let mut value = Fixed { experience: 999_999_999_999, orientation, ..Fixed::default() };
     (value.health, value.constant, value.word, value.alive) = (77, 5, 0xdead_beef, true);

@@ -9,19 +9,22 @@
 //! | `mentions` | which objects a packet is about |
 //! | `mixture`, `fixed` | a number by the mixed distribution of its hypotheses, and how they learn |
 //! | `number`, `rotation`, `category` | the hypotheses of each kind of group |
+//! | `number_tables` | what is learned about numbers, and what that begins with |
 //! | `linear`, `quaternion` | a learned sum; rotations in integers |
 //! | `traced` | the decoder that says what each part takes |
-//! | `neighbours` | what objects of this packet did, for others to do alike |
+//! | `neighbours`, `company` | what objects of this packet did, for others to do alike |
 //!
 //! Everything that both sides compute is in integers, so that it is the same everywhere.
 
 mod category;
+mod company;
 mod fixed;
 mod linear;
 mod mentions;
 mod mixture;
 mod neighbours;
 mod number;
+mod number_tables;
 mod plan;
 mod quaternion;
 mod range_coder;

@@ -10,7 +10,7 @@ use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::rotation::RotationPlan;
-use super::state::State;
+use super::state::{State, code_bit};
 use crate::snapshot::layout::{Group, Kind, Layout};
 use crate::snapshot::mention::Past;
 use crate::snapshot::trace::Mark;
@@ -106,6 +106,23 @@ impl<'a> Now<'a> {
             now.motion = Motion { space, old: point, new: point, ..Motion::NONE };
         }
         now
+    }
+
+    /// Codes whether a group keeps its value, by chances of its own, and by how fast it was and what
+    /// became of the groups before.
+    #[inline(always)]
+    pub(super) fn code_kept<C: Coder>(
+        &mut self,
+        coder: &mut C,
+        chances: &mut [u32],
+        speed: i64,
+        is_kept: bool,
+    ) -> bool {
+        let slot = (bucket(speed, 10) / 2 * 3 + self.kept) * 4
+            + bucket(self.surprise, 7).saturating_sub(1) / 2;
+        let is_kept = code_bit(coder, &mut chances[slot], 127, is_kept);
+        self.kept = if is_kept { self.kept.max(1) } else { 2 };
+        is_kept
     }
 
     /// Class of how wrong the neighbours' rotations (0) or positions (1) were predicted.

@@ -3,7 +3,7 @@
 use super::fixed::bucket;
 use super::linear::{self, FEATURES};
 use super::mixture::{Forecast, Mixture};
-use super::neighbours::near_class;
+use super::neighbours::{Motion, near_class};
 use super::plan::Now;
 use super::quaternion::{self as quat, Quaternion, Turn, UNIT};
 use super::range_coder::Coder;
@@ -24,6 +24,68 @@ pub(super) struct RotationPlan {
     index: usize,
     fresh_index: usize,
     linear: usize,
+}
+
+/// How a rotation was changing.
+struct Course {
+    newest: Quaternion,
+    /// How far it gets if it turns on as between its last two states, and as between the two before.
+    last: Turn,
+    before: Turn,
+    /// Codes, 8 fraction bits, that the first moves a component, and what changed between the two.
+    speed: i64,
+    unrest: i64,
+    /// The row of tables for that.
+    history: usize,
+}
+
+/// What the rotation may be.
+struct Guesses {
+    /// By the learned sum of turns.
+    blend: Quaternion,
+    /// Turned on as it was.
+    goes_on: Quaternion,
+    with_reference: Option<Quaternion>,
+    with_neighbour: Option<Quaternion>,
+    /// The rotation may be more or less of the same turn: this is what more of it adds, so that one
+    /// component tells the others.
+    own_axis: Option<Quaternion>,
+}
+
+impl Course {
+    /// What the blend is a sum of. The predictor's numbers have 8 fraction bits of a code; a turn is
+    /// brought to the same size.
+    #[inline(always)]
+    fn features(&self, now: &Now<'_>) -> [[i64; FEATURES]; 3] {
+        let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
+        let turns = [&self.last, &self.before, &now.crowd.turn_surplus, &now.crowd.turn, &carried];
+        core::array::from_fn(|i| {
+            core::array::from_fn(|feature| turns.get(feature).map_or(0, |turn| turn[i] >> 8))
+        })
+    }
+}
+
+impl Guesses {
+    #[inline(always)]
+    fn new(course: &Course, blend_turn: &Turn, now: &Now<'_>) -> Self {
+        let q0 = &course.newest;
+        let blend = quat::multiply(&quat::exp(blend_turn), q0);
+        let with = |other: Option<(&Motion, i64)>| {
+            other.filter(|other| other.0.turns).map(|other| quat::multiply(&other.0.rotation, q0))
+        };
+        let size = largest(&course.last);
+        let own_axis = (size > 1 << 20).then(|| {
+            let [x, y, z] = course.last.map(|x| x * (UNIT / 2) / size);
+            quat::multiply(&[x, y, z, 0], &blend)
+        });
+        Self {
+            goes_on: quat::multiply(&quat::exp(&course.last), q0),
+            with_reference: with(now.reference),
+            with_neighbour: with(now.neighbour),
+            blend,
+            own_axis,
+        }
+    }
 }
 
 impl RotationPlan {
@@ -87,84 +149,92 @@ impl RotationPlan {
             self.code_fresh(coder, state, &mut cells[range]);
             return;
         };
-        let at = |p: &Past<'_>| quat::from_cells(&p.cells[range.clone()], self.max, self.half_code);
+        let course = self.course(newest, past);
+        let other = (bucket(course.unrest, 11), bucket(course.speed, 11));
+        let is_kept = cells[range.clone()] == newest.cells[range.clone()];
+        if now.code_kept(coder, &mut state.bits[self.same..], course.speed, is_kept) {
+            cells[range.clone()].copy_from_slice(&newest.cells[range]);
+            now.other = other;
+            now.motion.turn_surplus = course.last.map(|x| -x);
+            return;
+        }
+        let row = self.linear + other.0 / 2 * FEATURES;
+        let features = course.features(now);
+        let blend_turn: Turn = core::array::from_fn(|i| {
+            linear::predict(&state.linear[row..row + FEATURES], &features[i]) << 8
+        });
+        let guesses = Guesses::new(&course, &blend_turn, now);
+        let index = self.code_index(coder, state, cells[self.first], &guesses.blend, course.speed);
+        cells[self.first] = index as u32;
+        let residual = self.code_others(coder, state, cells, index, &course, &guesses, now);
+        now.motion.errors[0] = residual;
+        now.surprise = now.surprise.max(residual);
+
+        let q = quat::from_cells(&cells[range], self.max, self.half_code);
+        let rotation = quat::multiply(&q, &quat::inverse(&course.newest));
+        let turn = quat::log(&rotation);
+        for i in 0..3 {
+            let error = (turn[i] - blend_turn[i]) >> 8;
+            let limit = ((4 * (course.last[i] - course.before[i]).abs()) >> 8) + (UNIT >> (8 + 6));
+            linear::learn(
+                &mut state.linear[row..row + FEATURES],
+                &features[i],
+                error.clamp(-limit, limit),
+                40,
+            );
+        }
+        now.turned = Some((quat::matrix(&course.newest), quat::matrix(&q)));
+        now.other = other;
+        now.motion.rotation = rotation;
+        now.motion.turn = turn;
+        now.motion.turns = true;
+        now.motion.turn_surplus = core::array::from_fn(|i| turn[i] - course.last[i]);
+    }
+
+    #[inline(always)]
+    fn course(&self, newest: &Past<'_>, past: &[Past<'_>]) -> Course {
+        let at = |past: &Past<'_>| {
+            quat::from_cells(&past.cells[self.first..self.first + 4], self.max, self.half_code)
+        };
         let q0 = at(newest);
         let horizon = newest.age.min(1 << 16) as i64;
-        let mut turn0 = [0; 3];
-        let mut turn1 = [0; 3];
+        let (mut last, mut before) = ([0; 3], [0; 3]);
         if let [a, b, ..] = past {
             let q1 = at(b);
-            turn0 = scaled_turn(&q0, &q1, horizon, b.age as i64 - a.age as i64);
+            last = scaled_turn(&q0, &q1, horizon, b.age as i64 - a.age as i64);
             if let Some(c) = past.get(2) {
-                turn1 = scaled_turn(&q1, &at(c), horizon, c.age as i64 - b.age as i64);
+                before = scaled_turn(&q1, &at(c), horizon, c.age as i64 - b.age as i64);
             }
         }
-        let speed = quat::turn_codes(turn0.iter().map(|x| x.abs()).max().unwrap_or(0), self.max);
-        let unrest = quat::turn_codes(
-            (0..3).map(|i| (turn0[i] - turn1[i]).abs()).max().unwrap_or(0),
-            self.max,
-        );
+        let unrest = (0..3).map(|i| (last[i] - before[i]).abs()).max().unwrap_or(0);
+        let unrest = quat::turn_codes(unrest, self.max);
         let history = match past.len() {
             1 => 13,
             _ => bucket(unrest, 12),
         };
-        let kept = cells[range.clone()] == newest.cells[range.clone()];
-        let slot = self.same
-            + (bucket(speed, 10) / 2 * 3 + now.kept) * 4
-            + bucket(now.surprise, 7).saturating_sub(1) / 2;
-        if code_bit(coder, &mut state.bits[slot], 127, kept) {
-            cells[range.clone()].copy_from_slice(&newest.cells[range.clone()]);
-            now.other = (bucket(unrest, 11), bucket(speed, 11));
-            now.kept = now.kept.max(1);
-            now.motion.turn_surplus = turn0.map(|x| -x);
-            return;
-        }
-        now.kept = 2;
-        let mine = (bucket(unrest, 11), bucket(speed, 11));
+        let speed = quat::turn_codes(largest(&last), self.max);
+        Course { newest: q0, last, before, speed, unrest, history }
+    }
 
-        let surplus = now.crowd.turn_surplus;
-        let beside = now.crowd.turn;
-        let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
-        let row = self.linear + bucket(unrest, 11) / 2 * FEATURES;
-        // The predictor's numbers have 8 fraction bits of a code; a turn is brought to the same size.
-        let features: [[i64; FEATURES]; 3] = core::array::from_fn(|i| {
-            [
-                turn0[i] >> 8,
-                turn1[i] >> 8,
-                surplus[i] >> 8,
-                beside[i] >> 8,
-                carried[i] >> 8,
-                0,
-                0,
-                0,
-            ]
-        });
-        let blend_turn: Turn = core::array::from_fn(|i| {
-            linear::predict(&state.linear[row..row + FEATURES], &features[i]) << 8
-        });
-        let blend = quat::multiply(&quat::exp(&blend_turn), &q0);
-        let newest_q = quat::multiply(&quat::exp(&turn0), &q0);
-        let with_reference =
-            now.reference.filter(|r| r.0.turns).map(|r| quat::multiply(&r.0.rotation, &q0));
-        let with_neighbour =
-            now.neighbour.filter(|r| r.0.turns).map(|r| quat::multiply(&r.0.rotation, &q0));
-
-        let index = self.code_index(coder, state, cells[self.first], &blend, speed);
-        cells[self.first] = index as u32;
-
-        // The rotation may be more or less of the same turn: one component then tells the others.
-        let along =
-            |axis: Turn| -> Quaternion { quat::multiply(&[axis[0], axis[1], axis[2], 0], &blend) };
-        let size = turn0.iter().map(|x| x.abs()).max().unwrap_or(0);
-        let own_axis = (size > 1 << 20).then(|| along(turn0.map(|x| x * (UNIT / 2) / size)));
-
-        let frame = |q: &Quaternion, i: usize| {
-            quat::code(if q[index] < 0 { -q[i] } else { q[i] }, self.max)
-        };
+    /// Codes the components beside the largest; how wrong they were predicted, 8 fraction bits.
+    #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "what the steps before found out")]
+    fn code_others<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        cells: &mut [u32],
+        index: usize,
+        course: &Course,
+        guesses: &Guesses,
+        now: &Now<'_>,
+    ) -> i64 {
+        let (max, blend) = (self.max, &guesses.blend);
+        let frame =
+            |q: &Quaternion, i: usize| quat::code(if q[index] < 0 { -q[i] } else { q[i] }, max);
         let slope = |q: &Quaternion, i: usize| (if blend[index] < 0 { -q[i] } else { q[i] }) >> 14;
         let around = if now.neighbour.is_none() { 7 } else { now.around(0) };
         let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
-        let max = self.max;
         let mut residual = 0;
         let mut fit = (0i64, 0i64);
         let mut rest = UNIT * UNIT; // squared norm left for the components to come
@@ -173,76 +243,56 @@ impl RotationPlan {
             if i == index {
                 continue;
             }
-            let own = bucket(frame(&newest_q, i) - frame(&q0, i), 11);
+            let own = bucket(frame(&guesses.goes_on, i) - frame(&course.newest, i), 11);
             let rows = [
-                history,
+                course.history,
                 own.saturating_sub(2).min(7) * 4 + (bucket(now.surprise, 7) / 2).min(3),
                 if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c },
                 around * 4 + near,
                 now.other.0 / 2 * 6 + now.other.1 / 2,
                 c,
             ];
-            let mut f = Forecast::<PARTS>::new(rows, max);
-            let center = frame(&blend, i);
+            let mut forecast = Forecast::<PARTS>::new(rows, max);
+            let center = frame(blend, i);
             // No component may exceed the largest; that matters only near the bound.
             let middle = (blend[i].abs() >> 15) + (1 << 12);
             if middle * middle > rest >> 31 {
-                let reach = (quat::turn_codes((rest / 2).max(0).isqrt(), self.max) >> 8) + 2;
-                f.inner = Some(((max / 2 - reach).max(0), (max / 2 + 1 + reach).min(max)));
+                let reach = (quat::turn_codes((rest / 2).max(0).isqrt(), max) >> 8) + 2;
+                forecast.inner = Some(((max / 2 - reach).max(0), (max / 2 + 1 + reach).min(max)));
             }
-            let mut hypothesis = |k: usize, mean: Option<i64>| {
-                if let Some(mean) = mean {
-                    f.add(k, mean);
-                }
-            };
-            hypothesis(0, Some(frame(&q0, i)));
-            hypothesis(1, Some(frame(&newest_q, i)));
-            hypothesis(2, Some(center));
-            hypothesis(3, Some(center));
-            hypothesis(4, with_reference.map(|q| frame(&q, i)));
-            hypothesis(5, with_neighbour.map(|q| frame(&q, i)));
-            if let Some(axis) = &own_axis {
-                let (along, norm) = fit;
-                if norm > 1 << 24 {
-                    hypothesis(6, Some(center + ((along / (norm >> 14) * slope(axis, i)) >> 14)));
-                }
+            forecast.add(0, frame(&course.newest, i));
+            forecast.add(1, frame(&guesses.goes_on, i));
+            forecast.add(2, center);
+            forecast.add(3, center);
+            if let Some(q) = &guesses.with_reference {
+                forecast.add(4, frame(q, i));
             }
-            hypothesis(7, Some(center));
+            if let Some(q) = &guesses.with_neighbour {
+                forecast.add(5, frame(q, i));
+            }
+            if let Some(axis) = &guesses.own_axis
+                && let (along, norm) = fit
+                && norm > 1 << 24
+            {
+                forecast.add(6, center + ((along / (norm >> 14) * slope(axis, i)) >> 14));
+            }
+            forecast.add(7, center);
+            let at = self.first + 1 + c;
             let value =
-                self.mixture.code(coder, &mut state.params, &f, cells[self.first + 1 + c] as i64);
-            cells[self.first + 1 + c] = value as u32;
+                self.mixture.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
+            cells[at] = value as u32;
             let error = (value << 8) - center;
             residual = residual.max(error.abs());
-            if let Some(axis) = &own_axis {
-                let s = slope(axis, i);
-                fit.0 += error * s;
-                fit.1 += s * s;
+            if let Some(axis) = &guesses.own_axis {
+                let slope = slope(axis, i);
+                fit.0 += error * slope;
+                fit.1 += slope * slope;
             }
-            let component = quat::component(value as u32, self.max, self.half_code);
+            let component = quat::component(value as u32, max, self.half_code);
             rest -= component * component;
             c += 1;
         }
-        now.motion.errors[0] = residual;
-        now.surprise = now.surprise.max(residual);
-        let q = quat::from_cells(&cells[range], self.max, self.half_code);
-        let rotation = quat::multiply(&q, &quat::inverse(&q0));
-        let turn = quat::log(&rotation);
-        for i in 0..3 {
-            let error = (turn[i] - blend_turn[i]) >> 8;
-            let limit = ((4 * (turn0[i] - turn1[i]).abs()) >> 8) + (UNIT >> (8 + 6));
-            linear::learn(
-                &mut state.linear[row..row + FEATURES],
-                &features[i],
-                error.clamp(-limit, limit),
-                40,
-            );
-        }
-        now.turned = Some((quat::matrix(&q0), quat::matrix(&q)));
-        now.other = mine;
-        now.motion.rotation = rotation;
-        now.motion.turn = turn;
-        now.motion.turns = true;
-        now.motion.turn_surplus = core::array::from_fn(|i| turn[i] - turn0[i]);
+        residual
     }
 
     /// Which component is largest: the predicted one in most cases, else the second, else another.
@@ -288,6 +338,10 @@ impl RotationPlan {
                 self.fresh.code(coder, &mut state.params, &f, cells[1 + c] as i64) as u32;
         }
     }
+}
+
+fn largest(turn: &Turn) -> i64 {
+    turn.iter().map(|part| part.abs()).max().unwrap_or(0)
 }
 
 /// The turn from `b` to `a`, stretched from `ticks` to the horizon.

@@ -6,7 +6,9 @@ use alloc::vec;
 
 use super::*;
 use crate::snapshot::layout::{Column, Group, Kind};
-use crate::snapshot::random_worlds::{Dice, Known, MOST, any_layout, learn, mention, said};
+use crate::snapshot::random_worlds::{
+    Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+};
 use crate::snapshot::{Level, SnapshotConfig};
 
 fn config() -> SnapshotConfig {
@@ -74,34 +76,11 @@ fn what_is_hostile_is_refused_or_stays_in_range() {
                 }
                 accepted += usize::from(said(&mentions) != said(good));
                 assert!(mentions.list.len() <= 2 * MOST);
-                assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
-                for mention in &mentions.list {
-                    let Some(cells) = mentions.cells_of(mention) else { continue };
-                    let columns = &protocol.classes()[usize::from(mention.class)].layout.columns;
-                    assert_eq!(cells.len(), columns.len());
-                    assert!(cells.iter().zip(columns).all(|(cell, column)| *cell <= column.max));
-                }
+                assert_in_order_and_range(protocol, &mentions);
             }
         });
     }
     assert!(accepted > 20, "some changes make another valid packet: {accepted}");
-}
-
-/// A packet that is cut short, or any bytes, or has a few wrong bits.
-fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
-    let mut bytes = packet.to_vec();
-    match dice.below(4) {
-        0 => bytes.truncate(dice.below(packet.len() as u64 + 1) as usize),
-        1 => bytes = (0..dice.below(200)).map(|_| dice.next() as u8).collect(),
-        _ if bytes.is_empty() => {}
-        _ => {
-            for _ in 0..=dice.below(3) {
-                let place = dice.below(bytes.len() as u64) as usize;
-                bytes[place] ^= 1 << dice.below(8);
-            }
-        }
-    }
-    bytes
 }
 
 /// What a range coder is told.

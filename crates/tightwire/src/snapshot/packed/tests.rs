@@ -5,7 +5,9 @@
 use alloc::vec;
 
 use super::*;
-use crate::snapshot::random_worlds::{Dice, Known, MOST, any_layout, learn, mention, said};
+use crate::snapshot::random_worlds::{
+    Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+};
 use crate::snapshot::{Level, SnapshotConfig};
 use crate::stream::{ReadError, ReadStream, WriteStream};
 
@@ -61,29 +63,13 @@ fn what_is_hostile_is_refused_or_stays_in_range() {
     for seed in 0..worlds {
         packets(seed + 1_000_000, |dice, protocol, packet, known, good| {
             for _ in 0..20 {
-                let mut bytes = packet.to_vec();
-                match dice.below(4) {
-                    0 => bytes.truncate(dice.below(packet.len() as u64 + 1) as usize),
-                    1 => bytes = (0..dice.below(200)).map(|_| dice.next() as u8).collect(),
-                    _ => {
-                        for _ in 0..=dice.below(3) {
-                            let place = dice.below(bytes.len() as u64) as usize;
-                            bytes[place] ^= 1 << dice.below(8);
-                        }
-                    }
-                }
+                let bytes = damaged(dice, packet);
                 if read(protocol, &bytes, known, &mut mentions).is_err() {
                     continue;
                 }
                 accepted += usize::from(said(&mentions) != said(good));
                 assert!(mentions.list.len() <= MOST);
-                assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
-                for mention in &mentions.list {
-                    let Some(cells) = mentions.cells_of(mention) else { continue };
-                    let columns = &protocol.classes()[usize::from(mention.class)].layout.columns;
-                    assert_eq!(cells.len(), columns.len());
-                    assert!(cells.iter().zip(columns).all(|(cell, column)| *cell <= column.max));
-                }
+                assert_in_order_and_range(protocol, &mentions);
             }
         });
     }

@@ -4,7 +4,9 @@
 
 use super::*;
 use crate::snapshot::model::Model;
-use crate::snapshot::random_worlds::{Dice, Known, MOST, any_layout, learn, mention, said};
+use crate::snapshot::random_worlds::{
+    Dice, Known, MOST, any_layout, damaged, learn, mention, said,
+};
 use crate::snapshot::{Level, SnapshotConfig, body};
 
 const LEVELS: [Level; 2] = [Level::Packed, Level::Modeled];
@@ -118,12 +120,8 @@ fn a_refused_packet_is_traced_up_to_the_refusal() {
         let mut refused = 0;
         for seed in 0..worlds {
             packets(level, seed, |dice, protocol, packet, known, model, _| {
-                let mut cut = packet.to_vec();
-                cut.truncate(AT + dice.below((packet.len() - AT) as u64) as usize);
-                let mut wrong = packet.to_vec();
-                let place = AT + dice.below((packet.len() - AT) as u64) as usize;
-                wrong[place] ^= 1 << dice.below(8);
-                for packet in [cut, wrong] {
+                for _ in 0..3 {
+                    let packet = [&packet[..AT], &damaged(dice, &packet[AT..])].concat();
                     let model = &mut model.clone();
                     let read =
                         read_traced(protocol, &packet, known, model, &mut mentions, &mut trace);

@@ -1,24 +1,22 @@
 //! The world of the side that receives.
 
+mod shown;
+
 use alloc::vec::Vec;
 use core::mem::{swap, take};
-use core::ops::Range;
 
-use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
-use super::ids::Ids;
-use super::mention::{Knowledge, MANY, MOST_PASTS, Mentions, Past, Pasts};
+use super::mention::{MANY, MOST_PASTS, Mentions};
 use super::model::Model;
-use super::{ChangeKind, Received, SnapshotChange, SnapshotProtocol};
+use super::slots::Slots;
+use super::{Received, SnapshotChange, SnapshotProtocol};
 use crate::schema::ObjectId;
 
 /// The objects, and the packets that they came in.
 #[derive(Debug)]
 pub(super) struct World {
-    ids: Ids,
-    slots: Vec<Slot>,
-    free: Vec<u32>,
+    slots: Slots<Slot>,
     history: History,
     packets: Vec<Got>,
     pub(super) newest: Option<Received>,
@@ -55,70 +53,17 @@ pub(super) struct Got {
     pub(super) told: Option<Told>,
     /// The sender knows that it arrived.
     is_known: bool,
-    ids: Vec<ObjectId>,
+    pub(super) ids: Vec<ObjectId>,
     /// The slots of those objects that have one.
     slots: Vec<u32>,
     pub(super) model: Model,
-}
-
-/// What a packet is relative to.
-pub(super) struct Relative<'w> {
-    pub(super) world: &'w World,
-    pub(super) header: &'w Header,
-}
-
-impl Relative<'_> {
-    pub(super) fn base(&self) -> Option<&Got> {
-        self.world.packet(self.header.base?)
-    }
-
-    fn age(&self, state: State<'_>) -> u32 {
-        self.header.tick.saturating_sub(state.stamp.tick).max(1)
-    }
-}
-
-impl Knowledge for Relative<'_> {
-    fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
-        self.find(id)
-    }
-
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
-        let World { ids, slots, history, packets, .. } = self.world;
-        let slot = &slots[ids.get(id)? as usize];
-        let mut known = known(history, packets, slot, self.header);
-        let newest = known.next();
-        let newest = newest.or_else(|| history.newest(slot.initial))?;
-        let past = |state, cells| Past { age: self.age(state), cells };
-        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
-        let complete_age = complete.map(|base| self.header.tick.saturating_sub(base.tick));
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
-        for state in known.take(MOST_PASTS - 1) {
-            match state.cells {
-                Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {
-                    pasts.push(past(state, cells));
-                }
-                _ => break,
-            }
-        }
-        Some(pasts)
-    }
-
-    fn mentioned_before(&self) -> &[ObjectId] {
-        let is_recent = |told: Told| self.header.tick.saturating_sub(told.tick) <= PAST_TICKS;
-        match self.base() {
-            Some(base) if base.told.is_some_and(is_recent) => &base.ids,
-            _ => &[],
-        }
-    }
 }
 
 impl World {
     pub(super) fn new(protocol: &SnapshotProtocol) -> Self {
         let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
         Self {
-            ids: Ids::default(),
-            slots: Vec::new(),
-            free: Vec::new(),
+            slots: Slots::default(),
             history: History::new(columns),
             packets: (0..SPAN).map(|_| Got::default()).collect(),
             newest: None,
@@ -134,22 +79,22 @@ impl World {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.ids.len()
+        self.slots.len()
     }
 
     pub(super) fn has(&self, id: ObjectId) -> bool {
-        self.ids.get(id).is_some()
+        self.slots.find(id).is_some()
     }
 
     /// What the application sees of an object.
     pub(super) fn shown(&self, id: ObjectId) -> Option<State<'_>> {
-        self.history.newest(self.slots[self.ids.get(id)? as usize].shown)
+        self.history.newest(self.slots[self.slots.find(id)?].shown)
     }
 
     /// The objects that the application sees, in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, State<'_>)> {
-        self.ids.iter().filter_map(|(id, slot)| {
-            let shown = self.history.newest(self.slots[slot as usize].shown)?;
+        self.slots.iter().filter_map(|(id, slot)| {
+            let shown = self.history.newest(self.slots[slot].shown)?;
             shown.cells.is_some().then_some((id, shown))
         })
     }
@@ -158,14 +103,27 @@ impl World {
         packet(&self.packets, number)
     }
 
+    /// What both sides know of an object by the packets that `header` says are known, the newest first;
+    /// and what they know from the beginning.
+    #[inline]
+    pub(super) fn known<'w>(
+        &'w self,
+        id: ObjectId,
+        header: &'w Header,
+    ) -> Option<(impl Iterator<Item = State<'w>>, impl FnOnce() -> Option<State<'w>>)> {
+        let slot = &self.slots[self.slots.find(id)?];
+        let known = known(&self.history, &self.packets, slot, header);
+        Some((known, || self.history.newest(slot.initial)))
+    }
+
     /// The object is so from the beginning. Whether there was room for it.
     pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
-        let slot = match self.ids.get(id) {
+        let slot = match self.slots.find(id) {
             Some(slot) => slot,
             None if self.len() >= self.most => return false,
             None => self.add(id),
         };
-        let slot = &mut self.slots[slot as usize];
+        let slot = &mut self.slots[slot];
         self.history.retain(&mut slot.initial, |_, _| false);
         self.history.retain(&mut slot.shown, |_, _| false);
         self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
@@ -175,21 +133,7 @@ impl World {
 
     fn add(&mut self, id: ObjectId) -> u32 {
         let none = Versions::NONE;
-        let new = Slot { id, versions: none, initial: none, shown: none };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.slots[slot as usize] = new;
-                slot
-            }
-            None => {
-                self.slots.push(new);
-                // All of them may be free at a time: then there is room for that.
-                self.free.reserve(self.slots.len());
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.ids.insert(id, slot);
-        slot
+        self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
     }
 
     /// Makes the world as a packet says, of which `model` was learned.
@@ -230,7 +174,7 @@ impl World {
 
     /// The sender starts anew.
     fn forget_packets(&mut self, start: u32) {
-        for slot in &mut self.slots {
+        for slot in self.slots.iter_mut() {
             self.history.retain(&mut slot.versions, |_, _| false);
         }
         for got in &mut self.packets {
@@ -278,113 +222,18 @@ impl World {
         for mention in &mentions.list {
             got.ids.push(mention.id);
             let cells = mentions.cells_of(mention);
-            let slot = match (self.ids.get(mention.id), cells) {
+            let slot = match (self.slots.find(mention.id), cells) {
                 (Some(slot), _) => slot,
                 (None, Some(_)) => self.add(mention.id),
                 (None, None) => continue,
             };
             got.slots.push(slot);
-            let versions = &mut self.slots[slot as usize].versions;
+            let versions = &mut self.slots[slot].versions;
             self.history.push(versions, stamp, mention.class, cells);
             let is_change = self.show(slot, stamp, mention.class, cells);
             changes.extend(is_change);
         }
         self.packets[place] = got;
-    }
-
-    /// Objects that are not mentioned: what is shown of them may be from a packet that the sender
-    /// does not know of, and wrong.
-    fn show_the_rest(
-        &mut self,
-        header: &Header,
-        starts_anew: bool,
-        changes: &mut Vec<SnapshotChange>,
-    ) {
-        if starts_anew {
-            for slot in 0..self.slots.len() as u32 {
-                self.show_known(header, slot, changes);
-                self.release(header, slot);
-            }
-        } else if header.is_complete {
-            for number in header.known.first..header.number {
-                let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
-                if self.packet(number).is_some_and(|got| !is_old(got)) {
-                    self.for_slots_of(number, |world, slot| {
-                        world.show_known(header, slot, changes);
-                    });
-                }
-            }
-        } else {
-            for place in 0..self.news.len() {
-                let news = self.news[place];
-                self.for_slots_of(news, |world, slot| {
-                    world.show_known_instead(header, slot, 0..news, changes);
-                });
-            }
-        }
-    }
-
-    /// Shows what both sides know of an object, if what is shown is of one of these packets.
-    fn show_known_instead(
-        &mut self,
-        header: &Header,
-        slot: u32,
-        instead_of: Range<u32>,
-        changes: &mut Vec<SnapshotChange>,
-    ) {
-        let shown = self.history.newest(self.slots[slot as usize].shown);
-        if shown.is_none_or(|shown| instead_of.contains(&shown.stamp.packet)) {
-            self.show_known(header, slot, changes);
-        }
-    }
-
-    /// Shows what both sides know of an object, unless the packet mentions it.
-    fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<SnapshotChange>) {
-        let Self { slots, history, packets, .. } = self;
-        let place = &slots[slot as usize];
-        let shown = history.newest(place.shown);
-        if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
-            return;
-        }
-        let known = known(history, packets, place, header).next();
-        let known = known.or_else(|| history.newest(place.initial));
-        let mut cells = take(&mut self.cells);
-        cells.clear();
-        cells.extend(known.iter().flat_map(|known| known.cells).flatten());
-        let (stamp, class) =
-            known.map_or_else(Default::default, |known| (known.stamp, known.class));
-        let is_there = known.is_some_and(|known| known.cells.is_some());
-        changes.extend(self.show(slot, stamp, class, is_there.then_some(&cells)));
-        self.cells = cells;
-    }
-
-    /// Shows an object as it is now, or no more; what that changes.
-    fn show(
-        &mut self,
-        slot: u32,
-        stamp: Stamp,
-        class: u16,
-        cells: Option<&[u32]>,
-    ) -> Option<SnapshotChange> {
-        let Slot { id, shown, .. } = &mut self.slots[slot as usize];
-        let before = self.history.newest(*shown);
-        if before.is_none() && cells.is_none() {
-            // Of a place that was given up there is nothing to remember: it would be lost with the next
-            // object that has the place.
-            return None;
-        }
-        let kind = match (before.and_then(|before| before.cells), cells) {
-            (None, None) => None,
-            (None, Some(_)) => Some(ChangeKind::Spawned),
-            (Some(_), None) => Some(ChangeKind::Despawned),
-            (before_cells, cells) => {
-                let is_same = before_cells == cells && before.is_some_and(|was| was.class == class);
-                (!is_same).then_some(ChangeKind::Changed)
-            }
-        };
-        self.history.retain(shown, |_, _| false);
-        self.history.push(shown, stamp, class, cells);
-        kind.map(|kind| SnapshotChange { id: *id, kind })
     }
 
     fn for_slots_of(&mut self, number: u32, mut each: impl FnMut(&mut Self, u32)) {
@@ -400,7 +249,7 @@ impl World {
     /// Forgets what no packet can be relative to any more.
     fn tidy(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
-        let place = &mut slots[slot as usize];
+        let place = &mut slots[slot];
         let (mut known, mut is_gone) = (0, false);
         history.retain(&mut place.versions, |stamp, is_there| {
             let is_known = is_known(packets, header, stamp.packet);
@@ -416,19 +265,19 @@ impl World {
     /// Gives up the place of an object that is gone for both sides.
     fn release(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
-        let place = &mut slots[slot as usize];
+        let place = slots[slot];
         let is_over = |state: State<'_>| {
             state.cells.is_none() && is_known(packets, header, state.stamp.packet)
         };
         if place.initial.is_empty()
             && history.newest(place.shown).is_none_or(|shown| shown.cells.is_none())
             && history.iter(place.versions).all(is_over)
-            && self.ids.get(place.id) == Some(slot)
+            && slots.find(place.id) == Some(slot)
         {
-            history.retain(&mut place.versions, |_, _| false);
-            history.retain(&mut place.shown, |_, _| false);
-            self.ids.remove(place.id);
-            self.free.push(slot);
+            let Slot { versions, shown, .. } = &mut slots[slot];
+            history.retain(versions, |_, _| false);
+            history.retain(shown, |_, _| false);
+            slots.remove(place.id, slot);
         }
     }
 }

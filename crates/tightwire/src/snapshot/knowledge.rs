@@ -1,0 +1,84 @@
+//! What a packet is relative to, for the side that writes it and for the side that reads it. Both
+//! have to find the same.
+
+use super::config::PAST_TICKS;
+use super::header::{Header, Told};
+use super::history::State;
+use super::mention::{Knowledge, MOST_PASTS, Past, Pasts};
+use super::select::Candidate;
+use super::store::Store;
+use super::view::View;
+use super::world::{Got, World};
+use crate::schema::ObjectId;
+
+/// What the sender says of objects that it chose: what it had told, and knows to have arrived.
+pub(super) struct SenderKnowledge<'s> {
+    pub(super) store: &'s Store,
+    pub(super) view: &'s View,
+    pub(super) chosen: &'s [Candidate],
+}
+
+impl Knowledge for SenderKnowledge<'_> {
+    fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
+        self.view.pasts(self.store, self.chosen.get(mention)?.slot)
+    }
+
+    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
+        self.view.pasts(self.store, self.store.find(id)?)
+    }
+
+    fn mentioned_before(&self) -> &[ObjectId] {
+        match self.view.base() {
+            Some(base) if self.store.tick - base.tick() <= PAST_TICKS => &base.ids,
+            _ => &[],
+        }
+    }
+}
+
+/// What the receiver finds by the header of a packet.
+pub(super) struct ReceiverKnowledge<'w> {
+    pub(super) world: &'w World,
+    pub(super) header: &'w Header,
+}
+
+impl ReceiverKnowledge<'_> {
+    pub(super) fn base(&self) -> Option<&Got> {
+        self.world.packet(self.header.base?)
+    }
+
+    fn age(&self, state: State<'_>) -> u32 {
+        self.header.tick.saturating_sub(state.stamp.tick).max(1)
+    }
+}
+
+impl Knowledge for ReceiverKnowledge<'_> {
+    fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
+        self.find(id)
+    }
+
+    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
+        let (mut known, initial) = self.world.known(id, self.header)?;
+        let newest = known.next().or_else(initial)?;
+        let past = |state, cells| Past { age: self.age(state), cells };
+        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
+        let complete_age = complete.map(|base| self.header.tick.saturating_sub(base.tick));
+        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
+        for state in known.take(MOST_PASTS - 1) {
+            match state.cells {
+                Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {
+                    pasts.push(past(state, cells));
+                }
+                _ => break,
+            }
+        }
+        Some(pasts)
+    }
+
+    fn mentioned_before(&self) -> &[ObjectId] {
+        let is_recent = |told: Told| self.header.tick.saturating_sub(told.tick) <= PAST_TICKS;
+        match self.base() {
+            Some(base) if base.told.is_some_and(is_recent) => &base.ids,
+            _ => &[],
+        }
+    }
+}

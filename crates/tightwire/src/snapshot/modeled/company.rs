@@ -1,0 +1,80 @@
+//! What other objects let expect of a number.
+
+use super::mixture::Forecast;
+use super::neighbours::{average, near_class};
+use super::plan::Now;
+use super::quaternion::Matrix;
+
+/// What others let expect of a position, 8 fraction bits.
+pub(super) struct Company {
+    /// Where it is if it moves with its reference, with its nearest neighbour, and with all of them.
+    pub(super) carried: Option<[i64; 3]>,
+    beside: Option<[i64; 3]>,
+    pub(super) crowd: Option<[i64; 3]>,
+    /// How far it moves if it tumbles.
+    pivot: Option<[i64; 3]>,
+    /// What the neighbours did beyond their own predictions.
+    pub(super) surplus: [i64; 3],
+    /// Classes of how wrong the neighbours were predicted, and how near they are.
+    pub(super) around: usize,
+    pub(super) near: usize,
+}
+
+impl Company {
+    /// Of a position that was at a point. `ground` is the height of what things stand on.
+    #[inline(always)]
+    pub(super) fn of_position(
+        now: &Now<'_>,
+        point: [i64; 3],
+        ground: i64,
+        has_derivative: bool,
+    ) -> Self {
+        let turned = now.turned.filter(|_| !has_derivative);
+        Self {
+            carried: now.reference.map(|(other, _)| other.carry(point)),
+            beside: now.neighbour.map(|(other, _)| other.carry(point)),
+            crowd: now.neighbour.map(|_| average(&now.near, &now.shares, |m| m.carry(point))),
+            pivot: turned.map(|(before, after)| tumble(point[2] - ground, &before, &after)),
+            ..Self::of_another(now)
+        }
+    }
+
+    /// Of anything else.
+    #[inline(always)]
+    pub(super) fn of_another(now: &Now<'_>) -> Self {
+        Self {
+            carried: None,
+            beside: None,
+            crowd: None,
+            pivot: None,
+            surplus: now.crowd.surplus,
+            around: if now.neighbour.is_none() { 7 } else { now.around(1) },
+            near: now.neighbour.map_or(3, |(_, distance)| near_class(distance)),
+        }
+    }
+
+    /// Adds what a component of a position may be that was at `base`.
+    #[inline(always)]
+    pub(super) fn add_to<const K: usize>(&self, forecast: &mut Forecast<K>, c: usize, base: i64) {
+        if let Some(place) = self.carried.or(self.crowd) {
+            forecast.add(4, place[c]);
+        }
+        if let Some(place) = self.beside {
+            forecast.add(5, place[c]);
+        }
+        if let Some(way) = self.pivot {
+            forecast.add(7, base + way[c]);
+        }
+    }
+}
+
+/// How far the middle of a box moves that tumbles on its lowest corner, 8 fraction bits.
+fn tumble(height: i64, before: &Matrix, after: &Matrix) -> [i64; 3] {
+    let upright: i64 = before[2].iter().map(|x| x.abs()).sum();
+    let half = ((height.max(0) << 16) / (upright >> 14).max(1)).min(1 << 28); // codes
+    let corner = after[2].map(|x| if x > 0 { -half } else { half });
+    core::array::from_fn(|row| {
+        let moved = |axis: usize| ((before[row][axis] - after[row][axis]) >> 10) * corner[axis];
+        (moved(0) + moved(1) + moved(2)) >> 12
+    })
+}
