@@ -402,9 +402,9 @@ pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
 pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
     Context, Delivery, Disconnected, FaultCounters, Hooks, InternalBatch, MAX_MESSAGES, Message,
-    MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig,
-    Outcome, PeerId, PeerMessageStats, PeerStats, RefusedMessage, RegistryError, Route, SendError,
-    SentTo, Stage, Traffic,
+    MessageEvent, MessageFault, MessageStats, MessagesIn, Messenger, MessengerBuilder,
+    MessengerConfig, Outcome, PeerId, PeerMessageStats, PeerStats, RawMessage, RefusedMessage,
+    RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
@@ -415,9 +415,9 @@ pub use schema::{
 };
 pub use snapshot::{
     ChangeKind, Leaving, Level, ObjectView, Playback, PlaybackConfig, Received, ReceiverId,
-    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotError, SnapshotPart,
-    SnapshotProtocol, SnapshotProtocolBuilder, SnapshotProtocolError, SnapshotReceiver,
-    SnapshotSender, SnapshotSpan, SnapshotTotal, SnapshotTrace,
+    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotDescription, SnapshotError,
+    SnapshotPacket, SnapshotPart, SnapshotProtocol, SnapshotProtocolBuilder, SnapshotProtocolError,
+    SnapshotReceiver, SnapshotSender, SnapshotSpan, SnapshotTotal, SnapshotTrace,
 };
 pub use stream::{
     Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,

@@ -13,11 +13,12 @@ use pcap_parser::{
 };
 
 use super::blocks::{
-    CUSTOM, FLAGS, INTERFACE, IdentityHead, MAX_BLOCK, ORDER, PACKET, SECTION, direction_of,
+    CUSTOM, FLAGS, INTERFACE, MAX_BLOCK, ORDER, PACKET, PartHead, SECTION, Said, direction_of,
 };
 use super::interface::{Interface, option, options};
 use super::{CaptureError, Direction, Record};
 use crate::packet::Identity;
+use crate::snapshot::SnapshotDescription;
 use crate::stream::{ReadError, decode};
 
 /// Reads the datagrams of a pcapng file: what a [`Recorder`](crate::Recorder) wrote, or what
@@ -62,6 +63,8 @@ pub struct Capture<R> {
     interfaces: Vec<Interface>,
     /// Of the section at hand, if it has one.
     identity: Option<Result<Identity, ReadError>>,
+    /// The same, of the snapshots.
+    snapshots: Option<Result<SnapshotDescription, ReadError>>,
     datagram: Vec<u8>,
     passed_over: u64,
 }
@@ -103,6 +106,7 @@ impl<R: Read> Capture<R> {
             is_big_endian: false,
             interfaces: Vec::new(),
             identity: None,
+            snapshots: None,
             datagram: Vec::new(),
             passed_over: 0,
         };
@@ -148,6 +152,49 @@ impl<R: Read> Capture<R> {
     #[must_use]
     pub fn identity_error(&self) -> Option<ReadError> {
         self.identity.as_ref()?.as_ref().err().copied()
+    }
+
+    /// What the snapshots within the packets are, as the
+    /// [recorder was told](crate::Recorder::with_snapshots): nothing where it was not, nor where the
+    /// file was [damaged](Self::snapshots_error). It may ask for anything;
+    /// [`SnapshotProtocol::from_description`](crate::SnapshotProtocol::from_description) judges that.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Identity, Recorder, SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let recorder = Recorder::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), Some(&protocol.description()));
+    ///
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots(&self) -> Option<&SnapshotDescription> {
+        self.snapshots.as_ref()?.as_ref().ok()
+    }
+
+    /// Why there are no [`snapshots`](Self::snapshots) although the file describes some.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Identity, Recorder, SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let recorder = Recorder::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let mut file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots_error(), None);
+    /// let place = file.windows(12).position(|bytes| bytes == b"tw-snapshots").unwrap();
+    /// file[place + 12 + 18] = 0xff; // How many classes there are.
+    /// let capture = Capture::new(&file[..])?;
+    /// assert!(capture.snapshots_error().is_some());
+    /// assert_eq!(capture.identity(), Some(&Identity::default()));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots_error(&self) -> Option<ReadError> {
+        self.snapshots.as_ref()?.as_ref().err().copied()
     }
 
     /// How many packets there were so far without a datagram that could be given.
@@ -276,15 +323,19 @@ impl<R: Read> Capture<R> {
             Err(_) => return Err(self.malformed("a section header that makes no sense")),
         };
         let custom = options(&section.options, OptionCode(CUSTOM));
-        let parts = custom.filter_map(|value| IdentityHead::part_in(value, self.is_big_endian));
-        let bytes = parts.fold(None, |bytes: Option<Vec<u8>>, part| {
-            let mut bytes = bytes.unwrap_or_default();
-            bytes.extend_from_slice(part);
-            Some(bytes)
-        });
-        // The list of options may be long, and so may the identity: one at a time.
+        let (mut identity, mut snapshots) = (None::<Vec<u8>>, None::<Vec<u8>>);
+        for value in custom {
+            let Some((said, part)) = PartHead::part_in(value, self.is_big_endian) else { continue };
+            let bytes = match said {
+                Said::Identity => &mut identity,
+                Said::Snapshots => &mut snapshots,
+            };
+            bytes.get_or_insert_default().extend_from_slice(part);
+        }
+        // The list of options may be long, and so may what is said: one at a time.
         drop(section);
-        self.identity = bytes.map(|bytes| decode(&bytes));
+        self.identity = identity.map(|bytes| decode(&bytes));
+        self.snapshots = snapshots.map(|bytes| decode(&bytes));
         self.interfaces.clear();
         Ok(())
     }
