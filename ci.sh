@@ -29,6 +29,14 @@ need_tshark() {
     }
 }
 
+# Opens the page of the demo.
+need_chromium() {
+    [[ -n ${TIGHTWIRE_CHROMIUM:-} ]] || command -v chromium chromium-browser google-chrome >/dev/null || {
+        apt-get update
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+    }
+}
+
 fmt() {
     need_component fmt rustfmt
     for manifest in "${manifests[@]}"; do
@@ -74,6 +82,7 @@ instructions() {
 test() {
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0
     need_tshark
+    need_chromium
     lint
     no_std
     cargo test --workspace --all-features

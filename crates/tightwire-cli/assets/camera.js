@@ -6,8 +6,8 @@ export class Camera {
   constructor(canvases) {
     this.target = [0, 0.5, 0];
     this.yaw = 0.7;
-    this.pitch = 0.55;
-    this.distance = 15;
+    this.pitch = 0.66;
+    this.distance = 17;
     this.started = false;
     this.still = false;
     for (const canvas of canvases) this.listen(canvas);

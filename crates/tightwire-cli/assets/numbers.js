@@ -37,7 +37,8 @@ const TILES = [
   { key: "disagreements", name: "Disagreements", show: whole, alarm: true, note: () => "states, must stay 0",
     title: "Decoded states whose checksum differs from the server's" },
   { key: "cpu_us_per_tick", name: "Server CPU", show: (value) => `${whole(value)} µs`,
-    note: () => "per tick, all clients", title: "Time for encoding and sending; the physics is not counted" },
+    note: () => "per tick, for everything",
+    title: "Processor time of the server's thread for a tick: physics, snapshots of all clients, sending" },
 ];
 
 export class Numbers {

@@ -60,7 +60,7 @@ function tell(message) {
 
 function setConnected(connected) {
   state.connected = connected;
-  document.body.classList.toggle("lost", !connected);
+  document.body.className = connected ? "connected" : "lost";
   const text = connected ? "Connected" : "Connection lost, trying again";
   // Said once, not at each attempt.
   if (find("connection").textContent !== text) find("connection").textContent = text;

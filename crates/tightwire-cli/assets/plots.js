@@ -81,7 +81,7 @@ export class StackedPlot {
     const dark = style.getPropertyValue("--dark").trim() === "1";
 
     const sums = samples.map(({ values }) => [...values.values()].reduce((sum, value) => sum + value, 0));
-    const highest = Math.max(...sums, 1);
+    const highest = Math.max(...sums, 90);
     // It grows at once and shrinks only when there is much too much room.
     if (highest > this.most || highest < this.most / 3) this.most = roundUp(highest * 1.1);
     const area = { left: 58, right: width - 6, top: 8, bottom: height - 20 };

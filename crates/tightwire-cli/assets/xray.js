@@ -200,9 +200,13 @@ var drawXray = (function () {
         const width = (to - from) * cell - ((to - from) * cell > 3 ? 1 : 0);
         context.globalAlpha = faded ? 0.25 : 1;
         context.fillStyle = fill(span, dark);
-        context.beginPath();
-        context.roundRect(x, rowTop(index), Math.max(width, 0.5), height, Math.min(3, width / 3));
-        context.fill();
+        if (width > 6) {
+          context.beginPath();
+          context.roundRect(x, rowTop(index), width, height, 3);
+          context.fill();
+        } else {
+          context.fillRect(x, rowTop(index), Math.max(width, 0.5), height);
+        }
         context.fillStyle = dark ? "#f2f5f8" : "#1a222c";
         label(context, span, x, rowTop(index), width, height, tall, font);
       });
@@ -315,7 +319,7 @@ var drawXray = (function () {
     const rows = span
       ? [["Field", span.path || span.kind], ["Value", span.value || "–"],
          ["Bits", `${bitsText(span.bits)} from bit ${number(span.start)}`],
-         ["Type", [span.kind, span.range].filter(Boolean).join(" ") || "–"], ["On the wire", wire(view.packet, span)]]
+         ["Type", type(span) || "–"], ["On the wire", wire(view.packet, span)]]
       : [["Field", "Point at a span, or choose one with the arrow keys."]];
     view.detail.replaceChildren();
     for (const [name, text] of rows) {
@@ -327,8 +331,13 @@ var drawXray = (function () {
     view.ruler.setAttribute("aria-valuemax", String(view.packet.spans.length));
     view.ruler.setAttribute("aria-valuenow", String(view.selected + 1));
     view.ruler.setAttribute("aria-valuetext", span
-      ? `${span.path || span.kind}: ${span.value}, ${bitsText(span.bits)} from bit ${number(span.start)}, ${span.kind} ${span.range}`
+      ? `${span.path || span.kind}: ${span.value}, ${bitsText(span.bits)} from bit ${number(span.start)}, ${type(span)}`
       : "no field selected");
+  }
+
+  /** The operation and what it takes; most say their name with it. */
+  function type(span) {
+    return span.range.startsWith(span.kind) ? span.range : `${span.kind} ${span.range}`.trim();
   }
 
   /** The bits themselves, first bit first, where a field has whole ones to itself. */
@@ -384,7 +393,7 @@ var drawXray = (function () {
     const body = make("tbody", "", grid);
     for (const span of spans.slice(view.page * PAGE_ROWS, (view.page + 1) * PAGE_ROWS)) {
       const line = make("tr", "", body);
-      for (const text of [number(span.start), number(span.bits), span.path || span.kind, span.value, `${span.kind} ${span.range}`]) make("td", "", line, text);
+      for (const text of [number(span.start), number(span.bits), span.path || span.kind, span.value, type(span)]) make("td", "", line, text);
     }
     // Kept when a page is turned, so that the button that was pressed keeps the focus.
     if (!view.pager?.isConnected) {

@@ -1,4 +1,5 @@
-//! The page of the demo in a real browser, with the real demo behind it.
+//! The page of the demo in a real browser, with the real demo behind it. The physics of a build
+//! without optimisations does not keep up with the clock: it is tested in the other.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -119,6 +120,7 @@ fn colours_seen(browser: &mut Browser, canvas: &str) -> f64 {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
 fn the_page_shows_what_the_demo_does() {
     let demo = Demo::start(&[]);
     let mut browser = Browser::start(Graphics::Plain);
@@ -288,6 +290,7 @@ fn take_pictures(browser: &mut Browser) {
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
 fn the_worlds_are_drawn_with_webgl_too() {
     let demo = Demo::start(&[]);
     let mut browser = Browser::start(Graphics::SoftwareGl);

@@ -322,7 +322,7 @@ const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;
 const TICK: Duration = Duration::from_millis(8);
 
 /// Nobody reads x-rays faster, and they are the largest messages.
-const XRAY_EVERY: Duration = Duration::from_millis(250);
+const XRAY_EVERY: Duration = Duration::from_secs(1);
 
 /// How long a page may leave a message unread.
 const PATIENCE: Duration = Duration::from_secs(10);
