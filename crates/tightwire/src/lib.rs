@@ -407,7 +407,8 @@ pub use message::{
     RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
 };
 pub use packet::{
-    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
+    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol,
+    RecordedPackets, Refused,
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,

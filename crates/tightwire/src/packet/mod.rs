@@ -11,7 +11,7 @@ mod replay;
 mod seal;
 
 pub use counters::Counters;
-pub use gate::Protection;
+pub use gate::{Protection, RecordedPackets};
 pub use identity::Identity;
 pub use mismatch::Mismatch;
 pub use protocol::Protocol;
