@@ -9,6 +9,7 @@ mod protocol;
 mod refused;
 mod replay;
 mod seal;
+mod tally;
 
 pub use counters::Counters;
 pub use gate::{Protection, RecordedPackets};
@@ -17,3 +18,4 @@ pub use mismatch::Mismatch;
 pub use protocol::Protocol;
 pub use refused::{ExplainedRefusal, NotWritten, Refused};
 pub use seal::Keys;
+pub use tally::{Place, Tally};
