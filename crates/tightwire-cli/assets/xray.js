@@ -66,7 +66,7 @@ var drawXray = (function () {
     const end = spans.reduce((most, span) => Math.max(most, span.start + span.bits), 0);
     const bits = Math.max(Number.isFinite(xray.bits) ? xray.bits : 0, end, bytes.length * 8);
     const refused = xray.refused ? text(xray.refused) : "";
-    return { title: text(xray.title), time: xray.time, spans, bytes, bits, refused, refusedAt: refusedAt(refused, spans) };
+    return { title: text(xray.title), time: xray.time, spans, bytes, bits, refused, refusedAt: Number.isFinite(xray.refused_at) ? xray.refused_at : refusedAt(refused, spans) };
   }
 
   /** The bit at which a refused packet was refused: what the sentence says, else where the fields end. */

@@ -2,11 +2,11 @@
 
 mod datagrams;
 mod demo;
+mod inspect;
 mod picture;
 mod snapshot_bench;
 mod snapshot_cost;
 mod token;
-#[allow(dead_code)]
 mod xray;
 
 use std::error::Error;
@@ -34,6 +34,7 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Inspect(inspect::Inspect),
 }
 
 fn main() -> ExitCode {
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Inspect(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use tightwire::{Node, Scope, Trace};
+use tightwire::{Node, Op, Scope, Trace};
 
 /// One packet: its bytes, and the spans of bits that its fields take.
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -17,6 +17,8 @@ pub(crate) struct Xray {
     pub(crate) bits: u64,
     /// Why it was refused: a sentence with path, bit and reason.
     pub(crate) refused: Option<String>,
+    /// The bit of `bytes` at which it was refused.
+    pub(crate) refused_at: Option<u64>,
     /// In the order of their bits, without overlap; they cover the packet.
     pub(crate) spans: Vec<XraySpan>,
 }
@@ -29,7 +31,7 @@ pub(crate) struct XraySpan {
     pub(crate) start: f64,
     pub(crate) bits: f64,
     pub(crate) value: String,
-    /// The operation in words, as in `int 0..=100`.
+    /// The operation in words, without its name: `0..=100`.
     pub(crate) range: String,
     /// The name of the operation, or `header`, `check`, `coded`, `padding`.
     pub(crate) kind: String,
@@ -74,7 +76,7 @@ impl Xray {
                 start: (before + node.bits().start) as f64,
                 bits: node.bit_count() as f64,
                 value: node.value().map_or(String::new(), |value| shortened(value.to_string())),
-                range: op.to_string(),
+                range: range_of(op),
                 kind: op.name().into(),
                 group: group_of(node),
             });
@@ -86,6 +88,7 @@ impl Xray {
             bytes: hex(packet),
             bits: packet.len() as u64 * 8,
             refused: trace.refusal().map(|refusal| refusal.to_string()),
+            refused_at: trace.failure().map(|(_, bit)| before + bit),
             spans: spans.finish(rest),
         }
     }
@@ -104,6 +107,7 @@ impl Xray {
             bytes: hex(packet),
             bits,
             refused: Some(refused.into()),
+            refused_at: Some(0),
             spans: Spans::new(bits).finish(Rest::Unread),
         }
     }
@@ -167,6 +171,11 @@ impl Spans {
         self.fill(self.end, what);
         self.spans
     }
+}
+
+/// The operation in words, without its name.
+fn range_of(op: &Op) -> String {
+    op.to_string().strip_prefix(op.name()).unwrap_or_default().trim_start().into()
 }
 
 /// The innermost type or variant that the field is in.
@@ -259,7 +268,7 @@ mod tests {
             ]
         );
         assert_eq!((xray.bits, xray.refused), (56, None));
-        assert_eq!(xray.bytes, "01020304cd0a08");
+        assert_eq!(xray.bytes, "010203044d0b40");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod ack;
 mod body;
 mod clock;
 mod config;
+mod description;
 mod error;
 mod header;
 mod history;
@@ -20,6 +21,7 @@ mod mention;
 mod model;
 mod modeled;
 mod packed;
+mod packet;
 mod playback;
 mod protocol;
 #[cfg(test)]
@@ -36,7 +38,9 @@ mod world;
 
 pub use ack::SnapshotAck;
 pub use config::{Leaving, Level, SnapshotConfig};
+pub use description::SnapshotDescription;
 pub use error::{SetError, SnapshotError, SnapshotProtocolError};
+pub use packet::SnapshotPacket;
 pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{SnapshotProtocol, SnapshotProtocolBuilder};
 pub use receiver::{ChangeKind, Received, SnapshotChange, SnapshotReceiver};

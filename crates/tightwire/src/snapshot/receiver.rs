@@ -12,7 +12,7 @@ use super::sender::quantise;
 use super::trace::{Record, SnapshotTrace};
 use super::world::{Relative, World};
 use super::{SetError, SnapshotAck, SnapshotError, SnapshotProtocol};
-use crate::schema::ObjectId;
+use crate::schema::{Dynamic, ObjectId};
 use crate::stream::{ReadError, ReadStream, Wire, decode_into};
 
 /// Gets the world from a [`SnapshotSender`](crate::SnapshotSender), packet by packet.
@@ -298,5 +298,34 @@ impl SnapshotReceiver {
     pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
+    }
+
+    /// An object as a tree of values, if it is there: for those who have no Rust type for it, as with a
+    /// protocol [from a description](SnapshotProtocol::from_description). None also if the sender sent
+    /// what is no value, as text that is not UTF-8.
+    ///
+    /// ```
+    /// use tightwire::{
+    ///     Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
+    /// };
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let mut sender = SnapshotSender::new(&protocol);
+    /// let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(1);
+    /// sender.set(7, &mut 300u16)?;
+    ///
+    /// let mut receiver = SnapshotReceiver::new(&protocol);
+    /// receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// assert_eq!(receiver.get_dynamic(7).unwrap().to_string(), "300");
+    /// assert_eq!(receiver.get_dynamic(8), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn get_dynamic(&mut self, id: impl Into<ObjectId>) -> Option<Dynamic> {
+        let State { class, cells, .. } = self.world.shown(id.into())?;
+        let class = &self.protocol.classes()[usize::from(class)];
+        self.value.resize(class.max_bytes, 0);
+        let packet = class.layout.packet_of(cells?, &mut self.value).ok()?;
+        class.declared.schema.decode(packet).ok()
     }
 }

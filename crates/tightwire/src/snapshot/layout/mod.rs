@@ -23,6 +23,7 @@ use crate::stream::{ReadError, WriteError};
 use cells::Program;
 use condition::Guard;
 use fields::Fields;
+pub(crate) use size::parts;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The most columns of a class: a row is kept for each object of each snapshot.

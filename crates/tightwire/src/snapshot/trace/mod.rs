@@ -234,7 +234,7 @@ impl SnapshotTrace {
         let Some(mention) = self.mention(span) else { return (None, "", "") };
         // Of what was refused before its class was known, nothing is.
         let class = self.class(mention).filter(|class| mention.has_cells_of(class));
-        let class_name = class.map_or("", |class| class.schema.name());
+        let class_name = class.map_or("", |class| class.declared.schema.name());
         let is_field = span.part == SnapshotPart::Field;
         let field =
             class.filter(|_| is_field).map_or("", |class| class.layout.fields.path(span.field));

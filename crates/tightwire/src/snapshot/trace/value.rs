@@ -29,7 +29,7 @@ impl Decoded {
             self.place = Some(place);
             self.packet.resize(class.max_bytes, 0);
             let packet = class.layout.packet_of(cells, &mut self.packet).ok();
-            self.value = packet.and_then(|packet| class.schema.decode(packet).ok());
+            self.value = packet.and_then(|packet| class.declared.schema.decode(packet).ok());
         }
         self.value.as_ref()
     }
