@@ -25,8 +25,12 @@ struct Demo {
 
 impl Demo {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_at(0, arguments)
+    }
+
+    fn start_at(port: u16, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tightwire"))
-            .args(["demo", "--port", "0"])
+            .args(["demo", "--port", &port.to_string()])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -141,11 +145,18 @@ fn the_page_shows_what_the_demo_does() {
     assert_eq!(browser.problems(), [""; 0]);
 
     // Last, since a connection that is refused is an error at the console.
+    let port = demo.port;
     drop(demo);
     browser.wait_until("!tightwire.connected && !document.getElementById('lost').hidden", 20);
     let status = browser.text("document.getElementById('connection').textContent");
     assert_eq!(status, "Connection lost, trying again");
     assert_eq!(browser.evaluate("document.getElementById('loss').matches(':disabled')"), true);
+
+    let _again = Demo::start_at(port, &[]);
+    browser.wait_until("tightwire.connected && document.getElementById('lost').hidden", 20);
+    browser.wait_until("document.getElementById('loss').matches(':enabled')", 20);
+    browser.evaluate("scrollTo(0, 0)");
+    assert_both_worlds_move(&mut browser);
 }
 
 /// Goes through the spans by keyboard, and compares the first with a value to what the demo says.
