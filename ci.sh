@@ -38,7 +38,8 @@ need_tshark() {
 need_chromium() {
     [[ -n ${TIGHTWIRE_CHROMIUM:-} ]] || command -v chromium chromium-browser google-chrome >/dev/null || {
         apt-get update
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+            chromium fonts-dejavu-core
     }
 }
 

@@ -42,7 +42,11 @@ function connect() {
     setConnected(true);
   });
   socket.addEventListener("message", (event) => {
-    if (typeof event.data !== "string") return worlds.push(event.data);
+    if (typeof event.data !== "string") {
+      worlds.push(event.data);
+      // Only who keeps up is sent more.
+      return tell({ seen: 1 });
+    }
     const message = JSON.parse(event.data);
     if (message.stats) showStats(message.stats);
     if (message.xray) showXray(message.xray);

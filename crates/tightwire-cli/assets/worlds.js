@@ -153,7 +153,7 @@ export class Worlds {
   /** Where drawing is slow, as without a graphics card, fewer pixels are drawn. */
   adapt(passed) {
     this.slowness += (passed - this.slowness) * 0.05;
-    if (this.slowness > 0.045 && this.detail > 0.7 && this.drawn % 10 === 0) this.detail *= 0.85;
+    if (this.slowness > 0.045 && this.detail > 0.8 && this.drawn % 10 === 0) this.detail *= 0.85;
   }
 
   /** Takes the colours of the page's theme. */

@@ -9,8 +9,8 @@ var drawXray = (function () {
   const views = new WeakMap();
   const PAGE_ROWS = 100;
   const HUES = [212, 28, 158, 336, 262, 46, 188, 6, 96, 300, 232, 120];
-  // Parts of a packet that are not a field of anyone.
-  const NEUTRAL = new Set(["header", "check", "padding", "coded"]);
+  // Parts that are nobody's field, from the one that counts most.
+  const NEUTRAL = ["header", "check", "transport", "padding"];
   const hues = new Map();
 
   /** The same name has the same colour in every packet and plot of a page. */
@@ -33,13 +33,13 @@ var drawXray = (function () {
   }
 
   function fill(span, dark) {
-    if (span.kind === "padding") return dark ? "#262c35" : "#e8ebef";
-    if (NEUTRAL.has(span.kind)) return dark ? "#4a535f" : "#c3cad3";
-    return colour(span.family, dark);
+    return colour(NEUTRAL.includes(span.kind) ? span.kind : span.family, dark);
   }
 
   function colour(name, dark) {
-    return dark ? `hsl(${hue(name)} 46% 40%)` : `hsl(${hue(name)} 68% 74%)`;
+    const neutral = NEUTRAL.indexOf(name);
+    if (neutral >= 0) return dark ? `hsl(212 10% ${38 - 6 * neutral}%)` : `hsl(212 14% ${76 + 5 * neutral}%)`;
+    return dark ? `hsl(${hue(name)} 46% 42%)` : `hsl(${hue(name)} 68% 74%)`;
   }
 
   /** Text for a number of bits: whole ones stay whole. */

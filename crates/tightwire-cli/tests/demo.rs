@@ -2,12 +2,16 @@
 //! with the clock: there the demo is only shown to end well.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{Read as _, Write as _};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tightwire::{Capture, SnapshotPacket, SnapshotProtocol, SnapshotReceiver, Wire};
 
 fn demo() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tightwire"));
@@ -112,6 +116,53 @@ fn what_makes_no_sense_is_refused() {
     }
 }
 
+#[derive(Wire, Default)]
+struct Snapshot {
+    packet: SnapshotPacket,
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
+fn a_recording_has_every_world_that_was_sent() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo.pcapng");
+    let path = file.to_str().unwrap();
+    summary(&["--seconds", "5", "--no-web", "--clients", "2", "--record", path]);
+
+    let mut capture = Capture::new(BufReader::new(File::open(&file).unwrap())).unwrap();
+    let identity = capture.identity().unwrap().clone();
+    let protocol = SnapshotProtocol::from_description(capture.snapshots().unwrap()).unwrap();
+    let (mut receivers, mut names) = (BTreeMap::new(), BTreeMap::<_, usize>::new());
+    while let Some(record) = capture.next_record() {
+        let record = record.unwrap();
+        let packet = identity.packet_in(record.datagram).unwrap();
+        let said = identity.decode(packet).unwrap().to_string();
+        let name = said.split(", ").nth(4).unwrap().split(':').next().unwrap().to_string();
+        *names.entry(name.clone()).or_default() += 1;
+        if name == "Snapshot" {
+            let snapshot: Snapshot = tightwire::decode(&packet[5..]).unwrap();
+            let receiver = receivers
+                .entry(record.destination)
+                .or_insert_with(|| SnapshotReceiver::new(&protocol));
+            receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
+        }
+    }
+    assert!(names["Snapshot"] > 200 && names["Input"] > 200, "{names:?}");
+    assert_eq!(receivers.len(), 2);
+    for receiver in receivers.values() {
+        assert_eq!(receiver.objects().count(), 902);
+        assert!(receiver.newest().unwrap().tick > 100);
+    }
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn a_recording_that_cannot_be_made_is_said() {
+    let output = run(&["--seconds", "1", "--no-web", "--record", "/nowhere/demo.pcapng"]);
+    assert_eq!(output.status.code(), Some(1));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(errors.contains("/nowhere/demo.pcapng: "), "{errors}");
+}
+
 /// What a demo serves at a path, once it says where its page is.
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
@@ -139,6 +190,19 @@ fn the_page_is_served_until_ctrl_c_ends_everything() {
     let stats: Value = serde_json::from_str(&get(&address, "/stats.json")).unwrap();
     assert_eq!(stats["clients"], 2);
     assert_within(&stats, "seconds", 1.0, 30.0);
+    if !cfg!(debug_assertions) {
+        let names = |list: &str| -> Vec<String> {
+            let list = stats[list].as_array().unwrap();
+            list.iter().map(|rate| rate["name"].as_str().unwrap().into()).collect()
+        };
+        assert!(names("down").contains(&"Snapshot".into()), "{stats:#}");
+        assert!(names("up").contains(&"Input".into()), "{stats:#}");
+        assert!(names("fields").contains(&"Cube.position".into()), "{stats:#}");
+        assert_within(&stats, "baselines_in_flight", 1.0, 60.0);
+        let xray: Value = serde_json::from_str(&get(&address, "/xray.json")).unwrap();
+        let spans = xray["spans"].as_array().unwrap();
+        assert!(spans.iter().any(|span| span["path"] == "Player[0].position"), "{xray:#}");
+    }
 
     let interrupted = Instant::now();
     let id = process.id().to_string();

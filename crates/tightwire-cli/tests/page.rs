@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
+use std::sync::mpsc;
+use std::thread::{self, sleep};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -24,37 +25,36 @@ struct Demo {
 
 impl Demo {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_at(0, arguments)
+    }
+
+    fn start_at(port: u16, arguments: &[&str]) -> Self {
         let mut process = Command::new(env!("CARGO_BIN_EXE_tightwire"))
-            .args(["demo", "--port", "0"])
+            .args(["demo", "--port", &port.to_string()])
             .args(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The address stands in one of the first lines, whichever of the two they go to.
-        let (found, address) = std::sync::mpsc::channel();
-        let outputs: [Box<dyn std::io::Read + Send>; 2] =
-            [Box::new(process.stdout.take().unwrap()), Box::new(process.stderr.take().unwrap())];
-        for output in outputs {
-            let found = found.clone();
-            std::thread::spawn(move || {
-                let mut output = BufReader::new(output);
-                let mut line = String::new();
-                while output.read_line(&mut line).is_ok_and(|length| length > 0) {
-                    if let Some((_, rest)) = line.split_once("http://127.0.0.1:") {
-                        let digits = rest.chars().take_while(char::is_ascii_digit);
-                        let _ = found.send(digits.collect::<String>());
-                        break;
-                    }
-                    line.clear();
+        let errors = process.stderr.take().unwrap();
+        let (found, address) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(errors).lines().map_while(Result::ok) {
+                if let Some((_, rest)) = line.split_once("http://127.0.0.1:") {
+                    let digits = rest.chars().take_while(char::is_ascii_digit);
+                    let _ = found.send(digits.collect::<String>());
                 }
-                // The demo must be able to go on writing.
-                let _ = output.read_to_end(&mut Vec::new());
-            });
-        }
-        let port =
-            address.recv_timeout(Duration::from_secs(60)).expect("the demo prints no address");
+            }
+        });
+        let port = address.recv_timeout(Duration::from_secs(60)).expect("no address was printed");
         Self { process, port: port.parse().unwrap() }
+    }
+
+    /// What it says in the end, which comes by itself.
+    fn summary(mut self) -> Value {
+        let mut text = String::new();
+        self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
     fn address(&self) -> String {
@@ -145,11 +145,18 @@ fn the_page_shows_what_the_demo_does() {
     assert_eq!(browser.problems(), [""; 0]);
 
     // Last, since a connection that is refused is an error at the console.
+    let port = demo.port;
     drop(demo);
     browser.wait_until("!tightwire.connected && !document.getElementById('lost').hidden", 20);
     let status = browser.text("document.getElementById('connection').textContent");
     assert_eq!(status, "Connection lost, trying again");
     assert_eq!(browser.evaluate("document.getElementById('loss').matches(':disabled')"), true);
+
+    let _again = Demo::start_at(port, &[]);
+    browser.wait_until("tightwire.connected && document.getElementById('lost').hidden", 20);
+    browser.wait_until("document.getElementById('loss').matches(':enabled')", 20);
+    browser.evaluate("scrollTo(0, 0)");
+    assert_both_worlds_move(&mut browser);
 }
 
 /// Goes through the spans by keyboard, and compares the first with a value to what the demo says.
@@ -303,4 +310,46 @@ fn the_worlds_are_drawn_with_webgl_too() {
     assert!(colours > 50.0, "{colours} colours");
     browser.screenshot(&pictures().join("webgl.png"), false);
     assert_eq!(browser.problems(), [""; 0]);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
+fn the_page_ends_with_the_numbers_of_the_summary() {
+    let demo = Demo::start(&["--seconds", "15", "--json"]);
+    let mut browser = Browser::start(Graphics::Plain);
+    browser.resize(1400, 900);
+    browser.open(&demo.address());
+    browser.wait_until("tightwire.stats !== null", 30);
+    // The numbers are of the last second: as many seconds, as many readings.
+    browser.evaluate(
+        "{ window.readings = []; setInterval(() => tightwire.connected && readings.push(tightwire.stats), 1000); }",
+    );
+    let summary = demo.summary();
+    browser.wait_until("!tightwire.connected", 10);
+    let last = browser.evaluate("tightwire.stats");
+    let client = &summary["clients"][0];
+
+    assert_eq!(last["raw_bytes"], summary["raw_bytes"]);
+    assert_eq!(last["clients"], summary["clients"].as_array().unwrap().len());
+    for name in ["refused", "disagreements"] {
+        assert_eq!((&last[name], &client[name]), (&0.into(), &0.into()), "{name}");
+        let shown = format!("document.querySelector('[data-key={name}] .number').textContent");
+        assert_eq!(browser.text(&shown), "0");
+    }
+    let (ticks, shown) = (summary["ticks"].as_f64().unwrap(), last["tick"].as_f64().unwrap());
+    assert!((ticks - shown).abs() < 120.0, "{ticks} ticks, and {shown} on the page");
+    // The page came later, and the seconds before it were calmer or busier.
+    let mut mean = |name: &str| {
+        let sum = format!("readings.reduce((sum, stats) => sum + {name}, 0) / readings.length");
+        browser.number(&sum)
+    };
+    let down = "stats.down.reduce((sum, part) => sum + part.bytes_per_second, 0)";
+    for (name, shown, within) in [
+        ("down_bytes_per_second", mean(down), 0.4),
+        ("snapshot_bytes", mean("stats.snapshot_bytes"), 0.4),
+        ("round_trip_ms", mean("stats.round_trip_ms"), 0.3),
+    ] {
+        let said = client[name].as_f64().unwrap();
+        assert!((said / shown - 1.0).abs() < within, "{name} is {said}, and {shown} on the page");
+    }
 }

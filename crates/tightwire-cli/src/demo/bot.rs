@@ -13,7 +13,6 @@ pub(super) struct Bot {
     silence: u32,
     /// Where it goes to.
     goal: [f32; 2],
-    ticks: u32,
 }
 
 /// What a bot does for a while.
@@ -22,7 +21,7 @@ enum Way {
     /// From place to place.
     Roam,
     /// Around the middle.
-    Circle { radius: f32, speed: f32 },
+    Circle { radius: f32, is_left: bool },
     /// Straight through, and then everything flies.
     Charge,
     /// Slowly, with all that it finds.
@@ -37,13 +36,13 @@ impl Bot {
         let mut random = Random::new(seed, 1 + u64::from(client));
         // Not all at once.
         let silence = 60 + 150 * (client % 8) + random.below(300) as u32;
-        let goal = [0.0, 0.0];
-        Self { random, way: Way::Roam, rest: 240, silence, goal, ticks: client * 97 }
+        let mut bot = Self { random, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
+        bot.goal = bot.place();
+        bot
     }
 
     /// What it wants, where its cube is shown here.
     pub(super) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
-        self.ticks = self.ticks.wrapping_add(1);
         self.rest = self.rest.saturating_sub(1);
         if self.rest == 0 {
             self.choose();
@@ -54,8 +53,8 @@ impl Bot {
         match self.way {
             Way::Roam if distance < 1.5 => self.goal = self.place(),
             Way::Roam => speed = 80.0,
-            Way::Circle { radius, speed } => {
-                let angle = y.atan2(x) + speed.signum() * 0.5;
+            Way::Circle { radius, is_left } => {
+                let angle = y.atan2(x) + if is_left { 0.5 } else { -0.5 };
                 self.goal = [radius * angle.cos(), radius * angle.sin()];
             }
             Way::Charge if distance < 1.5 => {
@@ -94,8 +93,8 @@ impl Bot {
         self.way = match self.random.below(10) {
             0..3 => Way::Roam,
             3..5 => {
-                let speed = if self.random.below(2) == 0 { 1.0 } else { -1.0 };
-                Way::Circle { radius: self.random.between(3.0, 10.0), speed }
+                let is_left = self.random.below(2) == 0;
+                Way::Circle { radius: self.random.between(3.0, 10.0), is_left }
             }
             5..7 => Way::Charge,
             7..9 => Way::Gather,

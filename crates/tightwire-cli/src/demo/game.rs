@@ -1,7 +1,7 @@
 //! What the game says: its messages, and the objects of its world.
 
 use tightwire::{
-    Context, Level, Message, MessengerBuilder, PeerId, SnapshotAck, SnapshotConfig,
+    Context, Level, Message, MessengerBuilder, PeerId, SnapshotAck, SnapshotConfig, SnapshotPacket,
     SnapshotProtocol, SnapshotProtocolError, Wire,
 };
 use tightwire_transport::SessionConfig;
@@ -59,13 +59,6 @@ pub(super) struct Chat {
     pub(super) client: u8,
     #[wire(max_len = 240)]
     pub(super) text: String,
-}
-
-/// What a `SnapshotSender` made for a client.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-pub(super) struct SnapshotPacket {
-    #[wire(max_len = 65535)]
-    pub(super) bytes: Vec<u8>,
 }
 
 /// A part of the world, as much of it as fits into a datagram.

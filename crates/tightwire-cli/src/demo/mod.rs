@@ -26,8 +26,10 @@ mod web;
 mod world;
 
 use std::error::Error;
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -107,6 +109,7 @@ impl Demo {
             key.mint(&Claims::new(client.into(), name, unix_now, Duration::from_secs(60)))
         };
         let tokens = (0..self.clients).map(token).collect::<Result<Vec<_>, _>>()?;
+        let record = self.record.as_deref().map(create).transpose()?;
         let mut threads = Vec::new();
         let setup = server::Setup {
             socket,
@@ -115,6 +118,7 @@ impl Demo {
             protocol: protocol.clone(),
             session: session.clone(),
             seed: self.seed,
+            record,
         };
         let shared_too = shared.clone();
         threads.push(spawn("server".into(), shared, move || server::run(setup, &shared_too))?);
@@ -198,6 +202,10 @@ fn stop_on_signal(shared: &Shared) -> Result<(), ctrlc::Error> {
             process::exit(130);
         }
     })
+}
+
+fn create(path: &Path) -> Result<File, String> {
+    File::create(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn listen(port: u16) -> Result<TcpListener, String> {

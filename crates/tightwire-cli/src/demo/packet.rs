@@ -90,6 +90,7 @@ fn add(words: &mut BTreeMap<String, String>, class: &str, schema: &Schema) {
     let Shape::Struct { fields, .. } = schema.root() else { return };
     for field in fields {
         if let Shape::Op(op) = &field.shape {
+            // The x-ray says that the field is coded; what it is coded from is worth more than its name.
             words.insert(format!("{class}.{}", field.name), op.to_string());
         }
     }

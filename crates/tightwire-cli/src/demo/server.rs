@@ -1,13 +1,17 @@
 //! The server: has the world, and sends it.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::mem;
 use std::thread;
 use std::time::Duration;
 
-use tightwire::{Delivery, Leaving, PeerId, ReceiverId, SnapshotProtocol, SnapshotSender, Stage};
+use tightwire::{
+    Delivery, Leaving, PeerId, ReceiverId, Recorder, SnapshotProtocol, SnapshotSender, Stage,
+};
 use tightwire_transport::{
-    Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, TokenGate, TokenKey,
-    Transport, Udp,
+    Captured, Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, Socket as _,
+    TokenGate, TokenKey, Transport, Udp,
 };
 
 use super::busy::Busy;
@@ -25,30 +29,37 @@ pub(super) struct Setup {
     pub(super) protocol: SnapshotProtocol,
     pub(super) session: SessionConfig,
     pub(super) seed: u64,
+    /// Where what it says and hears goes too.
+    pub(super) record: Option<File>,
 }
 
 /// Runs until everybody is to leave.
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
-    let transport = Quic::listen(setup.socket, &setup.certificate, QuicConfig::default())
-        .map_err(|error| error.to_string())?;
-    let clients = shared.clients.len() as u32;
-    let server = Server::builder(setup.session)
-        .register(game::messages)
-        .with_tokens(TokenGate::new(vec![setup.key], SERVER_NAME))
-        .build(transport)
-        .map_err(|error| error.to_string())?;
-    let mut host = Host {
-        shared,
-        server,
-        sender: SnapshotSender::new(&setup.protocol),
-        world: World::new(clients, setup.seed),
-        guests: Vec::new(),
-        inbox: Inbox::default(),
-        snapshot: Snapshot::default(),
-        tick: 0,
-        ticks: 0,
+    let Setup { socket, certificate, key, protocol, session, seed, record } = setup;
+    let address = socket.address();
+    let transport = Quic::listen(socket, &certificate, QuicConfig::default()).map_err(said)?;
+    let gate = TokenGate::new(vec![key], SERVER_NAME);
+    let Some(file) = record else {
+        let builder = Server::builder(session).register(game::messages).with_tokens(gate);
+        let server = builder.build(transport).map_err(said)?;
+        return Host::new(shared, server, &protocol, seed).run();
     };
-    host.run()
+    let unix_start = session.unix_start;
+    let builder = Server::builder(session).register(game::messages).with_tokens(gate);
+    let identity = builder.capture_identity().map_err(said)?;
+    let recorder = Recorder::with_snapshots(BufWriter::new(file), &identity, &protocol);
+    let captured = Captured::new(transport, recorder.map_err(said)?, address, unix_start);
+    let server = builder.build(captured).map_err(said)?;
+    let mut host = Host::new(shared, server, &protocol, seed);
+    host.run()?;
+    match host.server.transport().error() {
+        Some(error) => Err(format!("the recording ends too early: {error}")),
+        None => Ok(()),
+    }
+}
+
+fn said(error: impl ToString) -> String {
+    error.to_string()
 }
 
 /// The name that the clients' tokens are for.
@@ -77,7 +88,26 @@ struct Guest {
     budget: usize,
 }
 
-impl<T: Transport> Host<'_, T> {
+impl<'s, T: Transport> Host<'s, T> {
+    fn new(
+        shared: &'s Shared,
+        server: Server<Inbox, T>,
+        protocol: &SnapshotProtocol,
+        seed: u64,
+    ) -> Self {
+        Self {
+            shared,
+            server,
+            sender: SnapshotSender::new(protocol),
+            world: World::new(shared.clients.len() as u32, seed),
+            guests: Vec::new(),
+            inbox: Inbox::default(),
+            snapshot: Snapshot::default(),
+            tick: 0,
+            ticks: 0,
+        }
+    }
+
     fn run(&mut self) -> Result<(), String> {
         let shared = self.shared;
         let (mut pace, mut busy) = (Pace::new(shared.now()), Busy::new());
@@ -192,8 +222,7 @@ impl<T: Transport> Host<'_, T> {
                 continue;
             }
             let Some(packet) = self.sender.snapshot(receiver, budget) else { continue };
-            self.snapshot.packet.bytes.clear();
-            self.snapshot.packet.bytes.extend_from_slice(packet);
+            self.snapshot.packet.replace(packet);
             // A snapshot that is not sent is like one that is lost.
             let route = Delivery::Unreliable;
             let _ = self.server.send(&mut self.inbox, peer, &mut self.snapshot, route);

@@ -191,18 +191,25 @@ enum Ended {
 enum Said {
     Controls(Controls),
     Say(String),
+    /// So many more frames were taken in.
+    Seen(u32),
 }
 
 /// Sends what is new, and takes what is said.
 async fn talk(socket: &mut WebSocket, live: &Live) -> Result<(), Ended> {
     let (mut worlds, mut stats, mut xray) = (0, 0, 0);
+    let mut unseen = 0_u32;
     let mut last_xray: Option<Instant> = None;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             message = socket.recv() => match message {
-                Some(Ok(Message::Text(text))) => hear(&text, live)?,
+                Some(Ok(Message::Text(text))) => match hear(&text)? {
+                    Said::Controls(controls) => live.set_controls(controls),
+                    Said::Say(text) => live.say(text),
+                    Said::Seen(frames) => unseen = unseen.saturating_sub(frames),
+                },
                 Some(Ok(Message::Binary(_))) => {
                     return Err(Ended::Wrong("a page sends text, not bytes".into()));
                 }
@@ -210,10 +217,12 @@ async fn talk(socket: &mut WebSocket, live: &Live) -> Result<(), Ended> {
                 Some(Ok(Message::Close(_))) | None => return Ok(()),
                 Some(Err(error)) => return Err(Ended::Wrong(error.to_string())),
             },
-            now = ticks.tick() => {
+            // Sockets hold megabytes: a slow page would see what was seconds ago.
+            now = ticks.tick(), if unseen < MAX_UNSEEN => {
                 let newest = live.worlds();
                 if let Some(value) = newest.value && newest.version != worlds {
                     worlds = newest.version;
+                    unseen += 1;
                     send(socket, Message::Binary(Bytes::from_owner(value))).await?;
                 }
                 let newest = live.stats();
@@ -240,13 +249,8 @@ async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Ended> {
     }
 }
 
-fn hear(text: &str, live: &Live) -> Result<(), Ended> {
-    match serde_json::from_str(text) {
-        Ok(Said::Controls(controls)) => live.set_controls(controls),
-        Ok(Said::Say(text)) => live.say(text),
-        Err(error) => return Err(Ended::Wrong(error.to_string())),
-    }
-    Ok(())
+fn hear(text: &str) -> Result<Said, Ended> {
+    serde_json::from_str(text).map_err(|error| Ended::Wrong(error.to_string()))
 }
 
 fn host(headers: &HeaderMap) -> Option<&str> {
@@ -313,6 +317,9 @@ const HEADERS: [(HeaderName, &str); 5] = [
 
 /// Pages that are served at a time.
 const MAX_PAGES: usize = 8;
+
+/// Frames that are on their way to a page.
+const MAX_UNSEEN: u32 = 4;
 
 /// The longest message of a page: a line of chat in its worst JSON, and some room.
 const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;

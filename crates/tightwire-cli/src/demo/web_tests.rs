@@ -166,6 +166,22 @@ fn a_page_is_sent_what_is_new() {
 }
 
 #[test]
+fn a_page_that_is_slow_misses_frames_and_has_the_newest() {
+    let server = server();
+    let mut socket = server.open();
+    for frame in 0..MAX_UNSEEN as u8 {
+        server.live.publish_worlds(vec![frame]);
+        assert_eq!(socket.read().unwrap(), Sent::binary(vec![frame]));
+    }
+    for frame in 100..110 {
+        server.live.publish_worlds(vec![frame]);
+        thread::sleep(TICK * 2);
+    }
+    socket.send(Sent::text(r#"{"seen":4000000000}"#)).unwrap();
+    assert_eq!(socket.read().unwrap(), Sent::binary(vec![109]));
+}
+
+#[test]
 fn a_page_steers_and_speaks() {
     let server = server();
     let mut socket = server.open();
