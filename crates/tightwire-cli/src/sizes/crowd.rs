@@ -128,7 +128,11 @@ fn moved(position: [f32; 3], velocity: [f32; 3], noise: [f32; 3]) -> [f32; 3] {
 }
 
 /// The rotation after a small turn.
-fn turned([x, y, z, w]: [f32; 4], [a, b, c]: [f32; 3]) -> [f32; 4] {
+fn turned(rotation: [f32; 4], turn: [f32; 3]) -> [f32; 4] {
+    if turn == [0.0; 3] {
+        return rotation;
+    }
+    let ([x, y, z, w], [a, b, c]) = (rotation, turn);
     unit([
         x + w * a + y * c - z * b,
         y + w * b + z * a - x * c,
@@ -178,11 +182,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_are_a_thousand_objects_and_a_third_of_them_changed() {
+    fn there_are_a_thousand_objects_and_a_quarter_of_them_changed() {
         let [before, now] = states();
         assert_eq!((before.objects().len(), now.objects().len()), (1000, 1000));
         let pairs = before.objects().iter().zip(now.objects());
         let changed = pairs.filter(|(before, now)| before != now).count();
-        assert!((200..=350).contains(&changed), "{changed}");
+        assert!((230..=270).contains(&changed), "{changed}");
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Input {
 pub(super) enum Example {
     /// A player, a grunt and a weapon.
     Small,
-    /// A thousand objects, of which a third moved.
+    /// A thousand objects, of which a quarter moved.
     Large,
 }
 
