@@ -408,7 +408,7 @@ pub use message::{
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Place, Protection, Protocol,
-    Refused, Tally,
+    RecordedPackets, Refused, Tally,
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,

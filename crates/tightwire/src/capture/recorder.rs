@@ -267,6 +267,20 @@ impl<W: Write> Recorder<W> {
         Ok(self.writer)
     }
 
+    /// Looks at the writer.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Recorder};
+    ///
+    /// let recorder = Recorder::new(Vec::new(), &Identity::default())?;
+    /// assert_eq!(recorder.get_ref().len(), 92);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn get_ref(&self) -> &W {
+        &self.writer
+    }
+
     /// The writer, as it is.
     ///
     /// ```

@@ -12,7 +12,7 @@ mod seal;
 mod tally;
 
 pub use counters::Counters;
-pub use gate::Protection;
+pub use gate::{Protection, RecordedPackets};
 pub use identity::Identity;
 pub use mismatch::Mismatch;
 pub use protocol::Protocol;
