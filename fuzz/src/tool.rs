@@ -6,7 +6,6 @@ use crate::inspect::every_view::EveryView;
 
 /// What the packets of other programs' captures are taken for.
 #[derive(Wire)]
-#[expect(dead_code, reason = "only its schema is used")]
 enum Packet {
     Ping,
     Move {
@@ -27,9 +26,8 @@ pub(crate) fn inspect(data: &[u8]) {
         2 => Some(Protection::Crc32),
         _ => Some(Protection::Id),
     };
-    let known = protection.map(|protection| {
-        Identity::new("fuzz", "1", protection, schema::<Packet>())
-    });
+    let known =
+        protection.map(|protection| Identity::new("fuzz", "1", protection, schema::<Packet>()));
     match EveryView::of_known(file, known) {
         Ok(view) => assert!(view.is_sound(), "{:?}", view.text),
         Err(message) => assert!(!message.is_empty()),

@@ -41,8 +41,7 @@ impl EveryView {
             reading.watch(field);
         }
         let values = field.map(|_| Values::new(6));
-        let mut shown =
-            Shown { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
+        let mut shown = Shown { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
         let mut xrays = Vec::new();
         let ended = reading.each::<CaptureError>(|seen| {
             shown.add(&seen);

@@ -1,8 +1,8 @@
 //! Captures that are cut, random or changed end with a message, whatever they are.
 
 use super::super::meaning::Meaning;
-use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::EveryView;
+use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::snapshots::session;
 
 /// Small numbers that look random, the same in every run.

@@ -3,9 +3,9 @@
 use insta::assert_snapshot;
 
 use super::super::survey::Mark;
+use super::super::text::Paint;
 use super::super::{Reading, view};
 use super::game::{Packet, capture, capture_of, encoded, identity};
-use super::super::text::Paint;
 use super::{Meaning, inspect};
 
 /// Packets with one that says too much, one that is cut, and one with an ordinal that is none.
