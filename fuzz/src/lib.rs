@@ -2,7 +2,14 @@
 //! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;
+#[allow(dead_code, reason = "a part of the tool")]
+#[path = "../../crates/tightwire-cli/src/inspect/mod.rs"]
+mod inspect;
+mod tool;
 mod transport;
+#[allow(dead_code, reason = "a part of the tool")]
+#[path = "../../crates/tightwire-cli/src/xray.rs"]
+mod xray;
 
 /// Reads whatever comes into types that use every stream operation.
 pub fn hostile_read(data: &[u8]) {
@@ -98,6 +105,11 @@ pub fn session(data: &[u8]) {
 /// Plays whatever comes as a recording.
 pub fn recording(data: &[u8]) {
     transport::recording(data);
+}
+
+/// Inspects whatever comes as a capture.
+pub fn inspect_capture(data: &[u8]) {
+    tool::inspect(data);
 }
 
 /// Lets a peer do whatever comes within a connection, to a server and to a client.

@@ -1,9 +1,10 @@
 //! The x-ray of one packet, for pages and tools: what every bit of it is for.
 
 use std::fmt::Write as _;
+use std::mem::take;
 
 use serde::Serialize;
-use tightwire::{Node, Op, Scope, Trace};
+use tightwire::{Node, Op, Scope, SnapshotPart, SnapshotTrace, Trace};
 
 /// One packet: its bytes, and the spans of bits that its fields take.
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -93,6 +94,63 @@ impl Xray {
         }
     }
 
+    /// Of a snapshot that was read with a trace.
+    #[allow(dead_code, reason = "for those who have snapshots by themselves")]
+    pub(crate) fn of_snapshot(
+        title: impl Into<String>,
+        time: f64,
+        packet: &[u8],
+        trace: &SnapshotTrace,
+    ) -> Self {
+        let bits = packet.len() as u64 * 8;
+        let mut spans = Spans::new(bits);
+        spans.push_snapshot(0.0, trace);
+        Self {
+            title: title.into(),
+            time,
+            bytes: hex(packet),
+            bits,
+            refused: None,
+            refused_at: None,
+            spans: spans.finish(Rest::Unread),
+        }
+    }
+
+    /// Takes apart the snapshot of so many bytes at the end of the field with this path; or says why
+    /// that is not possible.
+    pub(crate) fn open_snapshot(
+        &mut self,
+        path: &str,
+        length: usize,
+        trace: Result<&SnapshotTrace, &str>,
+    ) {
+        let is_it = |span: &XraySpan| span.path == path;
+        let Some(place) = self.spans.iter().position(is_it) else { return };
+        let behind = self.spans.split_off(place + 1);
+        let Some(whole) = self.spans.pop() else { return };
+        let end = whole.start + whole.bits;
+        let begin = (end - length as f64 * 8.0).max(whole.start);
+        let mut spans = Spans { spans: take(&mut self.spans), at: whole.start, end };
+        spans.push(XraySpan {
+            bits: begin - whole.start,
+            value: format!("{length} bytes"),
+            kind: "header".into(),
+            ..whole.clone()
+        });
+        match trace {
+            Ok(trace) => spans.push_snapshot(begin, trace),
+            Err(reason) => spans.push(XraySpan {
+                start: begin,
+                bits: end - begin,
+                value: reason.into(),
+                kind: "coded".into(),
+                ..whole
+            }),
+        }
+        self.spans = spans.finish(Rest::Unread);
+        self.spans.extend(behind);
+    }
+
     /// Of bytes that cannot be taken apart, and why.
     pub(crate) fn of_bytes(
         title: impl Into<String>,
@@ -145,6 +203,36 @@ impl Spans {
         (span.start, span.bits) = (start, end - start);
         self.at = end;
         self.spans.push(span);
+    }
+
+    /// The spans of a snapshot that begins at this bit.
+    fn push_snapshot(&mut self, begin: f64, trace: &SnapshotTrace) {
+        for span in trace.spans() {
+            if self.is_full() {
+                break;
+            }
+            let (class, field) = (span.class, span.field);
+            let path = match span.object {
+                Some(id) if field.is_empty() => format!("{class}[{id}]"),
+                Some(id) => format!("{class}[{id}].{field}"),
+                None => span.part.name().into(),
+            };
+            let kind = match span.part {
+                SnapshotPart::Field | SnapshotPart::Object => "field",
+                SnapshotPart::Check => "check",
+                SnapshotPart::Padding => "padding",
+                _ => "header",
+            };
+            self.push(XraySpan {
+                path,
+                start: begin + span.start,
+                bits: span.bits,
+                value: shortened(span.value()),
+                range: String::new(),
+                kind: kind.into(),
+                group: if class.is_empty() { "snapshot" } else { class }.into(),
+            });
+        }
     }
 
     fn fill(&mut self, until: f64, what: &str) {

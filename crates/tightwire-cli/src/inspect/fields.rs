@@ -2,6 +2,7 @@
 
 use tightwire::Tally;
 
+use super::snapshots::SnapshotTotals;
 use super::survey::Survey;
 
 /// What one field took of all packets.
@@ -24,7 +25,12 @@ impl FieldTotal {
 
 /// All fields, those that took the most first; together they are all bits of all datagrams. Only
 /// those that are watched, if a field was asked for.
-pub(crate) fn fields(tally: &Tally, survey: &Survey, filter: bool) -> Vec<FieldTotal> {
+pub(crate) fn fields(
+    tally: &Tally,
+    snapshots: &SnapshotTotals,
+    survey: &Survey,
+    filter: bool,
+) -> Vec<FieldTotal> {
     let all = (survey.bytes * 8) as f64;
     let total = |path: String, count: u64, bits: f64| {
         let share = if all > 0.0 { bits / all } else { 0.0 };
@@ -32,11 +38,18 @@ pub(crate) fn fields(tally: &Tally, survey: &Survey, filter: bool) -> Vec<FieldT
     };
     let mut fields = Vec::new();
     let mut known = 0;
+    let root = tally.place(0).map_or(String::new(), |packet| packet.path() + ".");
     for place in tally.places().filter(|place| place.count() > 0) {
         known += place.bits();
         if !filter || place.is_watched() {
-            fields.push(total(place.path(), place.count(), place.bits() as f64));
+            let path = place.path();
+            let told_apart = path.strip_prefix(&root).map_or(0.0, |path| snapshots.bits_in(path));
+            let bits = (place.bits() as f64 - told_apart).max(0.0);
+            fields.push(total(path, place.count(), bits));
         }
+    }
+    for (path, &(bits, count)) in snapshots.fields.iter().filter(|_| !filter) {
+        fields.push(total(root.clone() + path, count, bits));
     }
     if !filter {
         let accepted = survey.packets - survey.refused;

@@ -6,15 +6,16 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use tightwire::{Identity, Protection, Refused, Schema};
+use tightwire::{Identity, Protection, RecordedPackets, Refused, Schema};
 
 /// More than any schema has as JSON; a file that is named by mistake may be of any size.
 const MAX_FILE: u64 = 16 << 20;
 
 /// What the datagrams of a capture are.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Meaning {
     identity: Identity,
+    packets: RecordedPackets,
     /// Bytes in front of the packet that cannot be checked, since only the schema is known.
     unchecked: usize,
 }
@@ -22,7 +23,7 @@ pub(crate) struct Meaning {
 impl Meaning {
     /// By all that both sides agree on.
     pub(crate) fn of_identity(identity: Identity) -> Self {
-        Self { identity, unchecked: 0 }
+        Self { packets: identity.packets(), identity, unchecked: 0 }
     }
 
     /// By the layout alone.
@@ -32,7 +33,8 @@ impl Meaning {
             Protection::Id => 8,
             Protection::Crc32 => 4,
         };
-        Self { identity: Identity::new("", "", Protection::None, schema), unchecked }
+        let identity = Identity::new("", "", Protection::None, schema);
+        Self { unchecked, ..Self::of_identity(identity) }
     }
 
     /// From JSON, of an identity or of a schema; the protection is for the latter.
@@ -80,7 +82,7 @@ impl Meaning {
     /// The packet in a datagram.
     pub(crate) fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
         match datagram.get(self.unchecked..) {
-            Some(packet) => self.identity.packet_in(packet),
+            Some(packet) => self.packets.packet_in(packet),
             None => Err(Refused::TooShort { length: datagram.len(), minimum: self.unchecked }),
         }
     }
@@ -89,7 +91,7 @@ impl Meaning {
 /// In a few words, for a heading.
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { identity, unchecked } = self;
+        let Self { identity, unchecked, .. } = self;
         match (identity.game(), unchecked) {
             ("", 0) => f.write_str("by schema"),
             ("", bytes) => write!(f, "by schema, {bytes} bytes before each packet not checked"),

@@ -5,12 +5,14 @@
 //! ([`view`], [`summary`], [`page`]) show what is remembered.
 
 mod chosen;
+pub(crate) mod every_view;
 mod fields;
 mod input;
 mod meaning;
 mod page;
 mod reading;
 mod refusals;
+mod snapshots;
 mod summary;
 mod survey;
 #[cfg(test)]
@@ -89,6 +91,10 @@ pub(crate) struct Inspect {
     #[arg(long)]
     json: bool,
 
+    /// Leaves snapshots as the bytes that they are: reading them takes longer than all the rest
+    #[arg(long)]
+    no_snapshots: bool,
+
     /// Goes on when the file grows, until it is stopped
     #[arg(long)]
     follow: bool,
@@ -113,6 +119,9 @@ impl Inspect {
         let capture = Capture::new(input).map_err(|error| format!("{name}: {error}"))?;
         let meaning = self.meaning(&capture)?;
         let mut reading = Reading::new(capture, meaning, self.port);
+        if self.no_snapshots {
+            reading = reading.without_snapshots();
+        }
         if let Some(field) = &self.field {
             reading.watch(field);
         }
@@ -264,6 +273,9 @@ impl Inspect {
                 Some(trace) => writeln!(out, "\n{trace}")?,
                 None => writeln!(out)?,
             }
+            if let Some(snapshot) = seen.snapshots.last() {
+                writeln!(out, "{}", view::draw_snapshot(&snapshot, paint))?;
+            }
         }
         Ok(())
     }
@@ -304,6 +316,7 @@ impl Shown {
             name,
             meaning: seen.meaning,
             tally: seen.tally,
+            snapshots: seen.snapshots,
             survey: &self.survey,
             passed_over,
             speed: None,
@@ -317,6 +330,7 @@ impl Shown {
             name,
             meaning: reading.meaning(),
             tally: reading.tally(),
+            snapshots: reading.snapshots(),
             survey: &self.survey,
             passed_over: reading.passed_over(),
             speed: None,
@@ -331,7 +345,14 @@ impl Seen<'_> {
     pub(crate) fn xray(&self) -> Xray {
         let title = format!("{} from {} to {}", self.kind_name(), self.source, self.destination);
         match self.trace() {
-            Some(trace) => Xray::of_trace(title, self.time, self.datagram, &trace),
+            Some(trace) => {
+                let mut xray = Xray::of_trace(title, self.time, self.datagram, &trace);
+                if let Some(snapshot) = self.snapshots.last() {
+                    let path = format!("{}.{}", trace.root().name(), snapshot.path);
+                    xray.open_snapshot(&path, snapshot.length, snapshot.trace);
+                }
+                xray
+            }
             None => {
                 let reason = self.reason().unwrap_or_default();
                 Xray::of_bytes(title, self.time, self.datagram, reason)

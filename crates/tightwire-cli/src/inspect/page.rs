@@ -40,7 +40,7 @@ pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
     for (mark, part) in [
         ("/* xray.css */", include_str!("../../assets/xray.css")),
         ("/* inspect.css */", include_str!("../../assets/inspect.css")),
-        ("\"data\"", &data),
+        ("{{data}}", &data),
         ("/* xray.js */", include_str!("../../assets/xray.js")),
         ("/* inspect.js */", include_str!("../../assets/inspect.js")),
     ] {

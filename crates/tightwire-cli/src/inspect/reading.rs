@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, ReadError, Refused, Tally, Trace};
+use tightwire::{Capture, CaptureError, ReadError, Refused, SnapshotProtocol, Tally, Trace};
 
 use super::meaning::Meaning;
+use super::snapshots::Snapshots;
 
 /// A capture that is being read.
 pub(crate) struct Reading<R> {
@@ -19,6 +20,7 @@ pub(crate) struct Reading<R> {
     number: u64,
     began: Option<Duration>,
     other_ports: u64,
+    snapshots: Snapshots,
 }
 
 /// A datagram that was read just now.
@@ -36,6 +38,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) refused: Option<Refusal>,
     pub(crate) tally: &'a Tally,
     pub(crate) meaning: &'a Meaning,
+    pub(crate) snapshots: &'a Snapshots,
 }
 
 /// Why a datagram is not read.
@@ -50,7 +53,23 @@ pub(crate) enum Refusal {
 impl<R: Read> Reading<R> {
     pub(crate) fn new(capture: Capture<R>, meaning: Meaning, port: Option<u16>) -> Self {
         let tally = Tally::new(meaning.identity());
-        Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0 }
+        let protocol = match (capture.snapshots(), capture.snapshots_error()) {
+            (Some(description), _) => {
+                SnapshotProtocol::from_description(description).map_err(|error| error.to_string())
+            }
+            (None, Some(error)) => {
+                Err(format!("what the capture says of snapshots is damaged: {error}"))
+            }
+            (None, None) => Err("the capture does not say what its snapshots are".into()),
+        };
+        let snapshots = Snapshots::new(protocol, meaning.identity().schema());
+        Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0, snapshots }
+    }
+
+    /// Leaves snapshots as the bytes that they are.
+    pub(crate) fn without_snapshots(mut self) -> Self {
+        self.snapshots = Snapshots::none();
+        self
     }
 
     /// Keeps the values of this field.
@@ -63,7 +82,7 @@ impl<R: Read> Reading<R> {
         &mut self,
         mut look: impl FnMut(Seen<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
-        let Self { capture, meaning, tally, .. } = self;
+        let Self { capture, meaning, tally, snapshots, .. } = self;
         while let Some(record) = capture.next_record() {
             let record = record?;
             let (source, destination) = (record.source, record.destination);
@@ -78,6 +97,7 @@ impl<R: Read> Reading<R> {
                 Ok(packet) => tally.count(packet).err().map(Refusal::Field),
                 Err(refused) => Some(Refusal::Gate(refused)),
             };
+            snapshots.read(refused.is_none().then_some(&*tally), source, destination);
             let seen = Seen {
                 number: self.number,
                 time: seconds(began, record.time),
@@ -88,6 +108,7 @@ impl<R: Read> Reading<R> {
                 refused,
                 tally,
                 meaning,
+                snapshots,
             };
             if look(seen)?.is_break() {
                 break;
@@ -98,6 +119,10 @@ impl<R: Read> Reading<R> {
 
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
+    }
+
+    pub(crate) fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
     }
 
     pub(crate) fn meaning(&self) -> &Meaning {

@@ -6,7 +6,8 @@ use tightwire::Tally;
 use super::fields::{FieldTotal, fields};
 use super::meaning::Meaning;
 use super::refusals::Reason;
-use super::survey::{Line, Survey};
+use super::snapshots::Snapshots;
+use super::survey::{KindTotal, Line, Survey};
 use super::values::{Numbers, Sample, Values};
 
 /// What was read, and how.
@@ -15,6 +16,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) name: &'a str,
     pub(crate) meaning: &'a Meaning,
     pub(crate) tally: &'a Tally,
+    pub(crate) snapshots: &'a Snapshots,
     pub(crate) survey: &'a Survey,
     /// Packets without a datagram, and datagrams of other ports.
     pub(crate) passed_over: (u64, u64),
@@ -37,14 +39,14 @@ impl Summary<'_> {
 
     /// Where the bits went.
     pub(crate) fn fields(&self) -> Vec<FieldTotal> {
-        fields(self.tally, self.survey, self.values.is_some())
+        fields(self.tally, &self.snapshots.totals, self.survey, self.values.is_some())
     }
 
     /// For tools.
     pub(crate) fn document(&self) -> Document<'_> {
         let Self { survey, tally, .. } = self;
         let identity = self.meaning.identity();
-        let kind = |&(name, total): &(&'_ str, super::survey::KindTotal)| KindDocument {
+        let kind = |&(name, total): &(&'_ str, KindTotal)| KindDocument {
             name: name.into(),
             packets: total.packets,
             bytes: total.bytes,
@@ -67,6 +69,9 @@ impl Summary<'_> {
             types: survey.kinds(tally).iter().map(kind).collect(),
             fields: self.fields(),
             refusals: survey.refusals.sorted(),
+            snapshots: self.snapshots.totals.decoded,
+            snapshots_not_read: self.snapshots.totals.not_decoded,
+            snapshots_not_read_because: self.snapshots.totals.reason.as_deref(),
             first: survey.first(tally),
             last: survey.last(tally),
             values: self.values.zip(samples).map(|(values, [first, last])| ValuesDocument {
@@ -97,6 +102,10 @@ pub(crate) struct Document<'a> {
     types: Vec<KindDocument>,
     fields: Vec<FieldTotal>,
     refusals: Vec<&'a Reason>,
+    /// Those within packets, that were taken apart, and those that were not.
+    snapshots: u64,
+    snapshots_not_read: u64,
+    snapshots_not_read_because: Option<&'a str>,
     first: Vec<Line>,
     last: Vec<Line>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,10 +6,11 @@ use std::fmt::Write as _;
 use tightwire::Tally;
 
 use super::fields::FieldTotal;
+use super::snapshots::SeenSnapshot;
 use super::summary::Summary;
 use super::survey::Line;
 use super::text::{
-    Paint, bar, bytes, counted, duration, grouped, shortened, shortened_path, sparkline,
+    Paint, bar, bytes, counted, duration, grouped, printable, shortened, shortened_path, sparkline,
 };
 use super::values::{Sample, Values};
 
@@ -20,6 +21,9 @@ const WIDTH: usize = 100;
 const MAX_KINDS: usize = 6;
 const MAX_FIELDS: usize = 10;
 const MAX_REASONS: usize = 4;
+
+/// Fields of a snapshot that are drawn.
+const MAX_SPANS: usize = 400;
 
 /// Characters of a bar.
 const BAR: usize = 20;
@@ -40,7 +44,7 @@ pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
 
 fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     let survey = summary.survey;
-    let name = shortened_path(&summary.name.escape_debug().to_string(), 48);
+    let name = shortened_path(&printable(summary.name), 48);
     let meaning = shortened(&summary.meaning().to_string(), WIDTH - 4 - name.chars().count());
     let _ = writeln!(text, "{}  {}", paint.strong(&name), paint.faint(&meaning));
     let per_second = survey.bytes as f64 / survey.seconds;
@@ -65,6 +69,19 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
         facts.push(paint.faint(&format!("read at {}/s", bytes(speed))));
     }
     let _ = writeln!(text, "{}", facts.join(" · "));
+    let totals = &summary.snapshots.totals;
+    if let Some(reason) = &totals.reason {
+        let _ = writeln!(
+            text,
+            "{}",
+            paint.refused(&format!(
+                "{} of {} not taken apart: {}",
+                grouped(totals.not_decoded),
+                counted(totals.decoded + totals.not_decoded, "snapshot", "snapshots"),
+                printable(reason)
+            ))
+        );
+    }
     for note in &summary.notes {
         let _ = writeln!(text, "{}", paint.refused(note));
     }
@@ -204,6 +221,35 @@ fn draw_refused(text: &mut String, summary: &Summary<'_>, paint: Paint) {
         let more = format!("… {} more for other reasons", grouped(rest));
         let _ = writeln!(text, "{}", paint.faint(&more));
     }
+}
+
+/// A snapshot within a packet, field by field.
+pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String {
+    let mut text = format!("{}, {} bytes", printable(snapshot.path), snapshot.length);
+    let trace = match snapshot.trace {
+        Ok(trace) => trace,
+        Err(reason) => return format!("{text}: {}\n", paint.refused(&printable(reason))),
+    };
+    let _ = write!(text, "\n\n{}", paint.faint("        at      bits  field"));
+    for (place, span) in trace.spans().take(MAX_SPANS).enumerate() {
+        let name = match span.object {
+            Some(id) if span.field.is_empty() => format!("{}[{id}]", span.class),
+            Some(id) => format!("{}[{id}].{}", span.class, span.field),
+            None => format!("({})", span.part),
+        };
+        let name = format!("{:<40}  {}", printable(&name), shortened(&span.value(), 44));
+        let _ = write!(
+            text,
+            "\n{}  {}",
+            paint.faint(&format!("{:>10.2}{:>10.2}", span.start, span.bits)),
+            paint.numbered(place, name.trim_end()),
+        );
+    }
+    let rest = trace.spans().len().saturating_sub(MAX_SPANS);
+    if rest > 0 {
+        let _ = write!(text, "\n{}", paint.faint(&format!("… {rest} more")));
+    }
+    text + "\n"
 }
 
 /// What stands above the list of packets.

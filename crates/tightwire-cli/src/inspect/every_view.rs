@@ -1,0 +1,89 @@
+//! Every view of a capture that is in memory: what tests compare, and what the fuzzer looks at.
+#![allow(dead_code, reason = "for those who check `inspect`; it shows one view at a time")]
+
+use std::ops::ControlFlow;
+
+use tightwire::{Capture, CaptureError, Identity};
+
+use super::chosen::Chosen;
+use super::meaning::Meaning;
+use super::reading::Reading;
+use super::survey::Survey;
+use super::text::Paint;
+use super::values::Values;
+use super::{Shown, page, view};
+use crate::xray::Xray;
+
+/// What a capture shows.
+pub(crate) struct EveryView {
+    pub(crate) text: String,
+    pub(crate) json: String,
+    pub(crate) page: String,
+    /// Why it was not read to its end.
+    pub(crate) ended: Option<String>,
+    /// Of the first packets.
+    pub(crate) xrays: Vec<Xray>,
+}
+
+impl EveryView {
+    /// Of a capture by its own identity, or by this meaning; of this field alone, if there is one.
+    pub(crate) fn of(
+        file: &[u8],
+        meaning: Option<Meaning>,
+        field: Option<&str>,
+        most_xrays: usize,
+    ) -> Result<Self, String> {
+        let capture = Capture::new(file).map_err(|error| error.to_string())?;
+        let own = capture.identity().cloned().map(Meaning::of_identity);
+        let meaning = meaning.or(own).ok_or("no identity")?;
+        let mut reading = Reading::new(capture, meaning, None);
+        if let Some(field) = field {
+            reading.watch(field);
+        }
+        let values = field.map(|_| Values::new(6));
+        let mut shown = Shown { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
+        let mut xrays = Vec::new();
+        let ended = reading.each::<CaptureError>(|seen| {
+            shown.add(&seen);
+            if xrays.len() < most_xrays {
+                xrays.push(seen.xray());
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        let ended = ended.err().map(|error| error.to_string());
+        let mut summary = shown.whole("arena.pcapng", &reading);
+        summary.notes.extend(ended.clone());
+        Ok(Self {
+            text: view::draw(&summary, Paint::PLAIN),
+            json: serde_json::to_string(&summary.document()).unwrap_or_default(),
+            page: page::draw(&summary, &shown.chosen),
+            ended,
+            xrays,
+        })
+    }
+
+    /// The same, by an identity that is known.
+    pub(crate) fn of_known(file: &[u8], identity: Option<Identity>) -> Result<Self, String> {
+        Self::of(file, identity.map(Meaning::of_identity), None, 3)
+    }
+
+    /// Nothing of a file is a command for a terminal or markup for a page, and x-rays leave no bit out.
+    pub(crate) fn is_sound(&self) -> bool {
+        let is_harmless = |char: char| char == '\n' || !char.is_control();
+        self.text.chars().all(is_harmless)
+            && self.page.matches("</script>").count() == 3
+            && self.xrays.iter().all(covers)
+    }
+}
+
+/// Whether spans are in order, do not overlap, and leave nothing out.
+fn covers(xray: &Xray) -> bool {
+    let mut at = 0.0;
+    for span in &xray.spans {
+        if (span.start - at).abs() > 1e-3 || span.bits < 0.0 {
+            return false;
+        }
+        at = span.start + span.bits;
+    }
+    (at - xray.bits as f64).abs() < 1e-3
+}

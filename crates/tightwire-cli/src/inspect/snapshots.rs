@@ -1,0 +1,249 @@
+//! Snapshots within packets: read against the ones before them, for each flow by itself.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use tightwire::{
+    Dynamic, Schema, Shape, SnapshotError, SnapshotPart, SnapshotProtocol, SnapshotReceiver,
+    SnapshotTrace, Tally, Value,
+};
+
+/// Flows whose snapshots are read: each has a world, and its history.
+const MAX_FLOWS: usize = 32;
+
+/// Fields that a schema can have snapshots in.
+const MAX_PLACES: usize = 32;
+
+/// Rows of the totals; a description from outside may have any number of fields.
+const MAX_TOTALS: usize = 4096;
+
+/// The type whose bytes are a snapshot.
+const SNAPSHOT: &str = "SnapshotPacket";
+
+/// Reads the snapshots of a capture.
+pub(crate) struct Snapshots {
+    /// Or why there is none.
+    protocol: Result<SnapshotProtocol, String>,
+    /// Where in a packet a snapshot can be.
+    places: Vec<String>,
+    flows: Vec<(SocketAddr, SocketAddr, SnapshotReceiver)>,
+    trace: SnapshotTrace,
+    /// Of the last packet.
+    last: Option<Last>,
+    pub(crate) totals: SnapshotTotals,
+}
+
+#[derive(Clone, Debug)]
+struct Last {
+    place: usize,
+    length: usize,
+    refused: Option<String>,
+}
+
+/// The snapshot in a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenSnapshot<'a> {
+    /// The field of the packet that holds it, without the packet's name: `Snapshot.packet.bytes`.
+    pub(crate) path: &'a str,
+    /// Its bytes.
+    pub(crate) length: usize,
+    /// What its bits are for, if it could be read.
+    pub(crate) trace: Result<&'a SnapshotTrace, &'a str>,
+}
+
+/// What snapshots took.
+#[derive(Debug, Default)]
+pub(crate) struct SnapshotTotals {
+    /// Bits and spans, by the path below the packet.
+    pub(crate) fields: BTreeMap<String, (f64, u64)>,
+    pub(crate) decoded: u64,
+    /// Those that were not, and why the first was not.
+    pub(crate) not_decoded: u64,
+    pub(crate) reason: Option<String>,
+}
+
+impl Snapshots {
+    /// That looks for none.
+    pub(crate) fn none() -> Self {
+        Self::with(Err(String::new()), Vec::new())
+    }
+
+    /// Of packets with this schema.
+    pub(crate) fn new(protocol: Result<SnapshotProtocol, String>, schema: &Schema) -> Self {
+        let mut places = Vec::new();
+        find_places(schema.root(), &mut String::new(), &mut places);
+        Self::with(protocol, places)
+    }
+
+    fn with(protocol: Result<SnapshotProtocol, String>, places: Vec<String>) -> Self {
+        Self {
+            protocol,
+            places,
+            flows: Vec::new(),
+            trace: SnapshotTrace::new(),
+            last: None,
+            totals: SnapshotTotals::default(),
+        }
+    }
+
+    /// Reads the snapshot in the last packet of the tally, if it has one.
+    pub(crate) fn read(
+        &mut self,
+        tally: Option<&Tally>,
+        source: SocketAddr,
+        destination: SocketAddr,
+    ) {
+        self.last = None;
+        if self.places.is_empty() {
+            return;
+        }
+        let Some(tree) = tally.and_then(Tally::last) else { return };
+        let places = self.places.iter().enumerate();
+        let found =
+            places.into_iter().find_map(|(place, path)| Some((place, bytes_at(tree, path)?)));
+        let Some((place, bytes)) = found else { return };
+        let refused = self.receive(bytes, source, destination).err();
+        let (path, totals) = (&self.places[place], &mut self.totals);
+        match &refused {
+            None => totals.add(path, &self.trace),
+            Some(reason) => {
+                totals.not_decoded += 1;
+                totals.reason.get_or_insert_with(|| reason.clone());
+            }
+        }
+        self.last = Some(Last { place, length: bytes.len(), refused });
+    }
+
+    fn receive(
+        &mut self,
+        bytes: &[u8],
+        source: SocketAddr,
+        destination: SocketAddr,
+    ) -> Result<(), String> {
+        let protocol = self.protocol.as_ref().map_err(Clone::clone)?;
+        let is_it = |flow: &(SocketAddr, SocketAddr, _)| (flow.0, flow.1) == (source, destination);
+        let at = match self.flows.iter().position(is_it) {
+            Some(at) => at,
+            None if self.flows.len() == MAX_FLOWS => {
+                return Err(format!("snapshots of more than {MAX_FLOWS} flows are not read"));
+            }
+            None => {
+                self.flows.push((source, destination, SnapshotReceiver::new(protocol)));
+                self.flows.len() - 1
+            }
+        };
+        let receiver = &mut self.flows[at].2;
+        receiver.handle_snapshot_traced(bytes, &mut self.trace).map(drop).map_err(|error| {
+            let base = || {
+                let mut spans = self.trace.spans();
+                spans.find(|span| span.part == SnapshotPart::Base).map(|span| span.value())
+            };
+            match (error, base()) {
+                (SnapshotError::UnknownBase, Some(base)) if !base.is_empty() => {
+                    format!("its baseline, snapshot {base}, is not in the capture")
+                }
+                (SnapshotError::UnknownBase, _) => "its baseline is not in the capture".into(),
+                (error, _) => error.to_string(),
+            }
+        })
+    }
+
+    /// The snapshot in the last packet.
+    pub(crate) fn last(&self) -> Option<SeenSnapshot<'_>> {
+        let Last { place, length, refused } = self.last.as_ref()?;
+        Some(SeenSnapshot {
+            path: &self.places[*place],
+            length: *length,
+            trace: refused.as_deref().map_or(Ok(&self.trace), Err),
+        })
+    }
+}
+
+impl SnapshotTotals {
+    fn add(&mut self, path: &str, trace: &SnapshotTrace) {
+        self.decoded += 1;
+        let packet = path.strip_suffix(".bytes").unwrap_or(path);
+        for total in trace.totals() {
+            let name = match (total.part, total.class, total.field) {
+                (SnapshotPart::Field, class, "") => class.into(),
+                (SnapshotPart::Field, class, field) => {
+                    format!("{class}.{}", without_numbers(field))
+                }
+                (SnapshotPart::Object, class, _) => format!("{class}.(changes)"),
+                (part, ..) => format!("({part})"),
+            };
+            let mut path = format!("{packet}.{name}");
+            if self.fields.len() >= MAX_TOTALS && !self.fields.contains_key(&path) {
+                path = format!("{packet}.(others)");
+            }
+            let (bits, count) = self.fields.entry(path).or_default();
+            *bits += total.bits;
+            *count += total.spans as u64;
+        }
+    }
+
+    /// The bits that are told apart of what is at this path.
+    pub(crate) fn bits_in(&self, path: &str) -> f64 {
+        let Some(packet) = path.strip_suffix("bytes") else { return 0.0 };
+        let within = self.fields.iter().filter(|(field, _)| field.starts_with(packet));
+        within.map(|(_, (bits, _))| bits).sum()
+    }
+}
+
+/// All elements of an array are one field.
+fn without_numbers(path: &str) -> String {
+    let mut text = String::with_capacity(path.len());
+    let mut is_inside = false;
+    for char in path.chars() {
+        is_inside &= char != ']';
+        if !(is_inside && char.is_ascii_digit()) {
+            text.push(char);
+        }
+        is_inside |= char == '[';
+    }
+    text
+}
+
+/// Those that have at most one snapshot in them: not the elements of lists.
+fn find_places(shape: &Shape, path: &mut String, places: &mut Vec<String>) {
+    let mut look = |fields: &[tightwire::Field]| {
+        for field in fields {
+            let length = path.len();
+            if length > 0 {
+                path.push('.');
+            }
+            path.push_str(&field.name);
+            find_places(&field.shape, path, places);
+            path.truncate(length);
+        }
+    };
+    match shape {
+        Shape::Struct { name, fields } if **name == *SNAPSHOT => {
+            let has_bytes = matches!(fields.as_slice(), [field] if *field.name == *"bytes");
+            if has_bytes && places.len() < MAX_PLACES {
+                places.push(if path.is_empty() { "bytes".into() } else { format!("{path}.bytes") });
+            }
+        }
+        Shape::Struct { fields, .. } => look(fields),
+        Shape::Enum { variants, .. } => variants.iter().for_each(|variant| look(&variant.fields)),
+        Shape::Option(inner) => find_places(inner, path, places),
+        _ => {}
+    }
+}
+
+fn bytes_at<'t>(tree: &'t Dynamic, path: &str) -> Option<&'t [u8]> {
+    match tree.at(path)?.value()? {
+        Value::Bytes(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_arrays_are_one_field() {
+        assert_eq!(without_numbers("cells[12].items[3][0].count2"), "cells[].items[][].count2");
+    }
+}

@@ -1,0 +1,35 @@
+//! Whatever a capture is, `tightwire inspect` shows it or says why not.
+
+use tightwire::{Identity, Protection, Wire, schema};
+
+use crate::inspect::every_view::EveryView;
+
+/// What the packets of other programs' captures are taken for.
+#[derive(Wire)]
+enum Packet {
+    Ping,
+    Move {
+        #[wire(range = -100..=100)]
+        stick: [i8; 2],
+        #[wire(max_len = 20)]
+        items: Vec<Option<u16>>,
+    },
+    Say(#[wire(max_len = 200)] String),
+}
+
+/// The first byte chooses what the packets mean, and the rest is the file.
+pub(crate) fn inspect(data: &[u8]) {
+    let Some((choice, file)) = data.split_first() else { return };
+    let protection = match choice % 4 {
+        0 => None,
+        1 => Some(Protection::None),
+        2 => Some(Protection::Crc32),
+        _ => Some(Protection::Id),
+    };
+    let known =
+        protection.map(|protection| Identity::new("fuzz", "1", protection, schema::<Packet>()));
+    match EveryView::of_known(file, known) {
+        Ok(view) => assert!(view.is_sound(), "{:?}", view.text),
+        Err(message) => assert!(!message.is_empty()),
+    }
+}
