@@ -32,20 +32,14 @@ pub(super) struct Filters {
     types: HashMap<String, &'static str>,
 }
 
-/// What the runtime calls its own fields.
-const TAKEN: [&str; 11] = [
-    "crc32",
-    "crc32.status",
-    "data",
-    "expert",
-    "protocol_id",
-    "protocol_id.status",
-    "refused",
-    "refused.reason",
-    "refused.field",
-    "refused.bit",
-    "undescribed",
-];
+/// What the filters of the runtime's own fields begin with.
+const TAKEN: [&str; 6] = ["crc32", "data", "expert", "protocol_id", "refused", "undescribed"];
+
+/// What the filters of a packet of this name begin with.
+pub(super) fn root_step(name: &str) -> String {
+    let step = step(name);
+    if TAKEN.contains(&&*step) { format!("{step}_packet") } else { step }
+}
 
 /// The type of fields that belong to one place only: their values have names.
 pub(super) const ENUM: &str = "enum";
@@ -56,9 +50,8 @@ impl Filters {
         let mut filter = wanted.to_owned();
         let mut number = 1;
         loop {
-            let is_reserved = TAKEN.contains(&&*filter) || filter.starts_with("expert.");
             match self.types.get(&filter) {
-                None if !is_reserved => break,
+                None => break,
                 Some(taken) if *taken == field_type && field_type != ENUM => return filter,
                 _ => {}
             }
@@ -67,5 +60,32 @@ impl Filters {
         }
         self.types.insert(filter.clone(), field_type);
         filter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_what_wireshark_allows() {
+        assert_eq!(step("SnapshotPacket"), "snapshot_packet");
+        assert_eq!(step("at_rest"), "at_rest");
+        assert_eq!(step("HP"), "hp");
+        assert_eq!(step("größe 2"), "gr__e_2");
+        assert_eq!(root_step("Data"), "data_packet");
+        assert_eq!(filter_name("2D"), "tw_2d");
+        assert_eq!(filter_name(""), "tw_");
+    }
+
+    #[test]
+    fn fields_of_one_type_share_a_filter_and_others_do_not() {
+        let mut filters = Filters::default();
+        assert_eq!(filters.take("player.len", "uint32"), "player.len");
+        assert_eq!(filters.take("player.len", "uint32"), "player.len");
+        assert_eq!(filters.take("player.len", "bool"), "player.len_2");
+        assert_eq!(filters.take("player.len", "float"), "player.len_3");
+        assert_eq!(filters.take("player.kind", ENUM), "player.kind");
+        assert_eq!(filters.take("player.kind", ENUM), "player.kind_2");
     }
 }

@@ -8,6 +8,7 @@ mod common {
     pub(crate) mod shapes;
 }
 mod commands;
+mod conditions;
 mod packets;
 mod refusals;
 mod session;
