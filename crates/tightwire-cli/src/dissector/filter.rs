@@ -1,6 +1,6 @@
 //! Names of fields in Wireshark's filters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One step of a filter: what Wireshark allows there, `SnapshotPacket` as `snapshot_packet`.
 pub(super) fn step(name: &str) -> String {
@@ -29,7 +29,11 @@ pub(super) fn filter_name(name: &str) -> String {
 /// places has the same name, as the lengths of lists in lists.
 #[derive(Debug, Default)]
 pub(super) struct Filters {
-    types: HashMap<String, &'static str>,
+    taken: HashSet<String>,
+    /// What was given to whom.
+    shared: HashMap<(String, &'static str), String>,
+    /// How many were asked for by one name, so that names that are all alike take no longer.
+    counts: HashMap<String, u32>,
 }
 
 /// What the filters of the runtime's own fields begin with.
@@ -47,18 +51,22 @@ pub(super) const ENUM: &str = "enum";
 impl Filters {
     /// A filter like `wanted` for a field of this type.
     pub(super) fn take(&mut self, wanted: &str, field_type: &'static str) -> String {
-        let mut filter = wanted.to_owned();
-        let mut number = 1;
-        loop {
-            match self.types.get(&filter) {
-                None => break,
-                Some(taken) if *taken == field_type && field_type != ENUM => return filter,
-                _ => {}
-            }
-            number += 1;
-            filter = format!("{wanted}_{number}");
+        let key = (wanted.to_owned(), field_type);
+        if let Some(shared) = self.shared.get(&key).filter(|_| field_type != ENUM) {
+            return shared.clone();
         }
-        self.types.insert(filter.clone(), field_type);
+        let count = self.counts.entry(wanted.to_owned()).or_default();
+        let filter = loop {
+            *count += 1;
+            let filter = match *count {
+                1 => wanted.to_owned(),
+                count => format!("{wanted}_{count}"),
+            };
+            if self.taken.insert(filter.clone()) {
+                break filter;
+            }
+        };
+        self.shared.insert(key, filter.clone());
         filter
     }
 }

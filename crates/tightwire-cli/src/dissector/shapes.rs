@@ -32,13 +32,7 @@ pub(super) struct Shapes {
 
 impl Shapes {
     pub(super) fn of(identity: &Identity) -> Self {
-        let mut shapes = Self {
-            lua: String::from(
-                "local shapes = {}
-",
-            ),
-            ..Self::default()
-        };
+        let mut shapes = Self { lua: String::from("local shapes = {}\n"), ..Self::default() };
         let name = root_name(identity.schema());
         shapes.path.push(shown(name));
         let filter = root_step(name);
