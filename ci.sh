@@ -29,6 +29,14 @@ need_tshark() {
     }
 }
 
+# Opens the page of the demo.
+need_chromium() {
+    [[ -n ${TIGHTWIRE_CHROMIUM:-} ]] || command -v chromium chromium-browser google-chrome >/dev/null || {
+        apt-get update
+        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium
+    }
+}
+
 fmt() {
     need_component fmt rustfmt
     for manifest in "${manifests[@]}"; do
@@ -74,11 +82,14 @@ instructions() {
 test() {
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0
     need_tshark
+    need_chromium
     lint
     no_std
     cargo test --workspace --all-features
     cargo test --workspace --all-features --release
-    cargo run --release --quiet >/dev/null
+    cargo run --release --quiet -- picture >/dev/null
+    # Fails unless everybody connects, and has the world of the server.
+    cargo run --release --quiet -- demo --seconds 10 --json --no-web
     cargo build --quiet --workspace --all-features --examples
     for example in examples/*.rs; do
         "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tightwire::{Keys, Protection, Protocol};
 
-use crate::Player;
+use crate::picture::Player;
 
 /// How many of each kind are sent. Few enough for the socket's buffer, since nobody reads meanwhile.
 const COUNT: usize = 50;

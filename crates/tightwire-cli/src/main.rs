@@ -1,40 +1,22 @@
-//! The tool `tightwire`: without arguments it shows one packet, drawn bit by bit, and what happens to
-//! it on the way.
+//! The tool `tightwire`: without arguments it shows a world of cubes that travels to several clients.
 
 mod datagrams;
+mod demo;
 mod dissector;
+mod inspect;
+mod picture;
 mod snapshot_bench;
 mod snapshot_cost;
 mod token;
+mod xray;
 
-use std::env;
 use std::error::Error;
-use std::fmt::{Debug, Write as _};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tightwire::{
-    Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
-};
 
-/// What a server sends of one player.
-#[derive(Wire, Default, Clone, PartialEq, Debug)]
-struct Player {
-    #[wire(range = 0..=100)]
-    health: u8,
-    #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
-    position: [f32; 3],
-    #[wire(smallest_three = 10)]
-    orientation: [f32; 4],
-    at_rest: bool,
-    #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
-    velocity: [f32; 3],
-    #[wire(max_len = 31)]
-    name: String,
-}
-
-/// See what travels. Without a command: one packet, drawn bit by bit.
+/// See what travels. Without a command: the demo.
 #[derive(Parser)]
 #[command(name = "tightwire", version)]
 struct Arguments {
@@ -44,22 +26,30 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Demo),
+    /// One packet, drawn bit by bit, and what happens to it on the way.
+    Picture,
     #[command(subcommand)]
     Token(token::TokenCommand),
     #[command(subcommand)]
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    Inspect(inspect::Inspect),
     Dissector(dissector::Dissector),
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        None => example(),
+    let demo = || Arguments::parse_from(["tightwire", "demo"]).command;
+    let result = match Arguments::parse().command.or_else(demo) {
+        None => Ok(String::new()),
+        Some(Command::Demo(command)) => command.run(),
+        Some(Command::Picture) => picture::example(),
         Some(Command::Token(command)) => command.run(),
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::Inspect(command)) => command.run(),
         Some(Command::Dissector(command)) => command.run(),
     };
     match result.and_then(print) {
@@ -76,66 +66,5 @@ fn print(text: String) -> Result<(), Box<dyn Error>> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
-    }
-}
-
-/// A packet on its way, and what happens to bad ones.
-fn example() -> Result<String, Box<dyn Error>> {
-    let mut text = String::new();
-    let mut player = Player {
-        health: 77,
-        position: [12.5, -200.0, 3.25],
-        orientation: [0.0, 0.6, 0.0, 0.8],
-        at_rest: false,
-        velocity: [0.5, 0.0, -9.81],
-        name: "Ada".into(),
-    };
-    let mut buffer = [0; Player::MAX_BYTES];
-    let packet = encode(&mut player, &mut buffer)?;
-    writeln!(
-        text,
-        "A player takes {} bytes in memory and {} on the wire:\n",
-        size_of::<Player>() + player.name.len(),
-        packet.len(),
-    )?;
-    writeln!(text, "{}", picture(&explain_write(&mut player)))?;
-
-    let received: Player = decode(packet)?;
-    writeln!(text, "The other side reads, each number within half a step of what was sent:\n")?;
-    writeln!(text, "  {received:?}\n")?;
-
-    writeln!(text, "A packet that was cut short is refused, and says where:\n")?;
-    let cut = decode_explained::<Player>(&packet[..9]);
-    writeln!(text, "{}", cut.as_ref().map_or_else(|refused| picture(refused.trace()), shown))?;
-
-    writeln!(text, "So is one whose first byte was tampered with:\n")?;
-    let mut tampered = packet.to_vec();
-    tampered[0] |= 0x7f;
-    writeln!(text, "  {}\n", sentence(decode_explained::<Player>(&tampered)))?;
-
-    writeln!(text, "A value that must not be sent is not sent:\n")?;
-    let mut overhealed = Player { health: 200, ..player.clone() };
-    writeln!(text, "  {}\n", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
-
-    text += &datagrams::example(&player)?;
-    Ok(text)
-}
-
-/// The sentence that says why.
-fn sentence<T: Debug>(result: Result<T, Explained>) -> String {
-    result.map_or_else(|refused| refused.to_string(), |accepted| shown(&accepted))
-}
-
-fn shown(value: &impl Debug) -> String {
-    format!("accepted: {value:?}")
-}
-
-/// In colours where they can be seen and are wanted: <https://no-color.org>.
-fn picture(trace: &Trace) -> String {
-    let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if io::stdout().is_terminal() && !unwanted {
-        trace.colored().to_string()
-    } else {
-        trace.to_string()
     }
 }

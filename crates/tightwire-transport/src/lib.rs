@@ -51,7 +51,15 @@
 //!
 //! A [`Recorder`] writes everything that a session sees into a file, and a [`Replay`] is a transport that
 //! plays it: the session comes to the same state again, or to the same crash.
+//!
+//! # captured
+//!
+//! With the feature `capture`, a [`Captured`] transport writes the messages that it carries into a pcapng file,
+//! which says what they mean: for `tightwire inspect` and for Wireshark.
+#![cfg_attr(not(feature = "capture"), doc = "\n[`Captured`]: #captured")]
 
+#[cfg(feature = "capture")]
+mod captured;
 pub mod conformance;
 mod hex;
 mod in_process;
@@ -62,6 +70,8 @@ mod session;
 mod token;
 mod transport;
 
+#[cfg(feature = "capture")]
+pub use captured::Captured;
 pub use hex::NotHex;
 pub use in_process::{InProcess, InProcessConfig};
 pub use quic::{

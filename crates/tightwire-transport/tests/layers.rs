@@ -5,7 +5,7 @@
 mod layers;
 
 /// What each layer may import.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("reason", &[]),
     ("hex", &[]),
     ("transport", &["reason"]),
@@ -16,6 +16,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("session", &["transport", "reason", "token"]),
     // What a session was told is a part of its recording.
     ("recording", &["transport", "reason", "session"]),
+    ("captured", &["transport", "reason"]),
 ];
 
 #[test]

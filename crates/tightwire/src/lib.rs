@@ -402,12 +402,18 @@ pub use capture::{Capture, CaptureError, Direction, Record, Recorder};
 pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
     Context, Delivery, Disconnected, FaultCounters, Hooks, InternalBatch, MAX_MESSAGES, Message,
-    MessageEvent, MessageFault, MessageStats, Messenger, MessengerBuilder, MessengerConfig,
-    Outcome, PeerId, PeerMessageStats, PeerStats, RefusedMessage, RegistryError, Route, SendError,
-    SentTo, Stage, Traffic,
+    MessageEvent, MessageFault, MessageStats, MessagesIn, Messenger, MessengerBuilder,
+    MessengerConfig, Outcome, PeerId, PeerMessageStats, PeerStats, RawMessage, RefusedMessage,
+    RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
 };
 pub use packet::{
-    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol, Refused,
+<<<<<<< HEAD
+    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol,
+    RecordedPackets, Refused,
+=======
+    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Place, Protection, Protocol,
+    Refused, Tally,
+>>>>>>> inspect
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,
@@ -415,8 +421,9 @@ pub use schema::{
 };
 pub use snapshot::{
     ChangeKind, Leaving, Level, ObjectView, Playback, PlaybackConfig, Received, ReceiverId,
-    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotError, SnapshotProtocol,
-    SnapshotProtocolBuilder, SnapshotProtocolError, SnapshotReceiver, SnapshotSender,
+    SetError, SnapshotAck, SnapshotChange, SnapshotConfig, SnapshotDescription, SnapshotError,
+    SnapshotPacket, SnapshotPart, SnapshotProtocol, SnapshotProtocolBuilder, SnapshotProtocolError,
+    SnapshotReceiver, SnapshotSender, SnapshotSpan, SnapshotTotal, SnapshotTrace,
 };
 pub use stream::{
     Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,

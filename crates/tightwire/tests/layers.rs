@@ -13,7 +13,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("packet", &["bytes", "schema", "stream", "bits"]),
     ("message", &["bytes", "packet", "schema", "stream", "bits"]),
     ("snapshot", &["schema", "stream", "bits"]),
-    ("capture", &["packet", "schema", "stream", "bits"]),
+    ("capture", &["packet", "snapshot", "schema", "stream", "bits"]),
     ("link", &[]),
 ];
 

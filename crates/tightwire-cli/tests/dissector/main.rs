@@ -9,6 +9,7 @@ mod common {
 }
 mod commands;
 mod conditions;
+mod demo;
 mod packets;
 mod refusals;
 mod session;

@@ -3,7 +3,9 @@
 use core::fmt;
 use core::marker::PhantomData;
 
-use tightwire::{Context, Hooks, Message, Messenger, MessengerBuilder, Outcome};
+use tightwire::{
+    Context, Hooks, Identity, Message, Messenger, MessengerBuilder, Outcome, Protection,
+};
 
 use super::common::Session;
 use super::gate::Anyone;
@@ -67,6 +69,38 @@ macro_rules! registers_messages {
             ) -> Self {
                 self.messages = register(self.messages);
                 self
+            }
+
+            /// What the messages of the session are, one by one with their headers, as a capture
+            /// holds them: see [`Messenger::capture_schema`]. For a
+            #[cfg_attr(feature = "capture", doc = "[`Captured`](crate::Captured)")]
+            #[cfg_attr(not(feature = "capture"), doc = "`Captured`")]
+            /// transport, once all messages are registered.
+            ///
+            /// ```
+            /// use tightwire::{Message, Wire};
+            /// use tightwire_transport::{InProcess, Server, SessionConfig};
+            ///
+            /// #[derive(Wire, Message, Default)]
+            /// struct Jump;
+            ///
+            /// let builder = Server::<(), InProcess>::builder(SessionConfig::new("arena", "1.0"));
+            /// let identity = builder.send_only::<Jump>().capture_identity()?;
+            /// assert_eq!(
+            ///     identity.decode(&[16, 4, 0, 0, 0])?.to_string(),
+            ///     "Message { number: 16, stage: 4, size: 0, channel: 0, Jump: Jump }"
+            /// );
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// [`SessionError::Schema`] if a message cannot be described.
+            pub fn capture_identity(&self) -> Result<Identity, SessionError> {
+                let SessionConfig { game, version, messenger, .. } = &self.config;
+                let schema = self.messages.capture_schema()?;
+                let identity = Identity::new(game, version, Protection::None, schema);
+                Ok(identity.with_packing(messenger.packing))
             }
         }
 

@@ -25,9 +25,9 @@ pub(super) const MAX_BLOCK: usize = 256 << 10;
 /// The longest datagram that UDP has a length for.
 pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
 
-/// A longer identity is not written. The rest of the block is for tools, which add their names and
+/// What says more is not written. The rest of the block is for tools, which add their names and
 /// comments when they copy a file.
-pub(super) const MAX_IDENTITY: usize = 240 << 10;
+pub(super) const MAX_SAID: usize = 240 << 10;
 
 #[derive(Wire)]
 pub(super) struct SectionHead {
@@ -40,9 +40,9 @@ pub(super) struct SectionHead {
     section_length: u64,
 }
 
-/// What stands before a part of the identity.
+/// What stands before a part of what a section says of its packets.
 #[derive(Wire)]
-pub(super) struct IdentityHead {
+pub(super) struct PartHead {
     option: OptionHead,
     enterprise: u32,
     tag: [u8; 12],
@@ -108,12 +108,30 @@ impl SectionHead {
     }
 }
 
-impl IdentityHead {
+/// What a section can say of its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// Their [`Identity`](crate::Identity).
+    Identity,
+    /// The [`SnapshotDescription`](crate::SnapshotDescription) of the snapshots in them.
+    Snapshots,
+}
+
+impl Said {
+    const ALL: [Self; 2] = [Self::Identity, Self::Snapshots];
+
+    const fn tag(self) -> [u8; 12] {
+        match self {
+            Self::Identity => *b"tightwire\0\0\0",
+            Self::Snapshots => *b"tw-snapshots",
+        }
+    }
+}
+
+impl PartHead {
     /// Of IANA's numbers of enterprises, the one for examples: there is none for this format, so
     /// the tag tells.
     const ENTERPRISE: u32 = 32473;
-
-    const TAG: [u8; 12] = *b"tightwire\0\0\0";
 
     /// What an option's length counts besides the part.
     const WITHIN: u16 = 16;
@@ -125,19 +143,20 @@ impl IdentityHead {
     pub(super) const MAX_PART: usize = (u16::MAX - 3 - Self::WITHIN) as usize;
 
     /// Of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
-    pub(super) fn new(part: usize) -> Self {
+    pub(super) fn new(said: Said, part: usize) -> Self {
         let option = OptionHead { code: CUSTOM, length: Self::WITHIN + part as u16 };
-        Self { option, enterprise: Self::ENTERPRISE, tag: Self::TAG }
+        Self { option, enterprise: Self::ENTERPRISE, tag: said.tag() }
     }
 
-    /// The part of the identity in the value of a custom option, if that is what it has.
-    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<&[u8]> {
+    /// The part in the value of a custom option, if that is what it has, and of what it is one.
+    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<(Said, &[u8])> {
         let (&enterprise, data) = value.split_first_chunk()?;
         let enterprise = match is_big_endian {
             true => u32::from_be_bytes(enterprise),
             false => u32::from_le_bytes(enterprise),
         };
-        data.strip_prefix(&Self::TAG).filter(|_| enterprise == Self::ENTERPRISE)
+        let mut said = Said::ALL.into_iter().filter(|_| enterprise == Self::ENTERPRISE);
+        said.find_map(|said| Some((said, data.strip_prefix(&said.tag())?)))
     }
 }
 

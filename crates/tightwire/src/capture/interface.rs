@@ -3,7 +3,7 @@
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
 
-use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use etherparse::{EtherType, NetSlice, SlicedPacket, TransportSlice};
 use pcap_parser::{InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption};
 
 use super::blocks::MAX_DATAGRAM;
@@ -38,6 +38,16 @@ impl Interface {
         Self { link: block.linktype, units, offset: offset.map_or(0, i64::from_le_bytes) }
     }
 
+    /// Of a link whose times are seconds and fractions.
+    pub(super) fn plain(link: Linktype, units: u32) -> Self {
+        Self { link, units: units.into(), offset: 0 }
+    }
+
+    /// Since the Unix epoch, of such a link.
+    pub(super) fn time_of(&self, seconds: u32, fraction: u32) -> Duration {
+        self.time(u64::from(seconds) * self.units as u64 + u64::from(fraction))
+    }
+
     /// Since the Unix epoch; the nearest that a duration can be, if it is not one.
     pub(super) fn time(&self, units: u64) -> Duration {
         const SECOND: i128 = 1_000_000_000;
@@ -58,6 +68,20 @@ impl Interface {
             Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 => SlicedPacket::from_ip(packet),
             Linktype::ETHERNET => SlicedPacket::from_ethernet(packet),
             Linktype::LINUX_SLL => SlicedPacket::from_linux_sll(packet),
+            Linktype::LINUX_SLL2 => {
+                let (head, packet) = packet.split_first_chunk::<20>()?;
+                let kind = u16::from_be_bytes([head[0], head[1]]);
+                SlicedPacket::from_ether_type(EtherType(kind), packet)
+            }
+            Linktype::NULL | Linktype::LOOP => {
+                let (family, packet) = packet.split_first_chunk()?;
+                // In the byte order of the machine that captured it, which may be another than the file's.
+                let families = [u32::from_be_bytes(*family), u32::from_le_bytes(*family)];
+                if !families.iter().any(|family| IP_FAMILIES.contains(family)) {
+                    return None;
+                }
+                SlicedPacket::from_ip(packet)
+            }
             _ => return None,
         };
         let packet = packet.ok()?;
@@ -82,6 +106,9 @@ impl Interface {
         })
     }
 }
+
+/// IPv4, and IPv6 as Linux, Windows, NetBSD, FreeBSD and macOS number it.
+const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
 /// The values of the options with this code.
 pub(super) fn options<'a>(

@@ -2,7 +2,9 @@
 
 mod blocks;
 mod error;
+mod framing;
 mod interface;
+mod pcap;
 mod reader;
 mod recorder;
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 use core::time::Duration;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{
@@ -12,16 +12,16 @@ use pcap_parser::{
     parse_sectionheaderblock,
 };
 
-use super::blocks::{
-    CUSTOM, FLAGS, INTERFACE, IdentityHead, MAX_BLOCK, ORDER, PACKET, SECTION, direction_of,
-};
-use super::interface::{Interface, option, options};
+use super::blocks::{CUSTOM, FLAGS, INTERFACE, PACKET, PartHead, SECTION, Said, direction_of};
+use super::interface::{Datagram, Interface, option, options};
+use super::pcap::PCAP_PACKET;
 use super::{CaptureError, Direction, Record};
 use crate::packet::Identity;
+use crate::snapshot::SnapshotDescription;
 use crate::stream::{ReadError, decode};
 
-/// Reads the datagrams of a pcapng file: what a [`Recorder`](crate::Recorder) wrote, or what
-/// another program captured.
+/// Reads the datagrams of a pcapng file, what a [`Recorder`](crate::Recorder) wrote or another program
+/// captured, or of a pcap file of another program.
 ///
 /// Records come one at a time, and none is kept: memory does not grow with the file. The file may
 /// come from anywhere. Blocks of up to 256 KiB are read, and up to 256 interfaces; the worst block
@@ -29,8 +29,8 @@ use crate::stream::{ReadError, decode};
 /// panics or loops. No [`BufReader`] is needed around the reader.
 ///
 /// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other
-/// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP
-/// and Linux's "any". Blocks of other kinds are passed over and not counted, among them packets
+/// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP,
+/// Linux's "any" of both kinds, and the loopback of BSD and macOS. Blocks of other kinds are passed over and not counted, among them packets
 /// without a time. Checksums are not looked at.
 ///
 /// ```
@@ -50,18 +50,22 @@ use crate::stream::{ReadError, decode};
 /// ```
 #[derive(Debug)]
 pub struct Capture<R> {
-    reader: BufReader<R>,
+    pub(super) reader: BufReader<R>,
     /// Where in the file the block at hand begins.
-    at: u64,
+    pub(super) at: u64,
     /// Where the next one does.
-    next_at: u64,
+    pub(super) next_at: u64,
     /// The block at hand; kept for its memory.
-    block: Vec<u8>,
+    pub(super) block: Vec<u8>,
     has_ended: bool,
-    is_big_endian: bool,
-    interfaces: Vec<Interface>,
+    /// The file is of the older kind: a header, and then nothing but packets.
+    pub(super) is_pcap: bool,
+    pub(super) is_big_endian: bool,
+    pub(super) interfaces: Vec<Interface>,
     /// Of the section at hand, if it has one.
     identity: Option<Result<Identity, ReadError>>,
+    /// The same, of the snapshots.
+    snapshots: Option<Result<SnapshotDescription, ReadError>>,
     datagram: Vec<u8>,
     passed_over: u64,
 }
@@ -84,8 +88,8 @@ impl<R: Read> Capture<R> {
     /// assert!(Capture::new(&file[..])?.next_record().is_none());
     ///
     /// let refused = Capture::new(&b"hello"[..]).unwrap_err();
-    /// let reason = "the block at byte 0: this is no pcapng file; `editcap -F pcapng` makes one of \
-    ///               other captures";
+    /// let reason = "the block at byte 0: this is neither a pcapng nor a pcap file; \
+    ///               `editcap -F pcapng` makes one of other captures";
     /// assert_eq!(refused.to_string(), reason);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -100,16 +104,20 @@ impl<R: Read> Capture<R> {
             next_at: 0,
             block: Vec::new(),
             has_ended: false,
+            is_pcap: false,
             is_big_endian: false,
             interfaces: Vec::new(),
             identity: None,
+            snapshots: None,
             datagram: Vec::new(),
             passed_over: 0,
         };
         if !capture.read_block()? {
             return Err(CaptureError::Truncated { at: 0 });
         }
-        capture.take_block()?;
+        if !capture.is_pcap {
+            capture.take_block()?;
+        }
         Ok(capture)
     }
 
@@ -148,6 +156,49 @@ impl<R: Read> Capture<R> {
     #[must_use]
     pub fn identity_error(&self) -> Option<ReadError> {
         self.identity.as_ref()?.as_ref().err().copied()
+    }
+
+    /// What the snapshots within the packets are, as the
+    /// [recorder was told](crate::Recorder::with_snapshots): nothing where it was not, nor where the
+    /// file was [damaged](Self::snapshots_error). It may ask for anything;
+    /// [`SnapshotProtocol::from_description`](crate::SnapshotProtocol::from_description) judges that.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Identity, Recorder, SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let recorder = Recorder::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), Some(&protocol.description()));
+    ///
+    /// let file = Recorder::new(Vec::new(), &Identity::default())?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots(&self) -> Option<&SnapshotDescription> {
+        self.snapshots.as_ref()?.as_ref().ok()
+    }
+
+    /// Why there are no [`snapshots`](Self::snapshots) although the file describes some.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Identity, Recorder, SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let recorder = Recorder::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let mut file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots_error(), None);
+    /// let place = file.windows(12).position(|bytes| bytes == b"tw-snapshots").unwrap();
+    /// file[place + 12 + 18] = 0xff; // How many classes there are.
+    /// let capture = Capture::new(&file[..])?;
+    /// assert!(capture.snapshots_error().is_some());
+    /// assert_eq!(capture.identity(), Some(&Identity::default()));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots_error(&self) -> Option<ReadError> {
+        self.snapshots.as_ref()?.as_ref().err().copied()
     }
 
     /// How many packets there were so far without a datagram that could be given.
@@ -210,57 +261,11 @@ impl<R: Read> Capture<R> {
         Ok(None)
     }
 
-    /// Reads the next block, of a kind without a use only its frame, and says whether there was one.
-    fn read_block(&mut self) -> Result<bool, CaptureError> {
-        self.at = self.next_at;
-        self.block.clear();
-        self.fill(FRAME)?;
-        if self.block.is_empty() {
-            return Ok(false);
-        }
-        // The kind of a section header is the same in both byte orders.
-        let is_first = self.at == 0;
-        if is_first && self.block.iter().zip(SECTION.to_le_bytes()).any(|(&a, b)| a != b) {
-            return Err(self.malformed(
-                "this is no pcapng file; `editcap -F pcapng` makes one of other captures",
-            ));
-        }
-        self.require(FRAME)?;
-        if self.word(0) == SECTION {
-            self.is_big_endian = false;
-            self.is_big_endian = match self.word(8) {
-                ORDER => false,
-                order if order.swap_bytes() == ORDER => true,
-                _ => return Err(self.malformed("a section of no known byte order")),
-            };
-        }
-
-        let length = self.word(4) as usize;
-        if length < FRAME || !length.is_multiple_of(4) {
-            return Err(self.malformed("its length is below twelve, or no multiple of four"));
-        }
-        if matches!(self.word(0), SECTION | INTERFACE | PACKET) {
-            if length > MAX_BLOCK {
-                return Err(self.malformed("it is longer than 256 KiB, more than is read"));
-            }
-            self.fill(length - FRAME)?;
-            self.require(length)?;
-        } else if length > FRAME {
-            self.skip(length - FRAME - 4)?;
-            self.fill(4)?;
-            self.require(FRAME + 4)?;
-        }
-        if self.word(self.block.len() - 4) as usize != length {
-            return Err(
-                self.malformed("its two lengths differ: the file was changed, or overwritten")
-            );
-        }
-        self.next_at = self.at.saturating_add(length as u64);
-        Ok(true)
-    }
-
     /// Keeps what the block at hand says. A packet's datagram goes to `self.datagram`.
     fn take_block(&mut self) -> Result<Option<Origin>, CaptureError> {
+        if self.is_pcap {
+            return Ok(self.take_plain_packet());
+        }
         match self.word(0) {
             SECTION => self.take_section().map(|()| None),
             INTERFACE => self.take_interface().map(|()| None),
@@ -276,15 +281,19 @@ impl<R: Read> Capture<R> {
             Err(_) => return Err(self.malformed("a section header that makes no sense")),
         };
         let custom = options(&section.options, OptionCode(CUSTOM));
-        let parts = custom.filter_map(|value| IdentityHead::part_in(value, self.is_big_endian));
-        let bytes = parts.fold(None, |bytes: Option<Vec<u8>>, part| {
-            let mut bytes = bytes.unwrap_or_default();
-            bytes.extend_from_slice(part);
-            Some(bytes)
-        });
-        // The list of options may be long, and so may the identity: one at a time.
+        let (mut identity, mut snapshots) = (None::<Vec<u8>>, None::<Vec<u8>>);
+        for value in custom {
+            let Some((said, part)) = PartHead::part_in(value, self.is_big_endian) else { continue };
+            let bytes = match said {
+                Said::Identity => &mut identity,
+                Said::Snapshots => &mut snapshots,
+            };
+            bytes.get_or_insert_default().extend_from_slice(part);
+        }
+        // The list of options may be long, and so may what is said: one at a time.
         drop(section);
-        self.identity = bytes.map(|bytes| decode(&bytes));
+        self.identity = identity.map(|bytes| decode(&bytes));
+        self.snapshots = snapshots.map(|bytes| decode(&bytes));
         self.interfaces.clear();
         Ok(())
     }
@@ -320,51 +329,36 @@ impl<R: Read> Capture<R> {
             return Ok(None);
         };
         let flags = option(&block.options, OptionCode(FLAGS), self.is_big_endian);
-        self.datagram.clear();
-        self.datagram.extend_from_slice(datagram.bytes);
-        Ok(Some(Origin {
-            time: interface.time(u64::from(block.ts_high) << 32 | u64::from(block.ts_low)),
-            direction: flags.map(u32::from_le_bytes).and_then(direction_of),
-            source: datagram.source,
-            destination: datagram.destination,
-        }))
+        let direction = flags.map(u32::from_le_bytes).and_then(direction_of);
+        let time = interface.time(u64::from(block.ts_high) << 32 | u64::from(block.ts_low));
+        Ok(Some(keep(&mut self.datagram, &datagram, time, direction)))
     }
 
-    /// A number of the block at hand, zero behind its end.
-    fn word(&self, at: usize) -> u32 {
-        let word = self.block.get(at..).and_then(<[u8]>::first_chunk);
-        let word = *word.unwrap_or(&[0; 4]);
-        if self.is_big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
-    }
-
-    /// Adds as many bytes to the block as there are, up to `length`. Memory is taken for those that
-    /// come, not for those that the file announces.
-    fn fill(&mut self, length: usize) -> Result<(), CaptureError> {
-        let read = (&mut self.reader).take(length as u64).read_to_end(&mut self.block);
-        read.map_err(|error| CaptureError::Io { at: self.at, error }).map(drop)
-    }
-
-    fn skip(&mut self, length: usize) -> Result<(), CaptureError> {
-        let skipped = io::copy(&mut (&mut self.reader).take(length as u64), &mut io::sink());
-        match skipped {
-            Ok(skipped) if skipped == length as u64 => Ok(()),
-            Ok(_) => Err(CaptureError::Truncated { at: self.at }),
-            Err(error) => Err(CaptureError::Io { at: self.at, error }),
-        }
-    }
-
-    fn require(&self, length: usize) -> Result<(), CaptureError> {
-        let is_whole = self.block.len() == length;
-        is_whole.then_some(()).ok_or(CaptureError::Truncated { at: self.at })
-    }
-
-    fn malformed(&self, reason: &'static str) -> CaptureError {
-        CaptureError::Malformed { at: self.at, reason }
+    /// The packet at hand of a file that has nothing else.
+    fn take_plain_packet(&mut self) -> Option<Origin> {
+        let interface = self.interfaces.first()?;
+        let packet = self.block.get(PCAP_PACKET..)?;
+        let Some(datagram) = interface.datagram(packet) else {
+            self.passed_over += 1;
+            return None;
+        };
+        let time = interface.time_of(self.word(0), self.word(4));
+        Some(keep(&mut self.datagram, &datagram, time, None))
     }
 }
 
-/// Kind, length, and length again: the shortest block.
-const FRAME: usize = 12;
+/// Keeps a datagram's bytes, and returns the rest.
+fn keep(
+    bytes: &mut Vec<u8>,
+    datagram: &Datagram<'_>,
+    time: Duration,
+    direction: Option<Direction>,
+) -> Origin {
+    bytes.clear();
+    bytes.extend_from_slice(datagram.bytes);
+    let &Datagram { source, destination, .. } = datagram;
+    Origin { time, direction, source, destination }
+}
 
 /// An interface is kept: a file of nothing else must not fill the memory.
 const MAX_INTERFACES: usize = 256;

@@ -11,10 +11,11 @@ use etherparse::PacketBuilder;
 
 use super::Direction;
 use super::blocks::{
-    IdentityHead, InterfaceBlock, MAX_DATAGRAM, MAX_IDENTITY, PacketEnd, PacketHead, SectionEnd,
+    InterfaceBlock, MAX_DATAGRAM, MAX_SAID, PacketEnd, PacketHead, PartHead, Said, SectionEnd,
     SectionHead,
 };
 use crate::packet::Identity;
+use crate::snapshot::SnapshotProtocol;
 use crate::stream::{Wire, encode, encode_explained, measure};
 
 /// Writes datagrams with their time and direction into a pcapng file.
@@ -92,17 +93,67 @@ impl<W: Write> Recorder<W> {
     /// more than 245760 bytes, or cannot be sent at all, as one with too long a name. What the writer
     /// returns.
     pub fn new(writer: W, identity: &Identity) -> io::Result<Self> {
-        let identity = bytes_of(identity)?;
-        let parts = identity.chunks(IdentityHead::MAX_PART);
-        let options = parts.len() * IdentityHead::AROUND + identity.len().next_multiple_of(4);
+        Self::begin(writer, &[(Said::Identity, bytes_of("identity", identity.clone())?)])
+    }
+
+    /// Begins a capture of packets that have snapshots in them, as fields of the type
+    /// [`SnapshotPacket`](crate::SnapshotPacket). What is needed to read these is in the file too.
+    ///
+    /// ```
+    /// use tightwire::{Capture, Identity, Recorder, SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let recorder = Recorder::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let file = recorder.finish()?;
+    ///
+    /// let capture = Capture::new(&file[..])?;
+    /// let again = SnapshotProtocol::from_description(capture.snapshots().unwrap())?;
+    /// assert_eq!(again.fingerprint(), protocol.fingerprint());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new); the identity and the description of the snapshots take at most 245760
+    /// bytes together.
+    pub fn with_snapshots(
+        writer: W,
+        identity: &Identity,
+        snapshots: &SnapshotProtocol,
+    ) -> io::Result<Self> {
+        let identity = bytes_of("identity", identity.clone())?;
+        let snapshots = bytes_of("description of the snapshots", snapshots.description())?;
+        Self::begin(writer, &[(Said::Identity, identity), (Said::Snapshots, snapshots)])
+    }
+
+    /// Begins a capture that says this of its packets.
+    fn begin(writer: W, said: &[(Said, Vec<u8>)]) -> io::Result<Self> {
+        let length: usize = said.iter().map(|(_, bytes)| bytes.len()).sum();
+        if length > MAX_SAID {
+            let (what, fewer) = match said {
+                [_] => ("identity takes", "packets"),
+                _ => ("identity and the classes of snapshots take", "packets or classes"),
+            };
+            return Err(invalid(format!(
+                "the {what} {length} bytes: a capture holds at most {MAX_SAID}, so record with shorter \
+                 names or fewer {fewer}"
+            )));
+        }
+        let mut options = 0;
+        for (_, bytes) in said {
+            let parts = bytes.len().div_ceil(PartHead::MAX_PART);
+            options += parts * PartHead::AROUND + bytes.len().next_multiple_of(4);
+        }
 
         let mut recorder = Self { writer, block: Vec::new(), has_failed: false };
         let mut head = SectionHead::new(options as u32);
         recorder.append(&mut head)?;
-        for part in parts {
-            recorder.append(&mut IdentityHead::new(part.len()))?;
-            recorder.block.extend_from_slice(part);
-            recorder.pad(part.len());
+        for (said, bytes) in said {
+            for part in bytes.chunks(PartHead::MAX_PART) {
+                recorder.append(&mut PartHead::new(*said, part.len()))?;
+                recorder.block.extend_from_slice(part);
+                recorder.pad(part.len());
+            }
         }
         recorder.append(&mut SectionEnd::new(&head))?;
         recorder.append(&mut InterfaceBlock::new())?;
@@ -216,6 +267,20 @@ impl<W: Write> Recorder<W> {
         Ok(self.writer)
     }
 
+    /// Looks at the writer.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Recorder};
+    ///
+    /// let recorder = Recorder::new(Vec::new(), &Identity::default())?;
+    /// assert_eq!(recorder.get_ref().len(), 92);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn get_ref(&self) -> &W {
+        &self.writer
+    }
+
     /// The writer, as it is.
     ///
     /// ```
@@ -265,22 +330,14 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// The identity as it is in the file.
-fn bytes_of(identity: &Identity) -> io::Result<Vec<u8>> {
-    let mut identity = identity.clone();
-    let mut bytes = vec![0; measure(&mut identity).div_ceil(8) as usize];
-    let length = match encode_explained(&mut identity, &mut bytes) {
+/// What a section says, as it is in the file.
+fn bytes_of<T: Wire>(what: &str, mut said: T) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; measure(&mut said).div_ceil(8) as usize];
+    let length = match encode_explained(&mut said, &mut bytes) {
         Ok(packet) => packet.len(),
-        Err(refused) => return Err(invalid(format!("the identity cannot be sent: {refused}"))),
+        Err(refused) => return Err(invalid(format!("the {what} cannot be sent: {refused}"))),
     };
     bytes.truncate(length);
-    if length > MAX_IDENTITY {
-        let reason = format!(
-            "the identity takes {length} bytes: a capture holds at most {MAX_IDENTITY}, so record \
-             with shorter names or fewer packets"
-        );
-        return Err(invalid(reason));
-    }
     Ok(bytes)
 }
 

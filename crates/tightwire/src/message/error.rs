@@ -242,5 +242,6 @@ impl fmt::Display for RegistryError {
 }
 
 impl core::error::Error for SendError {}
+impl core::error::Error for MessageFault {}
 impl core::error::Error for RefusedMessage {}
 impl core::error::Error for RegistryError {}

@@ -1,9 +1,11 @@
 //! What stands before a message and before a batch.
 
+use alloc::vec::Vec;
+
 use tightwire_derive::Wire;
 
 use super::{Delivery, Route};
-use crate::stream::{ReadError, Wire, decode_into, encode};
+use crate::stream::{Field, ReadError, Shape, Wire, decode_into, encode};
 
 /// What stands before a message: 5 bytes, or 7 where a size has 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +36,9 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
+    /// Those of 16 bits.
+    pub(super) const SMALL: Self = Self { is_large: false };
+
     pub(super) const fn of(delivery: Delivery) -> Self {
         Self { is_large: delivery.fragments() }
     }
@@ -95,6 +100,14 @@ impl Sizes {
 impl Header {
     pub(super) fn new(number: u8, route: Route, size: usize) -> Self {
         Self { number, stage: route.stage as u8, size: size as u32, channel: route.channel }
+    }
+}
+
+/// The fields of a header whose size has 16 bits.
+pub(super) fn described() -> Vec<Field> {
+    match Sent::<u16>::describe() {
+        Shape::Struct { fields, .. } => fields,
+        _ => Vec::new(),
     }
 }
 

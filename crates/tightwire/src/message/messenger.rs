@@ -88,7 +88,7 @@ pub struct Messenger<C> {
 /// ```
 pub struct MessengerBuilder<C> {
     config: MessengerConfig,
-    entries: Vec<Entry<C>>,
+    pub(super) entries: Vec<Entry<C>>,
     hooks: Option<Box<dyn Hooks>>,
 }
 

@@ -1,6 +1,7 @@
 //! Messages: defined in one place, written once, batched per peer, handled at their stage.
 
 mod batch;
+mod capture_schema;
 mod config;
 mod context;
 mod definition;
@@ -16,6 +17,7 @@ mod pool;
 mod receive;
 mod registry;
 mod send;
+mod split;
 mod stats;
 
 pub use config::MessengerConfig;
@@ -29,4 +31,5 @@ pub use messenger::{Disconnected, Messenger, MessengerBuilder};
 pub use peer::PeerId;
 pub use registry::{MAX_MESSAGES, Outcome};
 pub use send::SentTo;
+pub use split::{MessagesIn, RawMessage, messages_in};
 pub use stats::{FaultCounters, MessageStats, PeerMessageStats, PeerStats, Traffic};

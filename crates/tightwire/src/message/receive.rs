@@ -6,6 +6,7 @@ use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
 use super::inbox::{Inbox, Item};
+use super::split::{Broken, Split};
 use super::{
     Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
 };
@@ -113,21 +114,12 @@ impl<C: 'static> Messenger<C> {
         batch: &[u8],
         now: Duration,
     ) -> Result<(), Broken> {
-        let sizes = Sizes::of(delivery);
         let peer = self.peers.get_mut(from).ok_or(MessageFault::UnknownPeer)?;
         let (length, limit) = (batch.len(), peer.receive_limit(delivery, &self.config));
         if length > limit {
             return Err(MessageFault::BatchTooLong { length, limit }.into());
         }
-        let nothing = MessageFault::NoMessages;
-        let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
-        let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
-        if says != has {
-            return Err(MessageFault::BatchSize { says, has }.into());
-        }
-        if has == 0 {
-            return Err(nothing.into());
-        }
+        let split = Split::new(batch, Sizes::of(delivery))?;
         // One is always taken, or the largest could never come.
         if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
             return Err(MessageFault::PeerLimit.into());
@@ -137,7 +129,7 @@ impl<C: 'static> Messenger<C> {
 
         let room = self.config.peer_messages.saturating_sub(peer.waiting_messages);
         let mut taken = Taken { held: None, room, messages: 0 };
-        let walked = self.receive_messages(from, delivery, batch, now, &mut taken);
+        let walked = self.receive_messages(from, delivery, (batch, split), now, &mut taken);
         if let Some(peer) = self.peers.get_mut(from) {
             peer.waiting_messages += taken.messages;
             peer.refused_bytes += if taken.held.is_none() { length } else { 0 };
@@ -149,18 +141,14 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         from: PeerId,
         delivery: Delivery,
-        batch: &[u8],
+        (batch, split): (&[u8], Split<'_>),
         now: Duration,
         taken: &mut Taken,
     ) -> Result<(), Broken> {
         let sizes = Sizes::of(delivery);
-        let mut at = sizes.batch();
-        while at < batch.len() {
-            let header = header_of(&batch[at..], sizes)?;
-            let size = header.size as usize;
-            let body = at + sizes.header()..at + sizes.header() + size;
-            at = body.end;
-            let number = header.number;
+        for message in split {
+            let (header, body) = message?;
+            let (number, size) = (header.number, header.size as usize);
             let route = match self.admit(from, delivery, &header, taken.room) {
                 Ok(route) => route,
                 Err(fault) => {
@@ -337,30 +325,4 @@ struct Taken {
     held: Option<usize>,
     room: usize,
     messages: usize,
-}
-
-/// Why nothing more of a batch is taken, and the number of the message where that shows.
-struct Broken {
-    fault: MessageFault,
-    number: Option<u8>,
-}
-
-impl From<MessageFault> for Broken {
-    fn from(fault: MessageFault) -> Self {
-        Self { fault, number: None }
-    }
-}
-
-/// The header of the message at the start of `rest`, if the message ends within.
-fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
-    let (size, left) = (sizes.header(), rest.len());
-    let (header, body) =
-        rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
-    let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
-    let (size, left) = (header.size as usize, body.len());
-    if size > left {
-        let fault = MessageFault::BeyondBatch { size, left };
-        return Err(Broken { fault, number: Some(header.number) });
-    }
-    Ok(header)
 }

@@ -8,10 +8,11 @@ use core::fmt::Display;
 
 use xxhash_rust::xxh3::Xxh3;
 
+use super::capture_schema::capture_schema;
 use super::error::HandlerError;
 use super::{Context, Message, MessageStats, MessengerConfig, RegistryError};
 use crate::bytes::Packing;
-use crate::schema::{Schema, schema};
+use crate::schema::{Schema, SchemaError, schema};
 use crate::stream::{Explained, Field, ReadError, Shape, Variant};
 
 /// The first number of the application's messages; those below are for internal ones.
@@ -203,11 +204,22 @@ impl<C: 'static> Registry<C> {
     }
 
     /// An enum of the messages, in the order of their numbers.
-    pub(super) fn schema(&self) -> Result<Schema, crate::schema::SchemaError> {
+    pub(super) fn schema(&self) -> Result<Schema, SchemaError> {
         let variants = self.entries.iter().map(|entry| Variant {
             name: entry.name.into(),
             fields: alloc::vec![Field::new("0", (entry.shape)())],
         });
         Schema::new(Shape::Enum { name: "Message".into(), variants: variants.collect() })
     }
+
+    /// A message with its header, as it is recorded.
+    pub(super) fn capture_schema(&self) -> Result<Schema, SchemaError> {
+        capture_schema_of(self.entries.iter().collect())
+    }
+}
+
+/// Of messages that have no numbers yet.
+pub(super) fn capture_schema_of<C>(mut entries: Vec<&Entry<C>>) -> Result<Schema, SchemaError> {
+    entries.sort_by_key(|entry| entry.name);
+    capture_schema(entries.iter().map(|entry| (entry.name, (entry.shape)())))
 }

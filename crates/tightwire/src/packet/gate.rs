@@ -6,7 +6,7 @@ use core::fmt;
 use crc32fast::Hasher;
 
 use super::seal::{Seal, TAG_LEN};
-use super::{Keys, NotWritten, Refused};
+use super::{Identity, Keys, NotWritten, Refused};
 use tightwire_derive::Wire;
 
 /// How a datagram is protected: chosen for a [`Protocol`](crate::Protocol), the same on both sides.
@@ -67,19 +67,6 @@ impl Protection<()> {
             Self::Sealed(()) => 3,
         }
     }
-
-    /// The packet in a datagram as it is recorded: of a sealed one, that is the packet.
-    pub(super) fn recorded_packet(
-        self,
-        id: impl FnOnce() -> u64,
-        datagram: &[u8],
-    ) -> Result<&[u8], Refused> {
-        match self {
-            Self::None | Self::Sealed(()) => Ok(datagram),
-            Self::Id => behind(datagram, |_| id().to_le_bytes()),
-            Self::Crc32 => behind(datagram, |packet| checksum(&hasher_of(id()), packet)),
-        }
-    }
 }
 
 impl fmt::Display for Protection<()> {
@@ -104,6 +91,66 @@ impl<'de> serde::Deserialize<'de> for Protection<()> {
         found.map(|(protection, _)| protection).ok_or_else(|| {
             serde::de::Error::invalid_value(serde::de::Unexpected::Str(&name), &names)
         })
+    }
+}
+
+/// Finds the packets in recorded datagrams, as [`Identity::packet_in`], for those who have many: the
+/// protocol id, for which the schema is walked, is computed once.
+///
+/// ```
+/// use tightwire::{Protection, Protocol, Refused};
+///
+/// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
+/// let mut buffer = [0; 64];
+/// let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?.to_vec();
+///
+/// let packets = protocol.identity().packets();
+/// assert_eq!(packets.packet_in(&datagram)?, [7, 8, 9]);
+/// assert_eq!(packets.packet_in(b"hello there"), Err(Refused::WrongProtocol));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RecordedPackets {
+    gate: Recorded,
+}
+
+/// What stands before a packet in a recorded datagram.
+#[derive(Clone, Debug)]
+enum Recorded {
+    Nothing,
+    Id([u8; 8]),
+    Crc32(Hasher),
+}
+
+impl RecordedPackets {
+    pub(super) fn new(identity: &Identity) -> Self {
+        let gate = match identity.protection() {
+            // Of a sealed protocol, the packet alone is recorded.
+            Protection::None | Protection::Sealed(()) => Recorded::Nothing,
+            Protection::Id => Recorded::Id(identity.id().to_le_bytes()),
+            Protection::Crc32 => Recorded::Crc32(hasher_of(identity.id())),
+        };
+        Self { gate }
+    }
+
+    /// The packet within a recorded datagram: see [`Identity::packet_in`].
+    ///
+    /// ```
+    /// use tightwire::Identity;
+    ///
+    /// assert_eq!(Identity::default().packets().packet_in(b"all of it")?, b"all of it");
+    /// # Ok::<(), tightwire::Refused>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::TooShort`] and [`Refused::WrongProtocol`].
+    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
+        match &self.gate {
+            Recorded::Nothing => Ok(datagram),
+            Recorded::Id(id) => behind(datagram, |_| *id),
+            Recorded::Crc32(hasher) => behind(datagram, |packet| checksum(hasher, packet)),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::form::{Form, check_end};
-use super::{Protection, Refused};
+use super::{Protection, RecordedPackets, Refused};
 use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
 use crate::stream::{ByteStream, Stream, Trace, Wire};
@@ -155,7 +155,8 @@ impl Identity {
     /// [sealed](Protection::Sealed) protocol, the packet alone is recorded, as
     /// [`Protocol::unsealed`](crate::Protocol::unsealed) gives it, and nothing is left to check.
     ///
-    /// It is for tools: each time it computes the protocol id, for which it walks the schema.
+    /// Each time it computes the protocol id, for which it walks the schema: of many datagrams, ask
+    /// [`packets`](Self::packets).
     ///
     /// ```
     /// use tightwire::{Protection, Protocol, Refused};
@@ -176,7 +177,23 @@ impl Identity {
     /// [`Refused::TooShort`] and [`Refused::WrongProtocol`], as [`Protocol::read`](crate::Protocol::read)
     /// refuses it.
     pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
-        self.protection.recorded_packet(|| self.id(), datagram)
+        self.packets().packet_in(datagram)
+    }
+
+    /// Finds the packets of many recorded datagrams.
+    ///
+    /// ```
+    /// use tightwire::{Identity, Protection, schema};
+    ///
+    /// let identity = Identity::new("arena", "1.0", Protection::Id, schema::<u8>());
+    /// let packets = identity.packets();
+    /// let datagram = [&identity.id().to_le_bytes()[..], &[7]].concat();
+    /// assert_eq!(packets.packet_in(&datagram)?, [7]);
+    /// # Ok::<(), tightwire::Refused>(())
+    /// ```
+    #[must_use]
+    pub fn packets(&self) -> RecordedPackets {
+        RecordedPackets::new(self)
     }
 
     /// Reads a packet, which is a datagram without its protection, into a tree of values.

@@ -9,11 +9,13 @@ mod protocol;
 mod refused;
 mod replay;
 mod seal;
+mod tally;
 
 pub use counters::Counters;
-pub use gate::Protection;
+pub use gate::{Protection, RecordedPackets};
 pub use identity::Identity;
 pub use mismatch::Mismatch;
 pub use protocol::Protocol;
 pub use refused::{ExplainedRefusal, NotWritten, Refused};
 pub use seal::Keys;
+pub use tally::{Place, Tally};

@@ -110,7 +110,8 @@ impl Dynamic {
         }
     }
 
-    /// The value at a path such as `inventory[3].count`.
+    /// The value at a path such as `inventory[3].count`. The name of a variant may stand before that of
+    /// its field, as it does in the paths of traces and refusals.
     ///
     /// ```
     /// use tightwire::Dynamic;
@@ -128,7 +129,11 @@ impl Dynamic {
         for step in path.split('.').filter(|step| !step.is_empty()) {
             let (name, indices) = step.split_at(step.find('[').unwrap_or(step.len()));
             if !name.is_empty() {
-                here = here.get(name)?;
+                here = match here.get(name) {
+                    Some(field) => field,
+                    None if here.is_variant(name) => here,
+                    None => return None,
+                };
             }
             for index in indices.split_inclusive(']') {
                 let index = index.strip_prefix('[')?.strip_suffix(']')?;
@@ -136,6 +141,15 @@ impl Dynamic {
             }
         }
         Some(here)
+    }
+
+    /// Whether it is this variant; of an option, what it has.
+    fn is_variant(&self, name: &str) -> bool {
+        match self {
+            Self::Enum { variant, .. } => **variant == *name,
+            Self::Option(Some(inner)) => inner.is_variant(name),
+            _ => false,
+        }
     }
 
     /// The leaf's value; of an option, that of what it has.

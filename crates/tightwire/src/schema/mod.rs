@@ -33,6 +33,7 @@ use crate::stream::{
     MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire, WriteStream,
     explain_with,
 };
+pub(crate) use run::Skimmed;
 use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
@@ -203,6 +204,15 @@ impl Schema {
         explain_with(packet, ReadStream::new(packet), self.name(), |stream| {
             self.serialize(&mut Dynamic::default(), stream)
         })
+    }
+
+    /// Reads a packet for which nobody needs a tree: of lists only the lengths stay in it.
+    pub(crate) fn skim<S: Stream>(
+        &self,
+        skimmed: &mut Skimmed,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        Walk::skim(&self.root, skimmed, stream)
     }
 
     /// Writes, reads, measures or traces a tree, depending on the stream: as

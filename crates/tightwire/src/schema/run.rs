@@ -3,8 +3,10 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Write;
+use core::mem::take;
 
 use super::condition::Evaluation;
 use super::dynamic::Dynamic;
@@ -38,6 +40,15 @@ impl Cost {
     }
 }
 
+/// What a reader keeps that needs no tree: a value for each list of the schema, which its elements are
+/// read into one after the other. In the tree they are nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Skimmed {
+    pub(crate) tree: Dynamic,
+    /// By the address of the element's form, which tells lists of a schema apart.
+    elements: Vec<(usize, Dynamic)>,
+}
+
 /// A schema on its way through a stream.
 pub(super) struct Walk<'s> {
     cost: Cost,
@@ -46,6 +57,8 @@ pub(super) struct Walk<'s> {
     path: Vec<Step<'s>>,
     /// Why the tree or the schema was refused. A writer does not stop at a refusal; the run does.
     pub(super) error: Option<DynamicError>,
+    /// Where elements of lists go that are not kept.
+    elements: Option<Vec<(usize, Dynamic)>>,
 }
 
 #[derive(Clone, Copy)]
@@ -53,6 +66,9 @@ enum Step<'s> {
     Name(&'s str),
     Index(usize),
 }
+
+/// Lists whose elements have memory to come back to; more than a game's packets have.
+const MAX_SPARE: usize = 64;
 
 /// The name that stands for a root that has none.
 pub(super) const PACKET: &str = "packet";
@@ -66,12 +82,34 @@ pub(super) fn root_name(shape: &Shape) -> &str {
 }
 
 impl<'s> Walk<'s> {
+    /// Reads the whole schema without keeping the elements of lists.
+    pub(super) fn skim<S: Stream>(
+        root: &'s Shape,
+        skimmed: &mut Skimmed,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let elements = Some(take(&mut skimmed.elements));
+        let (result, mut run) = Self::run(root, &mut skimmed.tree, stream, elements);
+        skimmed.elements = run.elements.take().unwrap_or_default();
+        result
+    }
+
     /// Runs the whole schema.
     pub(super) fn root<S: Stream>(
         root: &'s Shape,
         value: &mut Dynamic,
         stream: &mut S,
     ) -> (Result<(), S::Error>, Option<DynamicError>) {
+        let (result, run) = Self::run(root, value, stream, None);
+        (result, run.error)
+    }
+
+    fn run<S: Stream>(
+        root: &'s Shape,
+        value: &mut Dynamic,
+        stream: &mut S,
+        elements: Option<Vec<(usize, Dynamic)>>,
+    ) -> (Result<(), S::Error>, Self) {
         let start = stream.position();
         let unlimited = Cost { values: u64::MAX, steps: u64::MAX };
         let allowance = match S::READING {
@@ -79,13 +117,13 @@ impl<'s> Walk<'s> {
             false => unlimited,
         };
         let path = alloc::vec![Step::Name(root_name(root))];
-        let mut run = Self { cost: Cost::default(), allowance, path, error: None };
+        let mut run = Self { cost: Cost::default(), allowance, path, error: None, elements };
         let mut result = run.shape(root, value, stream);
         // What a reader would refuse is not written.
         if !S::READING && run.cost.exceeds(Cost::allowance(stream.position() - start)) {
             result = stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        (result, run.error)
+        (result, run)
     }
 
     fn shape<S: Stream>(
@@ -104,7 +142,7 @@ impl<'s> Walk<'s> {
             return stream.refuse_at(ErrorKind::UnexpectedEnd, bit);
         }
         if S::READING {
-            *value = blank(shape);
+            make_blank(shape, value);
         }
         match (shape, &mut *value) {
             (Shape::Op(op), Dynamic::Value(leaf)) => match run_op(stream, op, leaf) {
@@ -131,10 +169,14 @@ impl<'s> Walk<'s> {
             (Shape::List { max_len, element }, Dynamic::List(items)) => {
                 let max_len = usize::try_from(*max_len).unwrap_or(usize::MAX);
                 let mut index = 0;
-                stream.array(items, max_len, |item, stream| {
+                let mut spare = self.spare(element);
+                let result = stream.array(items, max_len, |item, stream| {
                     index += 1;
+                    let item = spare.as_mut().unwrap_or(item);
                     self.element(index - 1, element, item, stream)
-                })
+                });
+                self.keep_spare(element, spare);
+                result
             }
             (Shape::Array { len, element }, Dynamic::List(items)) => {
                 if S::WRITING && items.len() as u64 != *len {
@@ -143,10 +185,14 @@ impl<'s> Walk<'s> {
                 }
                 let len = usize::try_from(*len).unwrap_or(usize::MAX);
                 let mut index = 0;
-                known_array(stream, items, len, |item, stream| {
+                let mut spare = self.spare(element);
+                let result = known_array(stream, items, len, |item, stream| {
                     index += 1;
+                    let item = spare.as_mut().unwrap_or(item);
                     self.element(index - 1, element, item, stream)
-                })
+                });
+                self.keep_spare(element, spare);
+                result
             }
             (Shape::Opaque { name, .. }, _) => {
                 let reason = format!("`{name}` is serialized by hand, which no schema describes");
@@ -156,6 +202,22 @@ impl<'s> Walk<'s> {
                 let reason = format!("{} is needed, not {}", needed(shape), value.kind());
                 self.mismatch(stream, reason)
             }
+        }
+    }
+
+    /// What the elements of a list are read into, if they are not kept: the one of last time.
+    fn spare(&mut self, element: &Shape) -> Option<Dynamic> {
+        let elements = self.elements.as_mut()?;
+        let address = core::ptr::from_ref(element).addr();
+        let known = elements.iter().position(|(other, _)| *other == address);
+        Some(known.map_or_else(Dynamic::default, |place| elements.swap_remove(place).1))
+    }
+
+    fn keep_spare(&mut self, element: &Shape, spare: Option<Dynamic>) {
+        if let (Some(elements), Some(spare)) = (&mut self.elements, spare)
+            && elements.len() < MAX_SPARE
+        {
+            elements.push((core::ptr::from_ref(element).addr(), spare));
         }
     }
 
@@ -190,7 +252,7 @@ impl<'s> Walk<'s> {
         let name_of = |ordinal: usize| variants.get(ordinal).map_or("", |variant| &*variant.name);
         run_ordinal(stream, &mut ordinal, variants.len(), name_of)?;
         let Some(variant) = variants.get(ordinal) else { return Ok(()) };
-        name.clone_from(&variant.name);
+        rename(name, &variant.name);
         if variant.fields.is_empty() {
             return self.fields(&variant.fields, values, stream);
         }
@@ -209,7 +271,7 @@ impl<'s> Walk<'s> {
         values: &mut Vec<(Name, Dynamic)>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        if S::READING {
+        if S::READING && values.is_empty() {
             // Not for all: fields that are not sent need no room.
             values.reserve_exact(fields.len().min(4));
         }
@@ -223,6 +285,9 @@ impl<'s> Walk<'s> {
             if self.error.is_some() {
                 return Ok(());
             }
+        }
+        if S::READING {
+            values.truncate(written);
         }
         // A writer has put each field that it knows in its place, so that others stand behind.
         match values.get(written) {
@@ -251,7 +316,7 @@ impl<'s> Walk<'s> {
                 rest[..=place].rotate_right(1);
             }
         }
-        let is_there = values.get(*written).is_some_and(|(name, _)| *name == field.name);
+        let is_there = values.get(*written).is_some_and(|(name, _)| is_same(name, &field.name));
         if let Some(condition) = &field.when {
             let (fields, before) = (&fields[..index], values.get(..*written).unwrap_or_default());
             let mut evaluation = Evaluation { fields, values: before, steps: 0 };
@@ -265,7 +330,8 @@ impl<'s> Walk<'s> {
                 Some(true) => {}
                 Some(false) => {
                     if is_there {
-                        // Later conditions must not see what the reader will not have.
+                        // Later conditions must not see what the reader will not have, or what it
+                        // had last time.
                         values.remove(*written);
                     }
                     return Ok(());
@@ -278,7 +344,10 @@ impl<'s> Walk<'s> {
             }
         }
         if S::READING {
-            values.push((field.name.clone(), Dynamic::default()));
+            // Else it is read into once more, where last time's fields are the same.
+            if !is_there {
+                values.insert(*written, (field.name.clone(), Dynamic::default()));
+            }
         } else if !is_there {
             stream.name_next(&field.name);
             return self.mismatch(stream, String::from("the field is missing"));
@@ -340,6 +409,30 @@ fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
     let result = stream.refuse_at(kind, bit);
     stream.leave();
     result
+}
+
+/// A value of this form for a reader to start from. One that has it already keeps its memory, and what
+/// is in it is overwritten, or cut off behind what was read.
+fn make_blank(shape: &Shape, value: &mut Dynamic) {
+    match (shape, &mut *value) {
+        (Shape::Struct { name: new, .. }, Dynamic::Struct { name, .. })
+        | (Shape::Enum { name: new, .. }, Dynamic::Enum { name, .. }) => rename(name, new),
+        (Shape::Option(_), Dynamic::Option(_))
+        | (Shape::Array { .. } | Shape::List { .. }, Dynamic::List(_))
+        | (Shape::Op(_), Dynamic::Value(_)) => {}
+        _ => *value = blank(shape),
+    }
+}
+
+/// Names are shared, and so mostly known without a look at them.
+fn is_same(a: &Name, b: &Name) -> bool {
+    Arc::ptr_eq(a, b) || a == b
+}
+
+fn rename(name: &mut Name, new: &Name) {
+    if !Arc::ptr_eq(name, new) {
+        name.clone_from(new);
+    }
 }
 
 /// The empty value that a reader starts from.

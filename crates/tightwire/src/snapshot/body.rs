@@ -7,6 +7,7 @@ use super::mention::{Knowledge, MANY, Mentions};
 use super::model::Model;
 use super::protocol::SnapshotProtocol;
 use super::select::Candidate;
+use super::trace::Record;
 use super::view::{Seen, View};
 use super::{Level, modeled, packed};
 use crate::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
@@ -69,31 +70,56 @@ fn bound(protocol: &SnapshotProtocol, mentions: &Mentions) -> usize {
     1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
 }
 
-/// Reads mentions.
+/// Reads mentions. A trace is told of every part, in a packet in which the body begins at a byte.
 pub(super) fn read(
     protocol: &SnapshotProtocol,
     bytes: &[u8],
     mentions: &mut Mentions,
     knowledge: &impl Knowledge,
     model: &mut Model,
+    mut trace: Option<(&mut Record, usize)>,
 ) -> Result<(), BodyError> {
     mentions.clear();
     let Some((sum, bytes)) = bytes.split_first_chunk::<CHECK>() else {
         return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }.into());
     };
-    let read = match protocol.config().level {
-        Level::Packed => {
+    if let Some((record, at)) = &mut trace {
+        record.mark_check(8 * *at as u64);
+    }
+    let mut traced = trace.as_mut().map(|(record, at)| (&mut **record, 8 * (*at + CHECK) as u64));
+    let read = match (protocol.config().level, &mut traced) {
+        (Level::Packed, None) => {
             let mut stream = ReadStream::new(bytes);
             let read = packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
             read.and_then(|()| stream.finish())
         }
-        Level::Modeled => modeled::read(protocol, bytes, mentions, knowledge, &mut model.modeled),
+        (Level::Packed, Some((record, start))) => {
+            let mut stream = ReadStream::new(bytes);
+            let mut traced = record.stream(&mut stream, *start);
+            let read = packed::code(&mut traced, protocol, mentions, knowledge, &mut model.packed);
+            record.end((*start + stream.position()) as f64);
+            read.and_then(|()| stream.finish())
+        }
+        (Level::Modeled, _) => {
+            modeled::read(protocol, bytes, mentions, knowledge, &mut model.modeled, traced)
+        }
     };
+    if let Some((record, _)) = trace {
+        match read {
+            Ok(()) => record.fill(),
+            Err(_) => record.refuse(),
+        }
+    }
     read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
     match (u16::from_le_bytes(*sum), check(mentions)) {
         (sent, computed) if sent == computed => Ok(()),
         (sent, computed) => Err(BodyError::Check { sent, computed }),
     }
+}
+
+/// The check that the body of a packet begins with, `at` a byte.
+pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
+    packet.get(at..)?.first_chunk().map(|sum| u16::from_le_bytes(*sum))
 }
 
 /// A sum over all that is said: what a damaged packet says, or a receiver that does not compute as

@@ -1,5 +1,7 @@
 //! What both sides agree on, and how much there may be.
 
+use tightwire_derive::Wire;
+
 /// How worlds are replicated. Both sides need the same; [`max_objects`](Self::max_objects) and
 /// [`history`](Self::history) are not part of the
 /// [fingerprint](crate::SnapshotProtocol::fingerprint), since only a receiver with too small a number of
@@ -36,7 +38,7 @@ pub struct SnapshotConfig {
 ///
 /// assert_eq!(SnapshotConfig::default().level, Level::Modeled);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Level {
     /// Changed bits and small differences, in bits: the fastest.

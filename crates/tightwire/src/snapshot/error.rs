@@ -27,14 +27,28 @@ pub enum SnapshotProtocolError {
     /// A class was given twice.
     Twice {
         /// The name of its type.
-        class: &'static str,
+        class: String,
     },
     /// A class cannot be replicated.
     Layout {
         /// The name of its type.
-        class: &'static str,
+        class: String,
         /// The field, why not, and what to do.
         reason: String,
+    },
+    /// A description asks for more than a file from outside gets: its classes have too many fields,
+    /// lists or variants in all, up to this one.
+    TooLarge {
+        /// The name of the class.
+        class: String,
+    },
+    /// A description does not become the protocol that was described: it was changed, or is of another
+    /// version of this library.
+    Fingerprint {
+        /// Of the protocol that was described.
+        described: u64,
+        /// Of what became of it here.
+        here: u64,
     },
 }
 
@@ -50,6 +64,16 @@ impl fmt::Display for SnapshotProtocolError {
             }
             Self::Twice { class } => write!(f, "`{class}` is a class twice: leave one out"),
             Self::Layout { class, reason } => write!(f, "`{class}` cannot be replicated: {reason}"),
+            Self::TooLarge { class } => write!(
+                f,
+                "the description asks for too much memory, up to its class `{class}`: it is not from \
+                 a game"
+            ),
+            Self::Fingerprint { described, here } => write!(
+                f,
+                "the description is of a protocol {described:016x}, and makes {here:016x} here: it was \
+                 damaged, or made by another version of this library"
+            ),
         }
     }
 }

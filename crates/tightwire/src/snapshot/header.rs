@@ -7,6 +7,7 @@
 //! known. What is older is settled: a packet that was acknowledged `LATE` packets after a newer one
 //! counts as lost for ever.
 
+use super::trace::{Mark, Marked};
 use crate::stream::{ErrorKind, Stream};
 
 /// How many packets can be on their way: so many after the base, the sender starts anew.
@@ -58,35 +59,40 @@ pub(super) struct Told {
 impl Header {
     /// Writes or reads the header. `newest` is the newest packet that the receiver has or a later one,
     /// `told` what was said by a packet that it has.
-    pub(super) fn serialize<S: Stream>(
+    pub(super) fn serialize<S: Stream + Marked>(
         &mut self,
         stream: &mut S,
         newest: u32,
         told: impl Fn(u32) -> Option<Told>,
     ) -> Result<(), S::Error> {
+        stream.mark(Mark::Number);
         let mut low = u64::from(self.number) & NUMBER_MASK;
         stream.bits(&mut low, NUMBER_BITS)?;
         if S::READING {
             self.number = nearest(newest, low as u32);
         }
         stream.bool(&mut self.is_complete)?;
+        stream.mark(Mark::Base);
         let mut behind = self.base.map_or(0, |base| self.number.wrapping_sub(base));
         stream.int(&mut behind, 0..=IN_FLIGHT)?;
         if behind == 0 {
             return self.serialize_start(stream);
         }
         let base = self.number.wrapping_sub(behind);
+        self.base = Some(base);
         let Some(base_told) = told(base) else { return refuse(stream) };
         self.start = base_told.start;
-        self.base = Some(base);
         let before = base_told.base.and_then(|number| Some((number, told(number)?.tick)));
         let regular = regular_age(behind, (base, base_told.tick), before);
+        stream.mark(Mark::Tick);
         self.serialize_tick(stream, base_told.tick, regular)?;
         self.known.first = first_untold(base_told);
+        stream.mark(Mark::Known);
         self.serialize_known(stream, base)
     }
 
-    fn serialize_start<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    fn serialize_start<S: Stream + Marked>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.mark(Mark::Number);
         // After an outage the lowest bits are not enough.
         let mut number = u64::from(self.number);
         stream.bits(&mut number, u32::BITS)?;
@@ -95,6 +101,7 @@ impl Header {
         }
         let mut since = self.number.wrapping_sub(self.start);
         stream.int(&mut since, 0..=IN_FLIGHT)?;
+        stream.mark(Mark::Tick);
         let mut tick = u64::from(self.tick);
         stream.bits(&mut tick, u32::BITS)?;
         if S::READING {

@@ -4,12 +4,13 @@
 //! rows of the past; [mentions](mention) are what a packet says of objects, and a [body](body) is
 //! their bytes, by one of the levels. Above, the sender's [store](store) of the world, a
 //! [view](view) of it for each receiver, and the [selection](select) of what that one needs; and the
-//! receiver's [world](world).
+//! receiver's [world](world). A [trace](trace) says what each bit of a packet was for.
 
 mod ack;
 mod body;
 mod clock;
 mod config;
+mod description;
 mod error;
 mod header;
 mod history;
@@ -20,6 +21,7 @@ mod mention;
 mod model;
 mod modeled;
 mod packed;
+mod packet;
 mod playback;
 mod protocol;
 #[cfg(test)]
@@ -30,13 +32,17 @@ mod sender;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod view;
 mod world;
 
 pub use ack::SnapshotAck;
 pub use config::{Leaving, Level, SnapshotConfig};
+pub use description::SnapshotDescription;
 pub use error::{SetError, SnapshotError, SnapshotProtocolError};
+pub use packet::SnapshotPacket;
 pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{SnapshotProtocol, SnapshotProtocolBuilder};
 pub use receiver::{ChangeKind, Received, SnapshotChange, SnapshotReceiver};
 pub use sender::{ObjectView, ReceiverId, SnapshotSender};
+pub use trace::{SnapshotPart, SnapshotSpan, SnapshotTotal, SnapshotTrace};

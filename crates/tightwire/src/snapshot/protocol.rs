@@ -1,6 +1,6 @@
 //! Which classes of objects there are.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
@@ -12,13 +12,13 @@ use super::modeled::Plan;
 use super::packed::ClassPlan;
 use super::{Level, SnapshotConfig, SnapshotProtocolError};
 use crate::schema::{Schema, schema};
-use crate::stream::Wire;
+use crate::stream::{Name, Shape, Wire};
 
 /// Another number for each change of what snapshots look like.
 const FORM: u8 = 1;
 
 /// Another classes than a `u16` counts, and more than any game has.
-const MAX_CLASSES: usize = 1024;
+pub(super) const MAX_CLASSES: usize = 1024;
 
 /// The classes of objects that are replicated, and how: made once, and given to whoever sends and
 /// whoever receives. A clone is the same protocol, and costs nothing.
@@ -61,18 +61,28 @@ struct Shared {
 
 #[derive(Debug)]
 pub(super) struct ClassLayout {
-    type_id: TypeId,
+    pub(super) declared: Declared,
     pub(super) layout: Layout,
     pub(super) plan: ClassPlan,
     /// The bytes of the longest packet of a value.
     pub(super) max_bytes: usize,
 }
 
+/// A class before anything is made of it.
+#[derive(Debug)]
+pub(super) struct Declared {
+    /// What people call it.
+    pub(super) name: Name,
+    /// None of a class that came as data.
+    pub(super) type_id: Option<TypeId>,
+    pub(super) schema: Schema,
+}
+
 /// Collects the classes of a [`SnapshotProtocol`]. Both sides name the same ones in the same order.
 #[derive(Debug)]
 pub struct SnapshotProtocolBuilder {
     config: SnapshotConfig,
-    classes: Vec<(&'static str, TypeId, Schema)>,
+    classes: Vec<(&'static str, Declared)>,
 }
 
 impl SnapshotProtocol {
@@ -95,6 +105,43 @@ impl SnapshotProtocol {
         self.shared.fingerprint
     }
 
+    /// What the class at this place is called: the name of its type.
+    ///
+    /// ```
+    /// use tightwire::{SnapshotConfig, SnapshotProtocol, Wire};
+    ///
+    /// #[derive(Wire, Default)]
+    /// struct Door {
+    ///     open: bool,
+    /// }
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default())
+    ///     .class::<Door>()
+    ///     .class::<u16>()
+    ///     .build()?;
+    /// let names = [0, 1, 2].map(|class| protocol.class_name(class));
+    /// assert_eq!(names, [Some("Door"), Some("u16"), None]);
+    /// # Ok::<(), tightwire::SnapshotProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_name(&self, class: u16) -> Option<&str> {
+        self.shared.classes.get(usize::from(class)).map(|class| &*class.declared.name)
+    }
+
+    /// The layout of the objects of the class at this place.
+    ///
+    /// ```
+    /// use tightwire::{SnapshotConfig, SnapshotProtocol, schema};
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// assert_eq!(protocol.class_schema(0), Some(&schema::<u16>()));
+    /// # Ok::<(), tightwire::SnapshotProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_schema(&self, class: u16) -> Option<&Schema> {
+        self.shared.classes.get(usize::from(class)).map(|class| &class.declared.schema)
+    }
+
     pub(super) fn plan(&self) -> &Plan {
         &self.shared.plan
     }
@@ -104,7 +151,7 @@ impl SnapshotProtocol {
     }
 
     pub(super) fn class_of<T: 'static>(&self) -> Option<u16> {
-        let is_t = |class: &ClassLayout| class.type_id == TypeId::of::<T>();
+        let is_t = |class: &ClassLayout| class.declared.type_id == Some(TypeId::of::<T>());
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
     }
 }
@@ -117,7 +164,9 @@ impl SnapshotProtocol {
         for layout in layouts {
             let first_group = classes.last().map_or(0, |class| class.plan.next_group());
             let plan = ClassPlan::new(&layout, first_group);
-            classes.push(ClassLayout { type_id: TypeId::of::<()>(), layout, plan, max_bytes: 0 });
+            let (name, schema) = ("test".into(), Schema::default());
+            let declared = Declared { name, type_id: None, schema };
+            classes.push(ClassLayout { declared, layout, plan, max_bytes: 0 });
         }
         let plan = plan_of(&config, &classes);
         Self { shared: Arc::new(Shared { config, classes, plan, fingerprint: 0 }) }
@@ -128,7 +177,13 @@ impl SnapshotProtocolBuilder {
     /// Adds a class: the objects that are a `T`.
     #[must_use]
     pub fn class<T: Wire + 'static>(mut self) -> Self {
-        self.classes.push((type_name::<T>(), TypeId::of::<T>(), schema::<T>()));
+        let schema = schema::<T>();
+        let name = match schema.root() {
+            Shape::Struct { name, .. } | Shape::Enum { name, .. } => name.clone(),
+            _ => type_name::<T>().into(),
+        };
+        let type_id = Some(TypeId::of::<T>());
+        self.classes.push((type_name::<T>(), Declared { name, type_id, schema }));
         self
     }
 
@@ -138,11 +193,28 @@ impl SnapshotProtocolBuilder {
     ///
     /// [`SnapshotProtocolError`], which says which class cannot be replicated, and why.
     pub fn build(self) -> Result<SnapshotProtocol, SnapshotProtocolError> {
-        let config = self.config;
+        let mut ids = Vec::new();
+        for (name, Declared { type_id, .. }) in &self.classes {
+            if ids.contains(type_id) {
+                return Err(SnapshotProtocolError::Twice { class: (*name).into() });
+            }
+            ids.push(*type_id);
+        }
+        let classes = self.classes.into_iter().map(|(name, class)| (name.to_string(), class));
+        SnapshotProtocol::assemble(self.config, classes)
+    }
+}
+
+impl SnapshotProtocol {
+    /// Of classes with the names that errors call them by.
+    pub(super) fn assemble(
+        config: SnapshotConfig,
+        declared: impl ExactSizeIterator<Item = (String, Declared)>,
+    ) -> Result<Self, SnapshotProtocolError> {
         if config.history < 64 || config.ticks_per_second == 0 || config.max_objects == 0 {
             return Err(SnapshotProtocolError::Config(config));
         }
-        if self.classes.len() > MAX_CLASSES {
+        if declared.len() > MAX_CLASSES {
             return Err(SnapshotProtocolError::TooManyClasses);
         }
         let mut hash = Xxh3::new();
@@ -153,23 +225,25 @@ impl SnapshotProtocolBuilder {
         hash.update(&[FORM, level]);
         hash.update(&config.ticks_per_second.to_le_bytes());
         let mut classes = Vec::<ClassLayout>::new();
-        for (name, type_id, schema) in self.classes {
-            if classes.iter().any(|class| class.type_id == type_id) {
-                return Err(SnapshotProtocolError::Twice { class: name });
-            }
+        for (class, declared) in declared {
+            let schema = &declared.schema;
             hash.update(&schema.fingerprint().to_le_bytes());
-            let layout = Layout::new(&schema, config.ticks_per_second).map_err(|error| {
-                SnapshotProtocolError::Layout { class: name, reason: error.to_string() }
-            })?;
+            let layout = match Layout::new(schema, config.ticks_per_second) {
+                Ok(layout) => layout,
+                Err(error) => {
+                    let reason = error.to_string();
+                    return Err(SnapshotProtocolError::Layout { class, reason });
+                }
+            };
             hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
             let first_group = classes.last().map_or(0, |class| class.plan.next_group());
             let plan = ClassPlan::new(&layout, first_group);
-            classes.push(ClassLayout { type_id, layout, plan, max_bytes });
+            classes.push(ClassLayout { declared, layout, plan, max_bytes });
         }
         let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());
         let shared = Shared { config, classes, plan, fingerprint };
-        Ok(SnapshotProtocol { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared) })
     }
 }
 

@@ -9,9 +9,10 @@ use super::history::State;
 use super::mention::{Change, Mentions};
 use super::model::Model;
 use super::sender::quantise;
+use super::trace::{Record, SnapshotTrace};
 use super::world::{Relative, World};
 use super::{SetError, SnapshotAck, SnapshotError, SnapshotProtocol};
-use crate::schema::ObjectId;
+use crate::schema::{Dynamic, ObjectId};
 use crate::stream::{ReadError, ReadStream, Wire, decode_into};
 
 /// Gets the world from a [`SnapshotSender`](crate::SnapshotSender), packet by packet.
@@ -131,6 +132,29 @@ impl SnapshotReceiver {
     ///
     /// [`SnapshotError`], and nothing has changed. [`SnapshotError::Late`] is no fault of anybody.
     pub fn handle_snapshot(&mut self, packet: &[u8]) -> Result<Received, SnapshotError> {
+        self.handle(packet, None)
+    }
+
+    /// The same, and says what every bit of the packet was for. Packets may be taken with and without
+    /// a trace in turn.
+    ///
+    /// # Errors
+    ///
+    /// As [`handle_snapshot`](Self::handle_snapshot); the trace has what was read up to the refusal.
+    pub fn handle_snapshot_traced(
+        &mut self,
+        packet: &[u8],
+        trace: &mut SnapshotTrace,
+    ) -> Result<Received, SnapshotError> {
+        trace.begin(&self.protocol, packet);
+        self.handle(packet, Some(trace))
+    }
+
+    fn handle(
+        &mut self,
+        packet: &[u8],
+        mut trace: Option<&mut SnapshotTrace>,
+    ) -> Result<Received, SnapshotError> {
         let mut header = Header::default();
         let mut stream = ReadStream::new(packet);
         let newest = self.world.next.saturating_sub(1);
@@ -140,7 +164,11 @@ impl SnapshotReceiver {
             is_known_base.set(told.is_some());
             told
         };
-        if let Err(error) = header.serialize(&mut stream, newest, told) {
+        let read = match &mut trace {
+            None => header.serialize(&mut stream, newest, told),
+            Some(trace) => trace.read_header(&mut header, &mut stream, newest, told),
+        };
+        if let Err(error) = read {
             let is_late = header.number < self.world.next;
             return Err(match is_known_base.get() {
                 _ if is_late && stream.position() > 12 => SnapshotError::Late,
@@ -152,7 +180,12 @@ impl SnapshotReceiver {
             return Err(SnapshotError::Late);
         }
         let at = (stream.position() as usize).div_ceil(8);
-        self.read_body(&header, packet, at)?;
+        let record = trace.as_mut().map(|trace| (&mut trace.record, at));
+        let read = self.read_body(&header, packet, at, record);
+        if let Some(trace) = trace {
+            trace.keep(body::sent_check(packet, at), &self.mentions);
+        }
+        read?;
         self.changes.clear();
         self.world.apply(&header, &self.mentions, &mut self.model, &mut self.changes);
         Ok(Received { tick: header.tick, is_complete: header.is_complete })
@@ -164,11 +197,13 @@ impl SnapshotReceiver {
         header: &Header,
         packet: &[u8],
         at: usize,
+        trace: Option<(&mut Record, usize)>,
     ) -> Result<(), SnapshotError> {
         let relative = Relative { world: &self.world, header };
         self.model.clone_from(relative.base().map_or(&self.pristine, |base| &base.model));
         let body = packet.get(at..).unwrap_or_default();
-        body::read(&self.protocol, body, &mut self.mentions, &relative, &mut self.model).map_err(
+        let Self { protocol, mentions, model, .. } = self;
+        body::read(protocol, body, mentions, &relative, model, trace).map_err(
             |error| match error {
                 BodyError::Malformed(ReadError { kind, bit }) => {
                     SnapshotError::Malformed(ReadError { kind, bit: bit + 8 * at as u64 })
@@ -263,5 +298,34 @@ impl SnapshotReceiver {
     pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
+    }
+
+    /// An object as a tree of values, if it is there: for those who have no Rust type for it, as with a
+    /// protocol [from a description](SnapshotProtocol::from_description). None also if the sender sent
+    /// what is no value, as text that is not UTF-8.
+    ///
+    /// ```
+    /// use tightwire::{
+    ///     Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
+    /// };
+    ///
+    /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().build()?;
+    /// let mut sender = SnapshotSender::new(&protocol);
+    /// let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(1);
+    /// sender.set(7, &mut 300u16)?;
+    ///
+    /// let mut receiver = SnapshotReceiver::new(&protocol);
+    /// receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// assert_eq!(receiver.get_dynamic(7).unwrap().to_string(), "300");
+    /// assert_eq!(receiver.get_dynamic(8), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn get_dynamic(&mut self, id: impl Into<ObjectId>) -> Option<Dynamic> {
+        let State { class, cells, .. } = self.world.shown(id.into())?;
+        let class = &self.protocol.classes()[usize::from(class)];
+        self.value.resize(class.max_bytes, 0);
+        let packet = class.layout.packet_of(cells?, &mut self.value).ok()?;
+        class.declared.schema.decode(packet).ok()
     }
 }

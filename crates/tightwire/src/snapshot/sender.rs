@@ -224,6 +224,29 @@ impl SnapshotSender {
         }
     }
 
+    /// How many packets were made for a receiver after the newest that it is known to have: they are on
+    /// their way, or lost. After 96 the sender takes the receiver for one that has nothing, and begins
+    /// anew; with a long way to it, make packets less often. None if it was removed.
+    ///
+    /// ```
+    /// # use tightwire::{Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender};
+    /// # let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<bool>().build()?;
+    /// # let (mut sender, mut receiver) = (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// for tick in 1..=3 {
+    ///     sender.begin_tick(tick);
+    ///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// }
+    /// assert_eq!(sender.in_flight(client), Some(3));
+    /// sender.handle_ack(client, receiver.ack().unwrap());
+    /// assert_eq!(sender.in_flight(client), Some(0));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn in_flight(&self, receiver: ReceiverId) -> Option<u32> {
+        Some(self.views[self.place_of(receiver)?].as_ref()?.in_flight())
+    }
+
     /// The packet of this tick for a receiver, of at most `budget` bytes: as much as fits of what the
     /// receiver does not have. None if it had one in this tick, if it was removed, or if the budget is
     /// below 64 bytes.

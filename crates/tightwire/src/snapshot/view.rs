@@ -89,6 +89,11 @@ impl View {
         self.next - self.base.unwrap_or(self.start) > IN_FLIGHT
     }
 
+    /// The packets after the newest that is known.
+    pub(super) fn in_flight(&self) -> u32 {
+        self.next - self.base.map_or(self.start, |base| base + 1)
+    }
+
     /// Whether the receiver had a packet of this tick, or of a later one.
     pub(super) fn is_served(&self, tick: u32) -> bool {
         let newest = self.next.checked_sub(1).and_then(|newest| self.told(newest));

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::mem::take;
+use core::mem::{needs_drop, take};
 
 use super::collection::{fixed_array, grown_array};
 use super::float::compressed_slice;
@@ -115,7 +115,10 @@ pub(crate) fn known_array<S: Stream, T: Default>(
 ) -> Result<(), S::Error> {
     stream.enter(Scope::Group("fixed_array"));
     let result = match S::READING {
-        true if length == 0 => still_good(stream),
+        true if length == 0 => {
+            items.clear();
+            still_good(stream)
+        }
         true => grown_array(stream, items, length, &mut element),
         false => fixed_array(stream, items, element),
     };
@@ -192,8 +195,12 @@ fn carried<S: Stream, T: Default>(
     (name, get, put): Kind<T>,
     serialize: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), RunError<S::Error>> {
-    let mut typed =
-        if S::WRITING { get(value).ok_or(RunError::Mismatch(name))? } else { T::default() };
+    let mut typed = match S::WRITING {
+        true => get(value).ok_or(RunError::Mismatch(name))?,
+        // What has memory is read into it again.
+        false if needs_drop::<T>() => get(value).unwrap_or_default(),
+        false => T::default(),
+    };
     let result = serialize(&mut typed, stream);
     *value = put(typed);
     Ok(result?)
@@ -314,6 +321,12 @@ fn array<S: Stream, const N: usize>(
         }
     }
     let result = serialize(&mut components, stream);
-    *value = Value::Vector(components.to_vec());
+    match value {
+        Value::Vector(vector) => {
+            vector.clear();
+            vector.extend_from_slice(&components);
+        }
+        _ => *value = Value::Vector(components.to_vec()),
+    }
     Ok(result?)
 }

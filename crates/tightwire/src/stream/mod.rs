@@ -61,6 +61,7 @@ pub use selection::{Selection, SubsetCoding};
 pub use shape::{Binary, Condition, Field, Hints, Name, Shape, Variant};
 pub use text::Pod;
 pub use trace::TraceStream;
+pub(crate) use tree::printable;
 pub use tree::{Node, Trace};
 pub(crate) use vector::is_rotation;
 pub use vector::{Quaternion, Vector};

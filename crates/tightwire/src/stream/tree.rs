@@ -365,7 +365,7 @@ impl What {
 
 /// The text with everything escaped that a terminal could take for a command: names may come from
 /// a packet as values do.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

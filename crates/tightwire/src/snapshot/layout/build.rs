@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use super::cells::{Program, Step, width};
 use super::condition::{Guard, Test, columns_for, test};
+use super::fields::Fields;
 use super::order::{self, Draft};
 use super::scale::{derivative, space};
 use super::size::check_size;
@@ -33,6 +34,8 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
         guards: Vec::new(),
         steps: Vec::new(),
         seam: 0,
+        fields: Fields::default(),
+        root: schema.name().len(),
         path: schema.name().into(),
         work: 0,
         ticks_per_second: ticks_per_second.into(),
@@ -40,10 +43,11 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
     if let Err(reason) = builder.shape(schema.root(), &Hints::default(), None) {
         return Err(LayoutError { path: builder.path, reason });
     }
-    let Builder { columns, drafts, guards, steps, .. } = builder;
-    let (groups, presence) = order::ordered(drafts, &guards, columns.len());
+    let Builder { columns, drafts, guards, mut fields, steps, .. } = builder;
+    let (groups, (presence, of_groups)) = order::ordered(drafts, &guards, columns.len());
+    fields.set_groups(of_groups);
     let program = Program::new(&columns, steps);
-    Ok(Layout { columns, groups, presence, guards, program })
+    Ok(Layout { columns, groups, presence, guards, fields, program })
 }
 
 /// Where a value is.
@@ -64,6 +68,9 @@ struct Builder {
     steps: Vec<Step>,
     /// Steps from here on can be made one: nothing jumps between them.
     seam: usize,
+    fields: Fields,
+    /// The length of the name that every path begins with.
+    root: usize,
     /// Where the walk is; where it stopped, after a refusal.
     path: String,
     work: usize,
@@ -125,7 +132,7 @@ impl Builder {
                 }
             },
             Shape::List { max_len, element } => {
-                self.length(*max_len, guard)?;
+                self.step(format_args!(".len()"), |inside| inside.length(*max_len, guard))?;
                 let mut skips = Vec::new();
                 for index in 0..*max_len {
                     let value = index as u32;
@@ -379,7 +386,8 @@ impl Builder {
                 reference,
                 derivative: None,
             };
-            self.drafts.push(Draft { group, guard });
+            let field = self.fields.add(self.path[self.root..].trim_start_matches('.'));
+            self.drafts.push(Draft { group, guard, field });
         }
     }
 

@@ -6,6 +6,7 @@
 mod build;
 mod cells;
 mod condition;
+mod fields;
 mod fixed;
 mod order;
 mod scale;
@@ -21,6 +22,8 @@ use crate::schema::Schema;
 use crate::stream::{ReadError, WriteError};
 use cells::Program;
 use condition::Guard;
+use fields::Fields;
+pub(crate) use size::parts;
 use xxhash_rust::xxh3::Xxh3;
 
 /// The most columns of a class: a row is kept for each object of each snapshot.
@@ -38,6 +41,8 @@ pub(crate) struct Layout {
     /// The guard of each group, if it is not always there.
     presence: Vec<Option<usize>>,
     guards: Vec<Guard>,
+    /// What the groups are called.
+    pub(crate) fields: Fields,
     program: Program,
 }
 
@@ -185,8 +190,13 @@ impl Layout {
         });
         let mut count = 0..;
         let presence = presence.iter().map(|test| test.and_then(|_| count.next()));
+        let (presence, guards) = (presence.collect(), guards.collect());
+        let mut fields = Fields::default();
+        let of_groups = (0..groups.len()).map(|group| fields.add(&alloc::format!("group{group}")));
+        let of_groups = of_groups.collect();
+        fields.set_groups(of_groups);
         let program = Program::new(&columns, Vec::new());
-        Self { presence: presence.collect(), guards: guards.collect(), columns, groups, program }
+        Self { columns, groups, presence, guards, fields, program }
     }
 }
 

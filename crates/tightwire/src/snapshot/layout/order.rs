@@ -10,15 +10,15 @@ use super::condition::Guard;
 pub(super) struct Draft {
     pub(super) group: Group,
     pub(super) guard: Option<usize>,
+    pub(super) field: usize,
 }
 
-/// The groups and their guards, in the order of the declaration, except that a group with a
+/// Groups, and of each the guard and the field.
+pub(super) type Ordered = (Vec<Group>, (Vec<Option<usize>>, Vec<usize>));
+
+/// The groups, in the order of the declaration, except that a group with a
 /// derivative comes after it. Where conditions forbid that, it has none.
-pub(super) fn ordered(
-    mut drafts: Vec<Draft>,
-    guards: &[Guard],
-    columns: usize,
-) -> (Vec<Group>, Vec<Option<usize>>) {
+pub(super) fn ordered(mut drafts: Vec<Draft>, guards: &[Guard], columns: usize) -> Ordered {
     let needed = needed(&drafts, guards, columns);
     let mut places: Vec<Option<usize>> = vec![None; drafts.len()];
     let mut order = Vec::new();
@@ -43,11 +43,11 @@ pub(super) fn ordered(
         }
     }
     let in_order = |&draft: &usize| {
-        let Draft { mut group, guard } = drafts[draft];
+        let Draft { mut group, guard, field } = drafts[draft];
         if let Some(derivative) = &mut group.derivative {
             derivative.group = places[derivative.group].unwrap_or_default();
         }
-        (group, guard)
+        (group, (guard, field))
     };
     order.iter().map(in_order).unzip()
 }
@@ -58,17 +58,18 @@ fn needed(drafts: &[Draft], guards: &[Guard], columns: usize) -> Vec<Vec<usize>>
     for (index, draft) in drafts.iter().enumerate() {
         group_of[draft.group.columns()].fill(Some(index));
     }
-    let mut of_guards: Vec<Vec<usize>> = Vec::new();
-    for guard in guards {
+    // Not of each guard: a list of nothing has many, and no groups.
+    let needed_by = |draft: &Draft| {
         let mut found = Vec::new();
-        guard.test.columns(&mut found);
+        let mut next = draft.guard;
+        while let Some(guard) = next.and_then(|guard| guards.get(guard)) {
+            guard.test.columns(&mut found);
+            next = guard.outer;
+        }
         let mut groups: Vec<_> = found.iter().filter_map(|&column| group_of[column]).collect();
-        // The outer guard stands before.
-        groups.extend(guard.outer.and_then(|outer| of_guards.get(outer)).into_iter().flatten());
         groups.sort_unstable();
         groups.dedup();
-        of_guards.push(groups);
-    }
-    let of_guard = |draft: &Draft| draft.guard.and_then(|guard| of_guards.get(guard)).cloned();
-    drafts.iter().map(|draft| of_guard(draft).unwrap_or_default()).collect()
+        groups
+    };
+    drafts.iter().map(needed_by).collect()
 }

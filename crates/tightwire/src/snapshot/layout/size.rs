@@ -6,7 +6,7 @@ use alloc::string::String;
 use super::MAX_COLUMNS;
 use super::condition::columns_for;
 use crate::schema::Schema;
-use crate::stream::{Field, Op, Shape};
+use crate::stream::{Condition, Field, Op, Shape};
 
 /// Refuses a class that has too many columns, and says where they are.
 pub(super) fn check_size(schema: &Schema) -> Result<(), String> {
@@ -85,5 +85,42 @@ fn op_columns(op: &Op) -> u64 {
         | Op::Index { .. }
         | Op::IntRelative
         | Op::Selection { .. } => 0,
+    }
+}
+
+/// The parts of the longest condition that a schema from outside may have: what is done with one grows
+/// faster than its length.
+const MAX_CONDITION: u64 = 128;
+
+/// What it takes to make a layout and to use it: values, columns and parts of conditions, for each
+/// element of arrays and lists again. Of a schema with too long a condition, it is without end.
+pub(crate) fn parts(shape: &Shape) -> u64 {
+    let sum = |fields: &[Field]| {
+        fields.iter().fold(1u64, |sum, field| {
+            let when = field.when.as_ref().map_or(0, condition_parts);
+            let when = if when > MAX_CONDITION { u64::MAX } else { when };
+            sum.saturating_add(parts(&field.shape)).saturating_add(when)
+        })
+    };
+    match shape {
+        Shape::Op(op) => op_columns(op).saturating_add(1),
+        Shape::Struct { fields, .. } => sum(fields),
+        Shape::Enum { variants, .. } => {
+            variants.iter().fold(1, |all, variant| all.saturating_add(sum(&variant.fields)))
+        }
+        Shape::Option(inner) => parts(inner).saturating_add(1),
+        Shape::Array { len, element } | Shape::List { max_len: len, element } => {
+            parts(element).saturating_mul(*len).saturating_add(1)
+        }
+        Shape::Opaque { .. } => 1,
+    }
+}
+
+fn condition_parts(condition: &Condition) -> u64 {
+    1 + match condition {
+        Condition::Len(of) | Condition::IsSome(of) | Condition::Not(of) => condition_parts(of),
+        Condition::Binary(_, both) => both.iter().map(condition_parts).sum(),
+        Condition::Field(path) => path.len() as u64,
+        _ => 0,
     }
 }

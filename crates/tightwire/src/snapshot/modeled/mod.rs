@@ -10,6 +10,7 @@
 //! | `mixture`, `fixed` | a number by the mixed distribution of its hypotheses, and how they learn |
 //! | `number`, `rotation`, `category` | the hypotheses of each kind of group |
 //! | `linear`, `quaternion` | a learned sum; rotations in integers |
+//! | `traced` | the decoder that says what each part takes |
 //! | `neighbours` | what objects of this packet did, for others to do alike |
 //!
 //! Everything that both sides compute is in integers, so that it is the same everywhere.
@@ -28,15 +29,18 @@ mod rotation;
 mod state;
 #[cfg(test)]
 mod tests;
+mod traced;
 
 use alloc::vec::Vec;
 
 use super::layout::Layout;
 use super::mention::{Change, Knowledge, Mention, Mentions};
 use super::protocol::{ClassLayout, SnapshotProtocol};
+use super::trace::{Mark, Record};
 use crate::stream::{ErrorKind, ReadError};
 use neighbours::Scene;
 use range_coder::{Coder, Decoder, Encoder};
+use traced::TracedDecoder;
 
 pub(crate) use plan::Plan;
 pub(crate) use state::State;
@@ -64,16 +68,25 @@ pub(super) fn write(
     encoder.finish() && coded.is_ok()
 }
 
-/// Reads mentions.
+/// Reads mentions. A trace is told of every part, in a packet in which the bytes begin at a bit.
 pub(super) fn read(
     protocol: &SnapshotProtocol,
     bytes: &[u8],
     mentions: &mut Mentions,
     knowledge: &impl Knowledge,
     state: &mut State,
+    trace: Option<(&mut Record, u64)>,
 ) -> Result<(), ReadError> {
     let mut decoder = Decoder::new(bytes);
-    let coded = code(&mut decoder, protocol, mentions, knowledge, state);
+    let coded = match trace {
+        None => code(&mut decoder, protocol, mentions, knowledge, state),
+        Some((record, start)) => {
+            let mut decoder = TracedDecoder { decoder: &mut decoder, record, start };
+            let coded = code(&mut decoder, protocol, mentions, knowledge, state);
+            decoder.end();
+            coded
+        }
+    };
     let bit = decoder.position();
     coded.and_then(|()| decoder.finish()).map_err(|kind| ReadError { kind, bit })
 }
@@ -87,6 +100,7 @@ fn code<C: Coder>(
 ) -> Result<(), ErrorKind> {
     let (plan, classes) = (protocol.plan(), protocol.classes());
     let Mentions { list, cells, modeled: scratch, .. } = mentions;
+    coder.mark(Mark::Objects);
     plan.mentions.code(coder, state, knowledge, list, protocol.config().max_objects)?;
     if C::DECODES {
         lay_out(list, cells, knowledge, classes)?;
@@ -103,6 +117,7 @@ fn code<C: Coder>(
         if !coder.is_sound() {
             return Err(ErrorKind::UnexpectedEnd);
         }
+        coder.mark(Mark::Object(place as usize));
         let class = usize::from(mention.class);
         let layout: &Layout = &classes[class].layout;
         let row = &mut cells[mention.start..mention.start + mention.columns];

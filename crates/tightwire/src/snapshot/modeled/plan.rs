@@ -13,6 +13,7 @@ use super::rotation::RotationPlan;
 use super::state::State;
 use crate::snapshot::layout::{Group, Kind, Layout};
 use crate::snapshot::mention::Past;
+use crate::snapshot::trace::Mark;
 
 /// The bytes of tables from which on a class's groups have them in common with others.
 const OWN_TABLES: usize = 32 << 10;
@@ -210,6 +211,7 @@ impl ClassPlan {
             if !layout.is_present(place, cells) {
                 continue;
             }
+            coder.mark(Mark::Group(layout, place));
             match group {
                 GroupPlan::Number(number) => {
                     now.has_derivative =

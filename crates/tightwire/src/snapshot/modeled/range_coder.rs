@@ -2,11 +2,12 @@
 
 use alloc::vec::Vec;
 
+use crate::snapshot::trace::Marked;
 use crate::stream::ErrorKind;
 
 /// What the model talks to: encoding writes the given value, decoding ignores it and
 /// returns the value read. All model code is generic over this, so the two sides cannot differ.
-pub(super) trait Coder {
+pub(super) trait Coder: Marked {
     const DECODES: bool;
 
     /// Codes a bit whose chance of being set is `chance / 2^16`, `0 < chance < 2^16`.
@@ -80,6 +81,8 @@ impl<'a> Encoder<'a> {
     }
 }
 
+impl Marked for Encoder<'_> {}
+
 impl Coder for Encoder<'_> {
     const DECODES: bool = false;
 
@@ -132,6 +135,12 @@ impl<'a> Decoder<'a> {
         8 * self.position.min(self.input.len()) as u64
     }
 
+    /// The bits that all so far took: a fraction, since a chance of more than half is less than one.
+    pub(super) fn spent(&self) -> f64 {
+        // The 8 bytes of the code are what is still open, and of these the range is.
+        8.0 * self.position as f64 - libm::log2(self.range as f64)
+    }
+
     /// Refuses an input that is longer than what an encoder would have written.
     pub(super) fn finish(&self) -> Result<(), ErrorKind> {
         if !self.is_sound() {
@@ -158,6 +167,8 @@ impl<'a> Decoder<'a> {
         }
     }
 }
+
+impl Marked for Decoder<'_> {}
 
 impl Coder for Decoder<'_> {
     const DECODES: bool = true;

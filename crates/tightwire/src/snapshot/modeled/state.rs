@@ -34,7 +34,7 @@ impl Clone for State {
 
 impl State {
     /// In bytes.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::snapshot) fn size(&self) -> usize {
         4 * self.bits.len() + 2 * self.params.len() + 4 * self.linear.len()
     }
 

@@ -35,7 +35,7 @@ fn packets(
         let (mut packet, mut written, mut was_read) = (Vec::new(), state.clone(), state.clone());
         assert!(write(&protocol, &mut mentions, &known, &mut written, &mut packet, 1 << 17));
         again.clear();
-        read(&protocol, &packet, &mut again, &known, &mut was_read).unwrap();
+        read(&protocol, &packet, &mut again, &known, &mut was_read, None).unwrap();
         assert_eq!(said(&again), said(&mentions), "seed {seed}");
         assert_same(&written, &was_read);
         check(dice, &protocol, &packet, &known, &state, &mentions);
@@ -69,7 +69,7 @@ fn what_is_hostile_is_refused_or_stays_in_range() {
             for _ in 0..12 {
                 let bytes = damaged(dice, packet);
                 mentions.clear();
-                if read(protocol, &bytes, &mut mentions, known, &mut state.clone()).is_err() {
+                if read(protocol, &bytes, &mut mentions, known, &mut state.clone(), None).is_err() {
                     continue;
                 }
                 accepted += usize::from(said(&mentions) != said(good));

@@ -26,6 +26,7 @@ mod tuning;
 
 use super::mention::{Change, Knowledge, Mentions, goes_on};
 use super::protocol::{ClassLayout, SnapshotProtocol};
+use super::trace::{Mark, Marked};
 use crate::stream::{ErrorKind, Stream};
 use lists::Lists;
 use object::{fresh, update};
@@ -44,7 +45,7 @@ pub(crate) struct Scratch {
 /// Writes or reads what a packet says of objects. `tuning` is that of the base, and becomes that of
 /// this packet; a reader has no use for it.
 #[inline]
-pub(super) fn code<S: Stream>(
+pub(super) fn code<S: Stream + Marked>(
     stream: &mut S,
     protocol: &SnapshotProtocol,
     mentions: &mut Mentions,
@@ -54,7 +55,9 @@ pub(super) fn code<S: Stream>(
     let classes = protocol.classes();
     let Mentions { list, cells, packed: scratch, .. } = mentions;
     let tuning = if S::READING { &mut scratch.tuning } else { tuning };
+    stream.mark(Mark::Choices);
     tuning.code_choices(stream, classes)?;
+    stream.mark(Mark::Objects);
     let mut before = knowledge.mentioned_before();
     let mut goes_on = S::WRITING && goes_on(list, before);
     if !before.is_empty() {
@@ -74,6 +77,7 @@ pub(super) fn code<S: Stream>(
             },
             Change::Fresh => None,
         };
+        stream.mark(Mark::Object(place));
         match &pasts {
             Some(pasts) if S::READING => mention.class = pasts.class,
             Some(_) => {}

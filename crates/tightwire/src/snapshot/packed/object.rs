@@ -9,6 +9,7 @@ use super::tuning::{GroupTuning, Mode};
 use crate::snapshot::layout::Kind;
 use crate::snapshot::mention::Past;
 use crate::snapshot::protocol::ClassLayout;
+use crate::snapshot::trace::{Mark, Marked};
 use crate::stream::{ErrorKind, Stream};
 
 /// So many groups share their flags.
@@ -17,7 +18,7 @@ const CHUNK: usize = 32;
 /// An object that both sides know: first which groups at rest changed, then what the groups that
 /// moved or changed are now. The cells that are read are 0 before.
 #[inline(always)]
-pub(super) fn update<S: Stream>(
+pub(super) fn update<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     tuning: &mut [GroupTuning],
@@ -37,7 +38,7 @@ pub(super) fn update<S: Stream>(
 }
 
 #[inline(always)]
-fn chunk<S: Stream>(
+fn chunk<S: Stream + Marked>(
     stream: &mut S,
     plans: &[GroupPlan],
     tuning: &mut [GroupTuning],
@@ -70,6 +71,7 @@ fn chunk<S: Stream>(
         }
         at_rest += 1;
     }
+    stream.mark(Mark::Flags);
     sparse::flags(stream, &mut changed, at_rest, is_whole && dense == 0)?;
     for (index, (plan, tuning)) in plans.iter().zip(tuning).enumerate() {
         let is_dense = dense >> index & 1 != 0;
@@ -81,6 +83,7 @@ fn chunk<S: Stream>(
             continue;
         }
         if is_sent {
+            stream.mark(Mark::Group(layout, plan.index));
             group(stream, plan, tuning, motion, !is_dense, cells)?;
         } else if S::READING {
             let columns = plan.first..plan.first + plan.len;
@@ -156,13 +159,14 @@ fn category<S: Stream>(
 
 /// An object of which nothing is known that would help: all cells as they are.
 #[inline(always)]
-pub(super) fn fresh<S: Stream>(
+pub(super) fn fresh<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     for plan in &class.plan.groups {
         if plan.is_in(&class.layout, cells) {
+            stream.mark(Mark::Group(&class.layout, plan.index));
             whole(stream, plan, cells)?;
         }
     }

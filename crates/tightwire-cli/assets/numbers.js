@@ -1,0 +1,71 @@
+// The numbers of the demo as tiles: a name, the value, and what it means.
+
+const whole = (value) => Math.round(value).toLocaleString("en");
+const milliseconds = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+const bytes = (value) => `${whole(value)} B`;
+
+const TILES = [
+  { key: "snapshot_bytes", name: "Snapshot size", show: bytes,
+    note: () => "on average",
+    title: "Size of a packet that brings this client's world up to date" },
+  { key: "ratio", name: "Smaller than raw", show: (value) => `${value.toFixed(value < 10 ? 1 : 0)}×`,
+    note: (stats) => `raw is ${bytes(stats.raw_bytes)}`,
+    title: "All objects whole, packed field by field as #[derive(Wire)] does, divided by a snapshot" },
+  { key: "changed_objects", name: "Objects changed", show: whole,
+    note: () => "in a snapshot, against its baseline",
+    title: "Objects that differ from the last state which the client is known to have" },
+  { key: "baselines_in_flight", name: "Baselines in flight", show: whole,
+    note: () => "sent and not yet acknowledged",
+    title: "The longer the round trip, the older the state that snapshots are relative to" },
+  { key: "round_trip_ms", name: "Round trip", show: milliseconds,
+    note: (stats) => `${stats.controls.round_trip_ms} ms asked of the link`,
+    title: "As the transport measures it: the link, its jitter, and waiting for the next tick" },
+  { key: "loss", name: "Loss", show: (value) => `${(value * 100).toFixed(1)}%`,
+    note: (stats) => `${(stats.controls.loss * 100).toFixed(0)}% asked of the link`,
+    title: "Packets that the link dropped in the last second, both directions" },
+  { key: "snapshots_per_second", name: "Snapshots", show: (value) => `${value.toFixed(0)} /s`,
+    note: (stats) => `${stats.controls.send_rate} asked for`,
+    title: "Snapshots that this client decoded in the last second" },
+  { key: "playback_delay_ms", name: "Playback delay", show: milliseconds,
+    note: () => "held back to play smoothly",
+    title: "How long the client keeps what arrived, so that late packets still come in time" },
+  { key: "error_mm", name: "Error", show: (value) => `${value.toFixed(value < 10 ? 2 : 1)} mm`,
+    note: () => "shown against true, same moment",
+    title: "Mean distance of the client's cubes from the server's at the tick that the client shows" },
+  { key: "refused", name: "Refused", show: whole, alarm: true, note: () => "packets, must stay 0",
+    title: "Packets that did not decode" },
+  { key: "disagreements", name: "Disagreements", show: whole, alarm: true, note: () => "states, must stay 0",
+    title: "Decoded states whose checksum differs from the server's" },
+  { key: "cpu_us_per_tick", name: "Server CPU", show: (value) => `${whole(value)} µs`,
+    note: () => "per tick, for everything",
+    title: "Processor time of the server's thread for a tick: physics, snapshots of all clients, sending" },
+];
+
+export class Numbers {
+  constructor(list) {
+    this.values = TILES.map((tile) => {
+      const box = document.createElement("div");
+      box.className = "tile";
+      box.title = tile.title;
+      box.dataset.key = tile.key;
+      const [name, value, note] = ["dt", "dd", "dd"].map((kind) => document.createElement(kind));
+      name.textContent = tile.name;
+      value.className = "number";
+      value.textContent = "–";
+      note.className = "note";
+      box.append(name, value, note);
+      list.append(box);
+      return { tile, box, value, note };
+    });
+  }
+
+  show(stats) {
+    for (const { tile, box, value, note } of this.values) {
+      const number = stats[tile.key];
+      if (!Number.isFinite(number)) continue;
+      value.textContent = tile.show(number);
+      note.textContent = tile.note(stats);
+      if (tile.alarm) box.classList.toggle("alarm", number > 0);
+    }
+  }
+}

@@ -1,0 +1,128 @@
+//! Who plays: a bot for each client, which sees what its client shows.
+
+use super::game::{Action, Input};
+use super::random::Random;
+
+/// Rolls around, in another way every few seconds, and says something now and then.
+#[derive(Debug)]
+pub(super) struct Bot {
+    random: Random,
+    way: Way,
+    /// The ticks until it does something else, and says something.
+    rest: u32,
+    silence: u32,
+    /// Where it goes to.
+    goal: [f32; 2],
+}
+
+/// What a bot does for a while.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// From place to place.
+    Roam,
+    /// Around the middle.
+    Circle { radius: f32, is_left: bool },
+    /// Straight through, and then everything flies.
+    Charge,
+    /// Slowly, with all that it finds.
+    Gather,
+    /// Nothing.
+    Rest,
+}
+
+impl Bot {
+    /// Of one client.
+    pub(super) fn new(client: u32, seed: u64) -> Self {
+        let mut random = Random::new(seed, 1 + u64::from(client));
+        // Not all at once.
+        let silence = 60 + 150 * (client % 8) + random.below(300) as u32;
+        let mut bot = Self { random, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
+        bot.goal = bot.place();
+        bot
+    }
+
+    /// What it wants, where its cube is shown here.
+    pub(super) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
+        self.rest = self.rest.saturating_sub(1);
+        if self.rest == 0 {
+            self.choose();
+        }
+        let to_goal = [self.goal[0] - x, self.goal[1] - y];
+        let distance = to_goal[0].hypot(to_goal[1]);
+        let (mut speed, mut action) = (100.0, Action::Nothing);
+        match self.way {
+            Way::Roam if distance < 1.5 => self.goal = self.place(),
+            Way::Roam => speed = 80.0,
+            Way::Circle { radius, is_left } => {
+                let angle = y.atan2(x) + if is_left { 0.5 } else { -0.5 };
+                self.goal = [radius * angle.cos(), radius * angle.sin()];
+            }
+            Way::Charge if distance < 1.5 => {
+                action = Action::Blow;
+                self.rest = self.rest.min(20);
+            }
+            Way::Charge => {}
+            Way::Gather => {
+                (speed, action) = (45.0, Action::Gather);
+                if self.rest < 4 {
+                    action = Action::Blow;
+                } else if distance < 1.5 {
+                    self.goal = self.place();
+                }
+            }
+            Way::Rest => speed = 0.0,
+        }
+        let scale = speed / distance.max(0.5);
+        let stick = to_goal.map(|way| (way * scale).clamp(-100.0, 100.0) as i8);
+        Input { stick, action, ack: None }
+    }
+
+    /// What it says, if it does.
+    pub(super) fn line(&mut self) -> Option<&'static str> {
+        self.silence = self.silence.saturating_sub(1);
+        if self.silence > 0 {
+            return None;
+        }
+        self.silence = 300 + self.random.below(900) as u32;
+        Some(LINES[self.random.below(LINES.len())])
+    }
+
+    fn choose(&mut self) {
+        self.rest = 200 + self.random.below(400) as u32;
+        self.goal = self.place();
+        self.way = match self.random.below(10) {
+            0..3 => Way::Roam,
+            3..5 => {
+                let is_left = self.random.below(2) == 0;
+                Way::Circle { radius: self.random.between(3.0, 10.0), is_left }
+            }
+            5..7 => Way::Charge,
+            7..9 => Way::Gather,
+            _ => {
+                self.rest = 90;
+                Way::Rest
+            }
+        };
+    }
+
+    fn place(&mut self) -> [f32; 2] {
+        [(); 2].map(|()| self.random.between(-10.0, 10.0))
+    }
+}
+
+const LINES: [&str; 14] = [
+    "hello there",
+    "mind the cubes",
+    "who stacked these?",
+    "coming through",
+    "that one was mine",
+    "did you see that?",
+    "I have them all",
+    "again!",
+    "too many cubes",
+    "not enough cubes",
+    "over here",
+    "gg",
+    "who is pushing?",
+    "tidy up after yourselves",
+];

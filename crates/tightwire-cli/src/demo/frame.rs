@@ -1,0 +1,48 @@
+//! A frame of both worlds, as the page reads it: `live` has the layout.
+
+use super::truth::Moment;
+use super::world::Body;
+
+/// A cube as a client shows it.
+pub(super) type Shown = Option<([f32; 3], [f32; 4])>;
+
+/// The server's newest world, and what a client shows: cube by cube, in the same order.
+pub(super) fn frame(moment: &Moment, time: f64, shown: &[Shown]) -> Vec<u8> {
+    let count = moment.bodies.len();
+    let mut bytes = Vec::with_capacity(16 + 60 * count);
+    bytes.extend(moment.tick.to_le_bytes());
+    bytes.extend((time as f32).to_le_bytes());
+    bytes.extend((count as u32).to_le_bytes());
+    bytes.extend(0u32.to_le_bytes());
+    for (place, body) in moment.bodies.iter().enumerate() {
+        let Body { position, rotation, awake } = *body;
+        let client = shown.get(place).copied().flatten();
+        let (at, turn) = client.unwrap_or(([0.0; 3], [0.0, 0.0, 0.0, 1.0]));
+        for number in position.into_iter().chain(rotation).chain(at).chain(turn) {
+            bytes.extend(number.to_le_bytes());
+        }
+        let is_player = place < moment.players.len();
+        let flags = u32::from(awake) | u32::from(is_player) << 1 | u32::from(client.is_some()) << 2;
+        bytes.extend(flags.to_le_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_has_sixty_bytes_for_a_cube() {
+        let body = Body { position: [1.0, 2.0, 3.0], rotation: [0.0, 0.0, 0.0, 1.0], awake: true };
+        let moment = Moment::new(7, vec![body; 3], 1);
+        let shown = [None, Some(([4.0; 3], [0.5; 4])), None];
+        let bytes = moment.map(|moment| frame(&moment, 6.5, &shown)).unwrap_or_default();
+        assert_eq!(bytes.len(), 16 + 60 * 3);
+        assert_eq!(bytes[..4], 7u32.to_le_bytes());
+        assert_eq!(bytes[4..8], 6.5f32.to_le_bytes());
+        let flags = |cube: usize| bytes[16 + 60 * cube + 56];
+        assert_eq!([flags(0), flags(1), flags(2)], [0b011, 0b101, 0b001]);
+        assert_eq!(bytes[76 + 28..76 + 32], 4.0f32.to_le_bytes());
+    }
+}

@@ -1,0 +1,272 @@
+//! The server: has the world, and sends it.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::mem;
+use std::thread;
+use std::time::Duration;
+
+use tightwire::{
+    Delivery, Leaving, PeerId, ReceiverId, Recorder, SnapshotProtocol, SnapshotSender, Stage,
+};
+use tightwire_transport::{
+    Captured, Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, Socket as _,
+    TokenGate, TokenKey, Transport, Udp,
+};
+
+use super::busy::Busy;
+use super::game::{self, BLOB_LENGTH, Chat, Inbox, Snapshot};
+use super::pace::{Pace, TICKS_PER_SECOND};
+use super::shared::{Shared, lock};
+use super::truth::{Moment, cube, player};
+use super::world::World;
+
+/// What a server is given when it starts.
+pub(super) struct Setup {
+    pub(super) socket: Udp,
+    pub(super) certificate: Certificate,
+    pub(super) key: TokenKey,
+    pub(super) protocol: SnapshotProtocol,
+    pub(super) session: SessionConfig,
+    pub(super) seed: u64,
+    /// Where what it says and hears goes too.
+    pub(super) record: Option<File>,
+}
+
+/// Runs until everybody is to leave.
+pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
+    let Setup { socket, certificate, key, protocol, session, seed, record } = setup;
+    let address = socket.address();
+    let transport = Quic::listen(socket, &certificate, QuicConfig::default()).map_err(said)?;
+    let gate = TokenGate::new(vec![key], SERVER_NAME);
+    let Some(file) = record else {
+        let builder = Server::builder(session).register(game::messages).with_tokens(gate);
+        let server = builder.build(transport).map_err(said)?;
+        return Host::new(shared, server, &protocol, seed).run();
+    };
+    let unix_start = session.unix_start;
+    let builder = Server::builder(session).register(game::messages).with_tokens(gate);
+    let identity = builder.capture_identity().map_err(said)?;
+    let recorder = Recorder::with_snapshots(BufWriter::new(file), &identity, &protocol);
+    let captured = Captured::new(transport, recorder.map_err(said)?, address, unix_start);
+    let server = builder.build(captured).map_err(said)?;
+    let mut host = Host::new(shared, server, &protocol, seed);
+    host.run()?;
+    match host.server.transport().error() {
+        Some(error) => Err(format!("the recording ends too early: {error}")),
+        None => Ok(()),
+    }
+}
+
+fn said(error: impl ToString) -> String {
+    error.to_string()
+}
+
+/// The name that the clients' tokens are for.
+pub(super) const SERVER_NAME: &str = "demo";
+
+struct Host<'s, T> {
+    shared: &'s Shared,
+    server: Server<Inbox, T>,
+    sender: SnapshotSender,
+    world: World,
+    guests: Vec<Guest>,
+    inbox: Inbox,
+    snapshot: Snapshot,
+    /// The number of the newest tick, and how many there were.
+    tick: u32,
+    ticks: u64,
+}
+
+/// A client that is connected.
+#[derive(Clone, Copy, Debug)]
+struct Guest {
+    peer: PeerId,
+    client: u32,
+    receiver: ReceiverId,
+    /// The bytes of the largest snapshot that a datagram carries.
+    budget: usize,
+}
+
+impl<'s, T: Transport> Host<'s, T> {
+    fn new(
+        shared: &'s Shared,
+        server: Server<Inbox, T>,
+        protocol: &SnapshotProtocol,
+        seed: u64,
+    ) -> Self {
+        Self {
+            shared,
+            server,
+            sender: SnapshotSender::new(protocol),
+            world: World::new(shared.clients.len() as u32, seed),
+            guests: Vec::new(),
+            inbox: Inbox::default(),
+            snapshot: Snapshot::default(),
+            tick: 0,
+            ticks: 0,
+        }
+    }
+
+    fn run(&mut self) -> Result<(), String> {
+        let shared = self.shared;
+        let (mut pace, mut busy) = (Pace::new(shared.now()), Busy::new());
+        while !shared.is_stopped() {
+            let now = shared.now();
+            busy.begin();
+            self.server.receive(now);
+            if let Some(number) = pace.take(now) {
+                self.tick(number as u32)?;
+                lock(&shared.server).busy = busy.total();
+            }
+            self.server.transmit(shared.now());
+            self.handle_events();
+            busy.end();
+            thread::sleep(shared.nap.min(pace.due().saturating_sub(shared.now())));
+        }
+        // The clients leave by themselves at the same time; who does not is told.
+        let end = shared.now() + FAREWELL;
+        while shared.now() < end && self.server.peers().next().is_some() {
+            self.server.tick(shared.now(), &mut self.inbox);
+            while self.server.poll_event().is_some() {}
+            thread::sleep(shared.nap);
+        }
+        self.server.shut_down(shared.now());
+        Ok(())
+    }
+
+    fn handle_events(&mut self) {
+        while let Some(event) = self.server.poll_event() {
+            match event {
+                SessionEvent::Connected { peer, client, .. } => {
+                    let receiver = self.sender.add_receiver(Leaving::Despawn);
+                    let guest = Guest { peer, client: client as u32, receiver, budget: 1000 };
+                    self.guests.push(guest);
+                }
+                SessionEvent::Disconnected { peer, .. } => {
+                    self.guests.retain(|guest| {
+                        if Some(guest.peer) == peer {
+                            self.sender.remove_receiver(guest.receiver);
+                        }
+                        Some(guest.peer) != peer
+                    });
+                }
+                SessionEvent::Refused { reason, .. } => {
+                    let mut tally = lock(&self.shared.server);
+                    tally.refused += 1;
+                    tally.refusal.get_or_insert_with(|| reason.to_string());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn tick(&mut self, number: u32) -> Result<(), String> {
+        self.server.run_stage(Stage::Update, &mut self.inbox);
+        self.hear();
+        self.world.step();
+        let before = mem::replace(&mut self.tick, number);
+        self.sender.begin_tick(number);
+        let players = self.shared.clients.len();
+        let bodies: Vec<_> = self.world.bodies().collect();
+        for (id, body) in (0..).zip(&bodies) {
+            let is_player = (id as usize) < players;
+            let set = match is_player {
+                true => self.sender.set::<game::Player>(id, &mut player(body)),
+                false => self.sender.set::<game::Cube>(id, &mut cube(body)),
+            };
+            set.map_err(|error| error.to_string())?;
+        }
+        let moment = Moment::new(self.tick, bodies, players).ok_or("a cube cannot travel")?;
+        self.shared.truth.push(moment);
+        self.send(before);
+        self.count();
+        Ok(())
+    }
+
+    /// Takes what the clients said.
+    fn hear(&mut self) {
+        let guest_of = |guests: &[Guest], peer| guests.iter().find(|it| it.peer == peer).copied();
+        for (peer, input) in self.inbox.inputs.drain(..) {
+            let Some(guest) = guest_of(&self.guests, peer) else { continue };
+            self.world.set_input(guest.client, input);
+            if let Some(ack) = input.ack {
+                self.sender.handle_ack(guest.receiver, ack);
+            }
+        }
+        for (peer, chat) in mem::take(&mut self.inbox.chats) {
+            let Some(guest) = guest_of(&self.guests, peer) else { continue };
+            let mut chat = Chat { client: guest.client as u8, text: chat.text };
+            // To one who does not keep up it is not sent: that is counted with the peer.
+            let _ = self.server.broadcast(&mut self.inbox, None, &mut chat, ORDERED);
+        }
+    }
+
+    /// Sends the world to those whose turn it is; `before` is the tick before this one.
+    fn send(&mut self, before: u32) {
+        let rate = self.shared.live.controls().send_rate;
+        let turns = |tick: u32| u64::from(tick) * u64::from(rate) / u64::from(TICKS_PER_SECOND);
+        if turns(self.tick) == turns(before) {
+            return;
+        }
+        // With many clients there is not the time for all in every tick: another one begins each time.
+        let (start, count) = (self.shared.now(), self.guests.len().max(1));
+        for place in 0..self.guests.len() {
+            if self.shared.now() - start > SENDING {
+                self.guests.rotate_left(place);
+                return;
+            }
+            let Guest { peer, receiver, budget, .. } = self.guests[place % count];
+            let in_flight = self.sender.in_flight(receiver).unwrap_or(0);
+            if in_flight > MANY_IN_FLIGHT && !self.tick.is_multiple_of(4) {
+                continue;
+            }
+            let Some(packet) = self.sender.snapshot(receiver, budget) else { continue };
+            self.snapshot.packet.replace(packet);
+            // A snapshot that is not sent is like one that is lost.
+            let route = Delivery::Unreliable;
+            let _ = self.server.send(&mut self.inbox, peer, &mut self.snapshot, route);
+        }
+    }
+
+    fn count(&mut self) {
+        // It hardly ever changes, and takes a while to find out.
+        self.ticks += 1;
+        if self.ticks.is_multiple_of(30) {
+            for guest in &mut self.guests {
+                if let Some(report) = self.server.stats(guest.peer) {
+                    let most = report.path.max_datagram.saturating_sub(HEADERS + BLOB_LENGTH);
+                    guest.budget = most.min(MOST_BYTES);
+                }
+            }
+        }
+        let mut tally = lock(&self.shared.server);
+        tally.ticks = self.ticks;
+        tally.tick = self.tick;
+        tally.in_flight.resize(self.shared.clients.len(), 0);
+        for guest in &self.guests {
+            if let Some(in_flight) = tally.in_flight.get_mut(guest.client as usize) {
+                *in_flight = self.sender.in_flight(guest.receiver).unwrap_or(0);
+            }
+        }
+    }
+}
+
+/// Lines of chat come in the order in which they were said.
+pub(super) const ORDERED: Delivery = Delivery::ReliableSequenced;
+
+/// What is before a message in a batch, and before the batch.
+const HEADERS: usize = 2 + 5;
+
+/// A path may take more; but what is beyond this is rare, and it would be lost with all the rest.
+const MOST_BYTES: usize = 1300;
+
+/// The time of a tick for snapshots: the rest is for the physics.
+const SENDING: Duration = Duration::from_millis(11);
+
+/// So many snapshots that nothing is known of, and fewer are sent: with two seconds of round trip there
+/// would be more than can be told apart.
+const MANY_IN_FLIGHT: u32 = 64;
+
+/// How long the server waits for clients to leave.
+const FAREWELL: Duration = Duration::from_millis(400);

@@ -1,0 +1,152 @@
+//! What a run was, at its end: as a table, or as JSON.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+use tightwire::LinkStats;
+
+use super::game;
+use super::shared::{Shared, lock};
+use super::stats::{loss, mean, whole};
+use super::tally::{ServerTally, Tally};
+
+/// A run from its beginning.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    seconds: f64,
+    clients: Vec<ClientSummary>,
+    raw_bytes: u64,
+    cpu_us_per_tick: f64,
+    ticks: u64,
+    /// What should not have happened.
+    #[serde(skip)]
+    faults: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ClientSummary {
+    client: u32,
+    connected: bool,
+    down_bytes_per_second: f64,
+    up_bytes_per_second: f64,
+    snapshots: u64,
+    snapshot_bytes: f64,
+    loss: f64,
+    round_trip_ms: f64,
+    error_mm: f64,
+    refused: u64,
+    disagreements: u64,
+}
+
+impl Summary {
+    /// Of what was counted until now.
+    pub(super) fn new(shared: &Shared) -> Self {
+        let now = shared.now();
+        let server = lock(&shared.server).clone();
+        let tallies: Vec<_> = shared.clients.iter().map(|seat| lock(&seat.tally).clone()).collect();
+        let clients = (0..).zip(&tallies).map(|(client, tally)| summary(client, tally, now));
+        Self {
+            seconds: rounded(now.as_secs_f64(), 100.0),
+            clients: clients.collect(),
+            raw_bytes: whole(tallies.len()).0,
+            cpu_us_per_tick: rounded(mean(server.busy.as_secs_f64() * 1e6, server.ticks), 10.0),
+            ticks: server.ticks,
+            faults: faults(&server, &tallies),
+        }
+    }
+
+    /// Why the run did not work, if it did not.
+    pub(super) fn fault(&self) -> Option<String> {
+        (!self.faults.is_empty()).then(|| self.faults.join("\n"))
+    }
+
+    /// For people.
+    pub(super) fn table(&self) -> String {
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "client      down     up  snapshots  bytes each   loss  round trip   error  refused  disagree"
+        );
+        for client in &self.clients {
+            let kilo = |bytes: f64| bytes / 1000.0;
+            let _ = writeln!(
+                text,
+                "{:<8}{:>6.1} kB/s{:>5.1}{:>9}{:>12.1}{:>6.1}%{:>9.0} ms{:>5.1} mm{:>9}{:>10}",
+                if client.connected { game::name(client.client) } else { "(none)".into() },
+                kilo(client.down_bytes_per_second),
+                kilo(client.up_bytes_per_second),
+                client.snapshots,
+                client.snapshot_bytes,
+                client.loss * 100.0,
+                client.round_trip_ms,
+                client.error_mm,
+                client.refused,
+                client.disagreements,
+            );
+        }
+        let sizes = self.clients.iter().map(|client| client.snapshot_bytes);
+        let bytes = mean(sizes.sum(), self.clients.len() as u64);
+        let ratio = if bytes > 0.0 { self.raw_bytes as f64 / bytes } else { 0.0 };
+        let _ = writeln!(
+            text,
+            "\n{} ticks in {:.1} s, {:.1} ms of CPU for each; the whole world packed is {} bytes, a \
+             snapshot {ratio:.0} times less",
+            self.ticks,
+            self.seconds,
+            self.cpu_us_per_tick / 1000.0,
+            self.raw_bytes,
+        );
+        text
+    }
+}
+
+fn summary(client: u32, tally: &Tally, now: Duration) -> ClientSummary {
+    let passed = tally.connected.map_or(0.0, |since| (now - since).as_secs_f64());
+    let rate = |bytes: u64| if passed > 0.0 { rounded(bytes as f64 / passed, 10.0) } else { 0.0 };
+    ClientSummary {
+        client,
+        connected: tally.connected.is_some() && tally.ended.is_none(),
+        down_bytes_per_second: rate(tally.packets.down),
+        up_bytes_per_second: rate(tally.packets.up),
+        snapshots: tally.snapshots,
+        snapshot_bytes: rounded(mean(tally.snapshot_bytes as f64, tally.snapshots), 10.0),
+        loss: rounded(loss(&LinkStats::default(), &tally.link), 10_000.0),
+        round_trip_ms: rounded(tally.round_trip.as_secs_f64() * 1000.0, 10.0),
+        error_mm: rounded(mean(tally.error_mm, tally.errors), 100.0),
+        refused: tally.refused,
+        disagreements: tally.disagreements,
+    }
+}
+
+/// What should not have happened.
+fn faults(server: &ServerTally, tallies: &[Tally]) -> Vec<String> {
+    let mut faults = Vec::new();
+    if let Some(why) = &server.refusal {
+        faults.push(format!("the server refused {} times: {why}", server.refused));
+    }
+    for (client, tally) in (0..).zip(tallies) {
+        let name = game::name(client);
+        match (&tally.connected, &tally.ended) {
+            (None, None) => faults.push(format!("{name} did not connect in time")),
+            (None, Some(why)) => faults.push(format!("{name} could not connect: {why}")),
+            (Some(_), Some(why)) => faults.push(format!("{name} lost the server: {why}")),
+            (Some(_), None) if tally.snapshots == 0 => {
+                faults.push(format!("{name} had no snapshot"));
+            }
+            (Some(_), None) => {}
+        }
+        if let Some(why) = &tally.refusal {
+            faults.push(format!("{name} refused {} packets, at first: {why}", tally.refused));
+        }
+        if tally.disagreements > 0 {
+            faults.push(format!("{name} had {} objects wrong", tally.disagreements));
+        }
+    }
+    faults
+}
+
+/// Digits that nobody can have measured are left out.
+fn rounded(number: f64, steps: f64) -> f64 {
+    (number * steps).round() / steps
+}

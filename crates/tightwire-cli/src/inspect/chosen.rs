@@ -1,0 +1,83 @@
+//! The packets whose x-rays a page has: the first, the largest and the refused ones.
+
+use std::collections::BTreeMap;
+
+use super::reading::Seen;
+use super::survey::{Line, Mark};
+use crate::xray::Xray;
+
+/// Bytes of packets whose x-rays are kept: a span takes many times the bits that it is about.
+const MAX_BYTES: usize = 1 << 20;
+
+/// A packet with its x-ray.
+#[derive(serde::Serialize, Debug)]
+pub(crate) struct ChosenPacket {
+    #[serde(flatten)]
+    pub(crate) line: Line,
+    pub(crate) xray: Xray,
+}
+
+/// As many as were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    most: usize,
+    bytes: usize,
+    first: Vec<ChosenPacket>,
+    refused: Vec<ChosenPacket>,
+    /// By length, and then the earlier ones.
+    largest: BTreeMap<(usize, core::cmp::Reverse<u64>), ChosenPacket>,
+}
+
+impl Chosen {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+        let third = self.most.div_ceil(3);
+        let length = seen.datagram.len();
+        if third == 0 || self.bytes + length > MAX_BYTES {
+            return;
+        }
+        if self.first.len() < third {
+            self.first.push(ChosenPacket::of(seen));
+        } else if seen.refused.is_some() {
+            if self.refused.len() == third {
+                return;
+            }
+            self.refused.push(ChosenPacket::of(seen));
+        } else {
+            let key = (length, core::cmp::Reverse(seen.number));
+            if self.largest.len() == third {
+                match self.largest.first_key_value() {
+                    Some((smallest, _)) if *smallest < key => {
+                        self.bytes -= smallest.0;
+                        self.largest.pop_first();
+                    }
+                    _ => return,
+                }
+            }
+            self.largest.insert(key, ChosenPacket::of(seen));
+        }
+        self.bytes += length;
+    }
+
+    /// In the order of the capture.
+    pub(crate) fn packets(&self) -> Vec<&ChosenPacket> {
+        let all = self.first.iter().chain(&self.refused).chain(self.largest.values());
+        let mut packets: Vec<_> = all.collect();
+        packets.sort_by_key(|chosen| chosen.line.packet);
+        packets
+    }
+}
+
+impl ChosenPacket {
+    fn of(seen: &Seen<'_>) -> Self {
+        let mut line = Mark::of(seen).line(seen.tally);
+        let xray = seen.xray();
+        if xray.refused.is_some() {
+            line.refused.clone_from(&xray.refused);
+        }
+        Self { line, xray }
+    }
+}

@@ -1,0 +1,149 @@
+//! The bytes of a capture: a file, what a pipe brings, or a file that still grows.
+
+use std::cell::{Cell, RefCell};
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write as _};
+use std::path::Path;
+use std::rc::Rc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How long to wait for a file to grow.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// A file below it is read before anybody could see a bar.
+const SMALL: u64 = 16 << 20;
+
+/// What is read from; its clones in `Seen` see how far it is.
+pub(crate) struct Input {
+    source: Source,
+    progress: Progress,
+    bar: Option<ProgressBar>,
+    /// What to show when there is nothing more to read for now.
+    pending: Option<Rc<RefCell<Option<String>>>>,
+}
+
+enum Source {
+    File(File),
+    Pipe(io::Stdin),
+}
+
+/// How far a capture was read.
+#[derive(Clone)]
+pub(crate) struct Progress {
+    read: Rc<Cell<u64>>,
+    /// Of a file; it may grow.
+    length: Rc<Cell<Option<u64>>>,
+    began: Instant,
+}
+
+impl Input {
+    /// Opens a file; `-` is standard input.
+    pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
+        let (source, length) = if path == Path::new("-") {
+            (Source::Pipe(io::stdin()), None)
+        } else {
+            let failed = |error: io::Error| format!("{}: {error}", path.display());
+            let file = File::open(path).map_err(failed)?;
+            let about = file.metadata().map_err(failed)?;
+            if about.is_dir() {
+                return Err(format!("{}: this is a folder, no capture", path.display()).into());
+            }
+            let length = about.is_file().then_some(about.len());
+            (Source::File(file), length)
+        };
+        let progress = Progress {
+            read: Rc::default(),
+            length: Rc::new(Cell::new(length)),
+            began: Instant::now(),
+        };
+        Ok(Self { source, progress, bar: None, pending: None })
+    }
+
+    /// Draws how far it is, where somebody sees it and it takes a while.
+    pub(crate) fn with_bar(mut self) -> Self {
+        if let Some(length) = self.progress.length.get()
+            && length > SMALL
+            && io::stderr().is_terminal()
+        {
+            let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+            let form = "{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+            self.bar = Some(match ProgressStyle::with_template(form) {
+                Ok(style) => bar.with_style(style),
+                Err(_) => bar,
+            });
+        }
+        self
+    }
+
+    /// Waits at the end for more, and shows what is pending then.
+    pub(crate) fn following(mut self, pending: Rc<RefCell<Option<String>>>) -> Self {
+        self.pending = Some(pending);
+        self
+    }
+
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.source {
+            Source::File(file) => file.read(buffer),
+            Source::Pipe(pipe) => pipe.read(buffer),
+        }
+    }
+
+    /// Nothing can be read now: whether there may be later.
+    fn wait(&mut self) -> io::Result<bool> {
+        let Some(pending) = &self.pending else { return Ok(false) };
+        if let Some(text) = pending.take() {
+            let mut out = io::stdout();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+        let Source::File(file) = &self.source else { return Ok(false) };
+        sleep(PAUSE);
+        let length = file.metadata()?.len();
+        self.progress.length.set(Some(length));
+        // Somebody began it anew.
+        Ok(length >= self.progress.read.get())
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.read_some(buffer)?;
+            self.progress.read.set(self.progress.read.get() + count as u64);
+            if let Some(bar) = &self.bar {
+                bar.set_position(self.progress.read.get());
+            }
+            if count > 0 || buffer.is_empty() || !self.wait()? {
+                return Ok(count);
+            }
+        }
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Progress {
+    /// Bytes in a second so far.
+    pub(crate) fn speed(&self) -> f64 {
+        self.read.get() as f64 / self.began.elapsed().as_secs_f64().max(1e-9)
+    }
+
+    /// Whether all that there is of a file was read.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.length.get().is_none_or(|length| self.read.get() >= length)
+    }
+}

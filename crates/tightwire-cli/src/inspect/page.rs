@@ -1,0 +1,54 @@
+//! The page: one file with everything in it, to be opened from a disk.
+
+use serde::Serialize;
+
+use super::chosen::{Chosen, ChosenPacket};
+use super::summary::{Document, Summary};
+
+#[derive(Serialize)]
+struct Data<'a> {
+    #[serde(flatten)]
+    document: Document<'a>,
+    /// Seconds of a step, the names of its parts, and the bytes of each.
+    timeline: Steps<'a>,
+    shown: Vec<&'a ChosenPacket>,
+}
+
+#[derive(Serialize)]
+struct Steps<'a> {
+    step: f64,
+    names: Vec<&'a str>,
+    bytes: Vec<&'a [u64]>,
+}
+
+/// The page with its data, scripts and styles.
+pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
+    let timeline = &summary.survey.timeline;
+    let data = Data {
+        document: summary.document(),
+        timeline: Steps {
+            step: timeline.step,
+            names: summary.tally().kinds().iter().map(String::as_str).collect(),
+            bytes: timeline.bytes.iter().map(|step| &step[..]).collect(),
+        },
+        shown: chosen.packets(),
+    };
+    // Without a `<`, no text of a packet ends the script that it stands in. JSON has it in texts alone.
+    let data = serde_json::to_string(&data).unwrap_or_else(|_| "{}".into()).replace('<', "\\u003c");
+    let mut page = String::with_capacity(data.len() + (64 << 10));
+    let mut rest = include_str!("../../assets/inspect.html");
+    for (mark, part) in [
+        ("/* xray.css */", include_str!("../../assets/xray.css")),
+        ("/* inspect.css */", include_str!("../../assets/inspect.css")),
+        ("\"data\"", &data),
+        ("/* xray.js */", include_str!("../../assets/xray.js")),
+        ("/* inspect.js */", include_str!("../../assets/inspect.js")),
+    ] {
+        // Each is looked for behind the one before: what was put in is not looked at again.
+        let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
+        page.push_str(before);
+        page.push_str(part);
+        rest = after;
+    }
+    page + rest
+}

@@ -1,0 +1,154 @@
+//! One pass over a capture: every datagram counted by the schema, and given to whoever looks.
+
+use std::io::Read;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tightwire::{Capture, CaptureError, ReadError, Refused, Tally, Trace};
+
+use super::meaning::Meaning;
+
+/// A capture that is being read.
+pub(crate) struct Reading<R> {
+    capture: Capture<R>,
+    meaning: Meaning,
+    tally: Tally,
+    /// Only datagrams from or to it.
+    port: Option<u16>,
+    number: u64,
+    began: Option<Duration>,
+    other_ports: u64,
+}
+
+/// A datagram that was read just now.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// From 1, in the order of the file.
+    pub(crate) number: u64,
+    /// Seconds since the first one.
+    pub(crate) time: f64,
+    pub(crate) source: SocketAddr,
+    pub(crate) destination: SocketAddr,
+    pub(crate) datagram: &'a [u8],
+    /// Without its protection.
+    pub(crate) packet: Option<&'a [u8]>,
+    pub(crate) refused: Option<Refusal>,
+    pub(crate) tally: &'a Tally,
+    pub(crate) meaning: &'a Meaning,
+}
+
+/// Why a datagram is not read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Refusal {
+    /// Its protection.
+    Gate(Refused),
+    /// A field of its packet.
+    Field(ReadError),
+}
+
+impl<R: Read> Reading<R> {
+    pub(crate) fn new(capture: Capture<R>, meaning: Meaning, port: Option<u16>) -> Self {
+        let tally = Tally::new(meaning.identity());
+        Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0 }
+    }
+
+    /// Keeps the values of this field.
+    pub(crate) fn watch(&mut self, field: &str) {
+        self.tally.watch(field);
+    }
+
+    /// Gives the next datagrams, until there are no more or the one who looks has seen enough.
+    pub(crate) fn each<E: From<CaptureError>>(
+        &mut self,
+        mut look: impl FnMut(Seen<'_>) -> Result<ControlFlow<()>, E>,
+    ) -> Result<(), E> {
+        let Self { capture, meaning, tally, .. } = self;
+        while let Some(record) = capture.next_record() {
+            let record = record?;
+            let (source, destination) = (record.source, record.destination);
+            if self.port.is_some_and(|port| port != source.port() && port != destination.port()) {
+                self.other_ports += 1;
+                continue;
+            }
+            self.number += 1;
+            let began = *self.began.get_or_insert(record.time);
+            let packet = meaning.packet_in(record.datagram);
+            let refused = match packet {
+                Ok(packet) => tally.count(packet).err().map(Refusal::Field),
+                Err(refused) => Some(Refusal::Gate(refused)),
+            };
+            let seen = Seen {
+                number: self.number,
+                time: seconds(began, record.time),
+                source,
+                destination,
+                datagram: record.datagram,
+                packet: packet.ok(),
+                refused,
+                tally,
+                meaning,
+            };
+            if look(seen)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    pub(crate) fn meaning(&self) -> &Meaning {
+        &self.meaning
+    }
+
+    /// Packets of the file without a datagram, and datagrams of other ports.
+    pub(crate) fn passed_over(&self) -> (u64, u64) {
+        (self.capture.passed_over(), self.other_ports)
+    }
+}
+
+impl Seen<'_> {
+    /// Which of the tally's kinds it is; a datagram that was not let in is none.
+    pub(crate) fn kind(&self) -> Option<usize> {
+        self.packet.map(|_| self.tally.kind())
+    }
+
+    pub(crate) fn kind_name(&self) -> &str {
+        self.kind().and_then(|kind| self.tally.kinds().get(kind)).map_or(UNKNOWN, |name| name)
+    }
+
+    /// What it was read as, if it was let in.
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        self.packet.map(|packet| self.meaning.identity().explain(packet))
+    }
+
+    /// Why it was refused, in a sentence with the field.
+    pub(crate) fn reason(&self) -> Option<String> {
+        match self.refused? {
+            Refusal::Gate(refused) => Some(refused.to_string()),
+            Refusal::Field(error) => {
+                let said = self.trace()?.refusal().map(|refusal| refusal.to_string());
+                Some(said.unwrap_or_else(|| error.to_string()))
+            }
+        }
+    }
+
+    /// Bytes before the packet.
+    pub(crate) fn overhead(&self) -> usize {
+        self.datagram.len() - self.packet.map_or(0, <[u8]>::len)
+    }
+}
+
+/// What a datagram is called that was not let in.
+pub(crate) const UNKNOWN: &str = "?";
+
+/// Captures of several machines are not always in order.
+fn seconds(from: Duration, to: Duration) -> f64 {
+    match to.checked_sub(from) {
+        Some(after) => after.as_secs_f64(),
+        None => -from.saturating_sub(to).as_secs_f64(),
+    }
+}

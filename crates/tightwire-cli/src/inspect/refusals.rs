@@ -1,0 +1,72 @@
+//! Refused packets by their reasons.
+
+use tightwire::{ErrorKind, Refused};
+
+use super::reading::{Refusal, Seen};
+
+/// The reasons that are kept: with the wrong schema, nearly every packet has another one.
+const MAX_REASONS: usize = 32;
+
+/// Packets that are named for each.
+const MAX_PACKETS: usize = 8;
+
+/// Packets that were refused for the same reason.
+#[derive(serde::Serialize, Clone, PartialEq, Debug)]
+pub(crate) struct Reason {
+    /// As it was said of the first one.
+    pub(crate) reason: String,
+    pub(crate) count: u64,
+    /// The numbers of the first ones.
+    pub(crate) packets: Vec<u64>,
+    #[serde(skip)]
+    key: Key,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Key {
+    Gate(Refused),
+    Short,
+    Field(usize, ErrorKind),
+}
+
+/// All reasons.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals {
+    reasons: Vec<Reason>,
+    /// Those of reasons beyond the limit.
+    pub(crate) others: u64,
+}
+
+impl Refusals {
+    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+        let key = match seen.refused {
+            None => return,
+            Some(Refusal::Gate(Refused::TooShort { .. })) => Key::Short,
+            Some(Refusal::Gate(refused)) => Key::Gate(refused),
+            Some(Refusal::Field(error)) => Key::Field(seen.tally.refused_at().index(), error.kind),
+        };
+        let is_full = self.reasons.len() >= MAX_REASONS;
+        match self.reasons.iter_mut().find(|reason| reason.key == key) {
+            Some(reason) => {
+                reason.count += 1;
+                if reason.packets.len() < MAX_PACKETS {
+                    reason.packets.push(seen.number);
+                }
+            }
+            None if !is_full => self.reasons.push(Reason {
+                reason: seen.reason().unwrap_or_default(),
+                count: 1,
+                packets: vec![seen.number],
+                key,
+            }),
+            None => self.others += 1,
+        }
+    }
+
+    /// The most frequent first.
+    pub(crate) fn sorted(&self) -> Vec<&Reason> {
+        let mut reasons: Vec<_> = self.reasons.iter().collect();
+        reasons.sort_by_key(|reason| core::cmp::Reverse(reason.count));
+        reasons
+    }
+}

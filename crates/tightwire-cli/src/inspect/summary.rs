@@ -1,0 +1,120 @@
+//! All that there is to say of a capture, for any of the views.
+
+use serde::Serialize;
+use tightwire::Tally;
+
+use super::fields::{FieldTotal, fields};
+use super::meaning::Meaning;
+use super::refusals::Reason;
+use super::survey::{Line, Survey};
+use super::values::{Numbers, Sample, Values};
+
+/// What was read, and how.
+pub(crate) struct Summary<'a> {
+    /// Of the file.
+    pub(crate) name: &'a str,
+    pub(crate) meaning: &'a Meaning,
+    pub(crate) tally: &'a Tally,
+    pub(crate) survey: &'a Survey,
+    /// Packets without a datagram, and datagrams of other ports.
+    pub(crate) passed_over: (u64, u64),
+    /// Bytes of the file in a second.
+    pub(crate) speed: Option<f64>,
+    /// What else there is to know: why the file was not read on, as an example.
+    pub(crate) notes: Vec<String>,
+    /// Of the field that was asked for.
+    pub(crate) values: Option<&'a Values>,
+}
+
+impl Summary<'_> {
+    pub(crate) fn meaning(&self) -> &Meaning {
+        self.meaning
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        self.tally
+    }
+
+    /// Where the bits went.
+    pub(crate) fn fields(&self) -> Vec<FieldTotal> {
+        fields(self.tally, self.survey, self.values.is_some())
+    }
+
+    /// For tools.
+    pub(crate) fn document(&self) -> Document<'_> {
+        let Self { survey, tally, .. } = self;
+        let identity = self.meaning.identity();
+        let kind = |&(name, total): &(&'_ str, super::survey::KindTotal)| KindDocument {
+            name: name.into(),
+            packets: total.packets,
+            bytes: total.bytes,
+            refused: total.refused,
+        };
+        let samples = self.values.map(|values| values.samples(tally));
+        Document {
+            capture: self.name,
+            game: identity.game(),
+            version: identity.version(),
+            protection: identity.protection().to_string(),
+            packets: survey.packets,
+            bytes: survey.bytes,
+            seconds: survey.seconds,
+            refused: survey.refused,
+            passed_over: self.passed_over.0,
+            other_ports: self.passed_over.1,
+            read_bytes_per_second: self.speed,
+            notes: &self.notes,
+            types: survey.kinds(tally).iter().map(kind).collect(),
+            fields: self.fields(),
+            refusals: survey.refusals.sorted(),
+            first: survey.first(tally),
+            last: survey.last(tally),
+            values: self.values.zip(samples).map(|(values, [first, last])| ValuesDocument {
+                count: values.count,
+                numbers: values.numbers,
+                first,
+                last,
+            }),
+        }
+    }
+}
+
+/// The summary as JSON.
+#[derive(Serialize)]
+pub(crate) struct Document<'a> {
+    capture: &'a str,
+    game: &'a str,
+    version: &'a str,
+    protection: String,
+    packets: u64,
+    bytes: u64,
+    seconds: f64,
+    refused: u64,
+    passed_over: u64,
+    other_ports: u64,
+    read_bytes_per_second: Option<f64>,
+    notes: &'a [String],
+    types: Vec<KindDocument>,
+    fields: Vec<FieldTotal>,
+    refusals: Vec<&'a Reason>,
+    first: Vec<Line>,
+    last: Vec<Line>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<ValuesDocument>,
+}
+
+#[derive(Serialize)]
+struct KindDocument {
+    name: String,
+    packets: u64,
+    bytes: u64,
+    refused: u64,
+}
+
+#[derive(Serialize)]
+struct ValuesDocument {
+    count: u64,
+    numbers: Option<Numbers>,
+    first: Vec<Sample>,
+    last: Vec<Sample>,
+}

@@ -1,0 +1,164 @@
+//! What is remembered of a capture, however long it is.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use tightwire::Tally;
+
+use super::reading::{Refusal, Seen, UNKNOWN};
+use super::refusals::Refusals;
+use super::timeline::Timeline;
+
+/// A line of the list of packets.
+#[derive(serde::Serialize, Clone, PartialEq, Debug)]
+pub(crate) struct Line {
+    pub(crate) packet: u64,
+    pub(crate) time: f64,
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) bytes: usize,
+    pub(crate) refused: Option<String>,
+}
+
+/// The same before anybody wants to see it: it is made for every packet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Mark {
+    packet: u64,
+    time: f64,
+    from: SocketAddr,
+    to: SocketAddr,
+    kind: Option<usize>,
+    bytes: usize,
+    /// And the place of the field.
+    refused: Option<(Refusal, usize)>,
+}
+
+/// Packets of one kind.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct KindTotal {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) refused: u64,
+}
+
+/// Totals of all packets, and some of the packets.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+    pub(crate) refused: u64,
+    pub(crate) refused_bytes: u64,
+    /// Of packets that were accepted: before the packet, and the packet.
+    pub(crate) overhead_bytes: u64,
+    pub(crate) packet_bytes: u64,
+    /// From the first to the last.
+    pub(crate) seconds: f64,
+    /// By the tally's kinds.
+    pub(crate) kinds: Vec<KindTotal>,
+    pub(crate) not_let_in: KindTotal,
+    pub(crate) refusals: Refusals,
+    pub(crate) timeline: Timeline,
+    shown: usize,
+    first: Vec<Mark>,
+    last: VecDeque<Mark>,
+}
+
+impl Survey {
+    /// That remembers so many packets at the beginning, and as many at the end.
+    pub(crate) fn new(shown: usize) -> Self {
+        Self { shown, ..Self::default() }
+    }
+
+    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+        let bytes = seen.datagram.len() as u64;
+        self.packets += 1;
+        self.bytes += bytes;
+        self.seconds = self.seconds.max(seen.time);
+        let total = match seen.kind() {
+            Some(kind) => {
+                if self.kinds.len() <= kind {
+                    self.kinds.resize(kind + 1, KindTotal::default());
+                }
+                &mut self.kinds[kind]
+            }
+            None => &mut self.not_let_in,
+        };
+        total.packets += 1;
+        total.bytes += bytes;
+        if seen.refused.is_some() {
+            total.refused += 1;
+            self.refused += 1;
+            self.refused_bytes += bytes;
+            self.refusals.add(seen);
+        } else {
+            self.overhead_bytes += seen.overhead() as u64;
+            self.packet_bytes += bytes - seen.overhead() as u64;
+        }
+        self.timeline.add(seen.time, seen.kind(), bytes);
+        if self.first.len() < self.shown {
+            self.first.push(Mark::of(seen));
+        } else if self.shown > 0 {
+            if self.last.len() == self.shown {
+                self.last.pop_front();
+            }
+            self.last.push_back(Mark::of(seen));
+        }
+    }
+
+    /// The first packets.
+    pub(crate) fn first(&self, tally: &Tally) -> Vec<Line> {
+        self.first.iter().map(|mark| mark.line(tally)).collect()
+    }
+
+    /// The last ones, without those that are among the first.
+    pub(crate) fn last(&self, tally: &Tally) -> Vec<Line> {
+        self.last.iter().map(|mark| mark.line(tally)).collect()
+    }
+
+    /// The kinds of packets that there were, with their names, those with the most bytes first.
+    pub(crate) fn kinds<'t>(&self, tally: &'t Tally) -> Vec<(&'t str, KindTotal)> {
+        let names = tally.kinds().iter().map(String::as_str);
+        let mut kinds: Vec<_> = names.zip(self.kinds.iter().copied()).collect();
+        kinds.push((UNKNOWN, self.not_let_in));
+        kinds.retain(|(_, total)| total.packets > 0);
+        kinds.sort_by_key(|(_, total)| core::cmp::Reverse(total.bytes));
+        kinds
+    }
+}
+
+impl Mark {
+    pub(crate) fn of(seen: &Seen<'_>) -> Self {
+        Self {
+            packet: seen.number,
+            time: seen.time,
+            from: seen.source,
+            to: seen.destination,
+            kind: seen.kind(),
+            bytes: seen.datagram.len(),
+            refused: seen.refused.map(|refused| (refused, seen.tally.refused_at().index())),
+        }
+    }
+
+    pub(crate) fn line(&self, tally: &Tally) -> Line {
+        let Self { packet, time, from, to, bytes, .. } = *self;
+        let kind = self.kind.and_then(|kind| tally.kinds().get(kind));
+        let refused = self.refused.map(|(refused, place)| match refused {
+            Refusal::Gate(refused) => refused.to_string(),
+            Refusal::Field(error) => {
+                let path = tally.place(place).map_or(String::new(), |place| place.path());
+                format!("{path}: {}", error.kind)
+            }
+        });
+        Line {
+            packet,
+            time,
+            from,
+            to,
+            kind: kind.map_or(UNKNOWN, |kind| kind).into(),
+            bytes,
+            refused,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Words, numbers, bars and colours of the terminal.
+
+use std::env;
+use std::io::{self, IsTerminal};
+
+/// Whether there are colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Paint {
+    pub(crate) colored: bool,
+}
+
+impl Paint {
+    pub(crate) const PLAIN: Self = Self { colored: false };
+
+    /// In colours where they can be seen and are wanted: <https://no-color.org>.
+    pub(crate) fn for_stdout() -> Self {
+        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Self { colored: io::stdout().is_terminal() && !unwanted }
+    }
+
+    pub(crate) fn faint(self, text: &str) -> String {
+        self.styled("2", text)
+    }
+
+    pub(crate) fn strong(self, text: &str) -> String {
+        self.styled("1", text)
+    }
+
+    pub(crate) fn refused(self, text: &str) -> String {
+        self.styled("1;31", text)
+    }
+
+    /// The colour of the thing with this number.
+    pub(crate) fn numbered(self, number: usize, text: &str) -> String {
+        const COLORS: [&str; 5] = ["36", "33", "32", "35", "94"];
+        self.styled(COLORS[number % COLORS.len()], text)
+    }
+
+    fn styled(self, code: &str, text: &str) -> String {
+        match self.colored {
+            true if !text.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
+            _ => text.into(),
+        }
+    }
+}
+
+/// A bar of a share, in eighths of a character.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    // What is there at all can be seen.
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    "█".repeat(eighths / 8) + PARTS[eighths % 8]
+}
+
+/// Heights in a line.
+pub(crate) fn sparkline(heights: &[u64], width: usize) -> String {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let columns = width.min(heights.len());
+    if columns == 0 {
+        return String::new();
+    }
+    let column = |at: usize| {
+        let from = at * heights.len() / columns;
+        let to = ((at + 1) * heights.len() / columns).max(from + 1);
+        heights[from..to].iter().sum::<u64>() as f64 / (to - from) as f64
+    };
+    let columns: Vec<f64> = (0..columns).map(column).collect();
+    let most = columns.iter().copied().fold(0.0, f64::max);
+    let level = |height: &f64| match most {
+        0.0 => LEVELS[0],
+        most => LEVELS[((height / most * 7.0).round() as usize).min(7)],
+    };
+    columns.iter().map(level).collect()
+}
+
+/// A whole number with gaps: 1,234,567.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Bytes with a unit.
+pub(crate) fn bytes(bytes: f64) -> String {
+    for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
+        if bytes >= size {
+            return format!("{:.*} {unit}", usize::from(bytes < 100.0 * size), bytes / size);
+        }
+    }
+    format!("{bytes:.0} B")
+}
+
+/// Seconds with a unit.
+pub(crate) fn duration(seconds: f64) -> String {
+    match seconds {
+        ..0.0995 => format!("{:.1} ms", seconds * 1e3),
+        ..120.0 => format!("{seconds:.1} s"),
+        ..7200.0 => format!("{:.1} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+/// One thing or many.
+pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// At most so many characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.into(),
+        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// At most so many characters, of a path the last ones.
+pub(crate) fn shortened_path(path: &str, most: usize) -> String {
+    let length = path.chars().count();
+    match length <= most {
+        true => path.into(),
+        false => ['…'].into_iter().chain(path.chars().skip(length + 1 - most)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_gaps_and_units() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        let sizes = [0.0, 999.0, 1000.0, 123_456.0, 1.5e9].map(bytes);
+        assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "123 kB", "1.5 GB"]);
+        let times = [0.0166, 1.0, 600.0, 36_000.0].map(duration);
+        assert_eq!(times, ["16.6 ms", "1.0 s", "10.0 min", "10.0 h"]);
+    }
+
+    #[test]
+    fn bars_show_whatever_is_there() {
+        assert_eq!(bar(0.0, 8), "");
+        assert_eq!(bar(0.000_1, 8), "▏");
+        assert_eq!(bar(0.5, 8), "████");
+        assert_eq!(bar(7.0, 2), "██");
+        assert_eq!(sparkline(&[0, 7, 14], 9), "▁▅█");
+        assert_eq!(sparkline(&[0; 100], 4), "▁▁▁▁");
+    }
+
+    #[test]
+    fn long_texts_lose_their_end_and_long_paths_their_beginning() {
+        assert_eq!(shortened("grüße", 4), "grü…");
+        assert_eq!(shortened_path("World.players[].health", 10), "…[].health");
+        assert_eq!(shortened_path("health", 10), "health");
+    }
+}

@@ -1,0 +1,89 @@
+//! `tightwire picture`: one packet, drawn bit by bit, and what happens to it on the way.
+
+use std::env;
+use std::error::Error;
+use std::fmt::{Debug, Write as _};
+use std::io::{self, IsTerminal};
+
+use tightwire::{
+    Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
+};
+
+use crate::datagrams;
+
+/// What a server sends of one player.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+pub(crate) struct Player {
+    #[wire(range = 0..=100)]
+    health: u8,
+    #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
+    position: [f32; 3],
+    #[wire(smallest_three = 10)]
+    orientation: [f32; 4],
+    at_rest: bool,
+    #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
+    velocity: [f32; 3],
+    #[wire(max_len = 31)]
+    name: String,
+}
+
+/// A packet on its way, and what happens to bad ones.
+pub(crate) fn example() -> Result<String, Box<dyn Error>> {
+    let mut text = String::new();
+    let mut player = Player {
+        health: 77,
+        position: [12.5, -200.0, 3.25],
+        orientation: [0.0, 0.6, 0.0, 0.8],
+        at_rest: false,
+        velocity: [0.5, 0.0, -9.81],
+        name: "Ada".into(),
+    };
+    let mut buffer = [0; Player::MAX_BYTES];
+    let packet = encode(&mut player, &mut buffer)?;
+    writeln!(
+        text,
+        "A player takes {} bytes in memory and {} on the wire:\n",
+        size_of::<Player>() + player.name.len(),
+        packet.len(),
+    )?;
+    writeln!(text, "{}", picture(&explain_write(&mut player)))?;
+
+    let received: Player = decode(packet)?;
+    writeln!(text, "The other side reads, each number within half a step of what was sent:\n")?;
+    writeln!(text, "  {received:?}\n")?;
+
+    writeln!(text, "A packet that was cut short is refused, and says where:\n")?;
+    let cut = decode_explained::<Player>(&packet[..9]);
+    writeln!(text, "{}", cut.as_ref().map_or_else(|refused| picture(refused.trace()), shown))?;
+
+    writeln!(text, "So is one whose first byte was tampered with:\n")?;
+    let mut tampered = packet.to_vec();
+    tampered[0] |= 0x7f;
+    writeln!(text, "  {}\n", sentence(decode_explained::<Player>(&tampered)))?;
+
+    writeln!(text, "A value that must not be sent is not sent:\n")?;
+    let mut overhealed = Player { health: 200, ..player.clone() };
+    writeln!(text, "  {}\n", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
+
+    text += &datagrams::example(&player)?;
+    Ok(text)
+}
+
+/// The sentence that says why.
+fn sentence<T: Debug>(result: Result<T, Explained>) -> String {
+    result.map_or_else(|refused| refused.to_string(), |accepted| shown(&accepted))
+}
+
+fn shown(value: &impl Debug) -> String {
+    format!("accepted: {value:?}")
+}
+
+/// In colours where they can be seen and are wanted: <https://no-color.org>.
+fn picture(trace: &Trace) -> String {
+    let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if io::stdout().is_terminal() && !unwanted {
+        trace.colored().to_string()
+    } else {
+        trace.to_string()
+    }
+}

@@ -1,0 +1,290 @@
+//! The x-ray of one packet, for pages and tools: what every bit of it is for.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use tightwire::{Node, Op, Scope, Trace};
+
+/// One packet: its bytes, and the spans of bits that its fields take.
+#[derive(Serialize, Clone, PartialEq, Debug)]
+pub(crate) struct Xray {
+    /// What it is, and who sent it to whom.
+    pub(crate) title: String,
+    /// Seconds since the capture began.
+    pub(crate) time: f64,
+    /// All of it, hexadecimal.
+    pub(crate) bytes: String,
+    pub(crate) bits: u64,
+    /// Why it was refused: a sentence with path, bit and reason.
+    pub(crate) refused: Option<String>,
+    /// The bit of `bytes` at which it was refused.
+    pub(crate) refused_at: Option<u64>,
+    /// In the order of their bits, without overlap; they cover the packet.
+    pub(crate) spans: Vec<XraySpan>,
+}
+
+/// A run of bits and what it is for.
+#[derive(Serialize, Clone, PartialEq, Debug, Default)]
+pub(crate) struct XraySpan {
+    pub(crate) path: String,
+    /// The first bit; with a fraction where a model codes fields in less than whole bits.
+    pub(crate) start: f64,
+    pub(crate) bits: f64,
+    pub(crate) value: String,
+    /// The operation in words, without its name: `0..=100`.
+    pub(crate) range: String,
+    /// The name of the operation, or `header`, `check`, `coded`, `padding`.
+    pub(crate) kind: String,
+    /// What its colour is by: the message, the class or the type that it belongs to.
+    pub(crate) group: String,
+}
+
+/// A packet of more fields has the rest of them in one span: a page must not choke on one that was
+/// made to have as many as it has bits.
+const MAX_SPANS: usize = 16_384;
+
+/// Characters of a value: a blob may be as long as its packet.
+const MAX_VALUE: usize = 160;
+
+impl Xray {
+    /// Of a packet that was explained. Bytes of `packet` before those of the trace, as a checksum or
+    /// a protocol id, are its header.
+    pub(crate) fn of_trace(
+        title: impl Into<String>,
+        time: f64,
+        packet: &[u8],
+        trace: &Trace,
+    ) -> Self {
+        let before = packet.len().saturating_sub(trace.bytes().len()) as u64 * 8;
+        let mut spans = Spans::new(packet.len() as u64 * 8);
+        if before > 0 {
+            spans.push(XraySpan {
+                path: "protection".into(),
+                bits: before as f64,
+                kind: "header".into(),
+                group: "protection".into(),
+                ..XraySpan::default()
+            });
+        }
+        for node in trace.spans() {
+            let Some(op) = node.op() else { continue };
+            if spans.is_full() {
+                break;
+            }
+            spans.push(XraySpan {
+                path: node.path(),
+                start: (before + node.bits().start) as f64,
+                bits: node.bit_count() as f64,
+                value: node.value().map_or(String::new(), |value| shortened(value.to_string())),
+                range: range_of(op),
+                kind: op.name().into(),
+                group: group_of(node),
+            });
+        }
+        let rest = if trace.failure().is_some() { Rest::Unread } else { Rest::Padding };
+        Self {
+            title: title.into(),
+            time,
+            bytes: hex(packet),
+            bits: packet.len() as u64 * 8,
+            refused: trace.refusal().map(|refusal| refusal.to_string()),
+            refused_at: trace.failure().map(|(_, bit)| before + bit),
+            spans: spans.finish(rest),
+        }
+    }
+
+    /// Of bytes that cannot be taken apart, and why.
+    pub(crate) fn of_bytes(
+        title: impl Into<String>,
+        time: f64,
+        packet: &[u8],
+        refused: impl Into<String>,
+    ) -> Self {
+        let bits = packet.len() as u64 * 8;
+        Self {
+            title: title.into(),
+            time,
+            bytes: hex(packet),
+            bits,
+            refused: Some(refused.into()),
+            refused_at: Some(0),
+            spans: Spans::new(bits).finish(Rest::Unread),
+        }
+    }
+}
+
+/// What the bits behind the last field are.
+enum Rest {
+    /// Zeros up to a whole byte.
+    Padding,
+    /// What follows a refusal.
+    Unread,
+}
+
+/// Spans that come in order; what is between them is padding.
+struct Spans {
+    spans: Vec<XraySpan>,
+    /// Behind the last one.
+    at: f64,
+    end: f64,
+}
+
+impl Spans {
+    fn new(bits: u64) -> Self {
+        Self { spans: Vec::new(), at: 0.0, end: bits as f64 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.spans.len() >= MAX_SPANS
+    }
+
+    fn push(&mut self, mut span: XraySpan) {
+        let end = (span.start + span.bits).clamp(self.at, self.end);
+        let start = span.start.clamp(self.at, self.end);
+        self.fill(start, "padding");
+        (span.start, span.bits) = (start, end - start);
+        self.at = end;
+        self.spans.push(span);
+    }
+
+    fn fill(&mut self, until: f64, what: &str) {
+        // Fractions that were added up end a hair beside the whole bit.
+        if until - self.at > 1e-6 {
+            self.spans.push(XraySpan {
+                path: what.into(),
+                start: self.at,
+                bits: until - self.at,
+                kind: "padding".into(),
+                group: "padding".into(),
+                ..XraySpan::default()
+            });
+            self.at = until;
+        }
+    }
+
+    fn finish(mut self, rest: Rest) -> Vec<XraySpan> {
+        let what = match rest {
+            _ if self.is_full() => "more fields than are shown",
+            Rest::Padding => "padding",
+            Rest::Unread => "not read",
+        };
+        self.fill(self.end, what);
+        self.spans
+    }
+}
+
+/// The operation in words, without its name.
+fn range_of(op: &Op) -> String {
+    op.to_string().strip_prefix(op.name()).unwrap_or_default().trim_start().into()
+}
+
+/// The innermost type or variant that the field is in.
+fn group_of(node: Node<'_>) -> String {
+    let mut outer = node.parent();
+    while let Some(group) = outer {
+        match group.scope() {
+            Some(Scope::Object { type_name }) => return type_name.into(),
+            Some(Scope::Group("variant")) => return group.name().into(),
+            _ => outer = group.parent(),
+        }
+    }
+    String::new()
+}
+
+fn shortened(mut value: String) -> String {
+    if let Some((end, _)) = value.char_indices().nth(MAX_VALUE) {
+        value.truncate(end);
+        value.push('…');
+    }
+    value
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use tightwire::{Identity, Protection, Wire, encode, schema};
+
+    use super::*;
+
+    #[derive(Wire, Default)]
+    struct Item {
+        #[wire(range = 0..=64)]
+        count: u8,
+    }
+
+    #[derive(Wire, Default)]
+    struct Player {
+        #[wire(range = 0..=100)]
+        health: u8,
+        #[wire(max_len = 3)]
+        items: Vec<Item>,
+    }
+
+    fn xray(header: &[u8], packet: &[u8]) -> Xray {
+        let identity = Identity::new("arena", "1", Protection::None, schema::<Player>());
+        let trace = identity.explain(packet);
+        Xray::of_trace("Player", 1.5, &[header, packet].concat(), &trace)
+    }
+
+    fn covers(xray: &Xray) -> bool {
+        let mut at = 0.0;
+        for span in &xray.spans {
+            if span.start != at || span.bits < 0.0 {
+                return false;
+            }
+            at += span.bits;
+        }
+        at == xray.bits as f64
+    }
+
+    #[test]
+    fn spans_cover_header_fields_and_padding() {
+        let mut buffer = [0; 8];
+        let items = vec![Item { count: 5 }, Item { count: 64 }];
+        let packet = encode(&mut Player { health: 77, items }, &mut buffer).unwrap_or_default();
+        let xray = xray(&[1, 2, 3, 4], packet);
+        assert!(covers(&xray), "{xray:#?}");
+        let named: Vec<_> = xray
+            .spans
+            .iter()
+            .map(|span| format!("{} {} {}", span.group, span.path, span.value))
+            .collect();
+        assert_eq!(
+            named,
+            [
+                "protection protection ",
+                "Player Player.health 77",
+                "Player Player.items.len 2",
+                "Player Player.items[0].count 5",
+                "Player Player.items[1].count 64",
+                "padding padding ",
+            ]
+        );
+        assert_eq!((xray.bits, xray.refused), (56, None));
+        assert_eq!(xray.bytes, "010203044d0b40");
+    }
+
+    #[test]
+    fn what_follows_a_refusal_is_not_read() {
+        let xray = xray(&[], &[0xff, 0xff]);
+        assert!(covers(&xray), "{xray:#?}");
+        assert_eq!(xray.refused.as_deref(), Some("Player.health at bit 0: 127 is not in 0..=100"));
+        assert_eq!(xray.spans.last().map(|span| span.path.as_str()), Some("not read"));
+    }
+
+    #[test]
+    fn a_packet_of_too_many_fields_is_still_covered() {
+        let identity = Identity::new("arena", "1", Protection::None, schema::<[bool; 20_000]>());
+        let packet = [0xff; 2500];
+        let xray = Xray::of_trace("bits", 0.0, &packet, &identity.explain(&packet));
+        assert!(covers(&xray));
+        assert_eq!(xray.spans.len(), MAX_SPANS + 1);
+    }
+}

@@ -1,0 +1,306 @@
+//! The page of the demo in a real browser, with the real demo behind it. The physics of a build
+//! without optimisations does not keep up with the clock: it is tested in the other.
+
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod browser;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use browser::{Browser, Graphics, http};
+
+/// The demo, until it is dropped.
+struct Demo {
+    process: Child,
+    port: u16,
+}
+
+impl Demo {
+    fn start(arguments: &[&str]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_tightwire"))
+            .args(["demo", "--port", "0"])
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The address stands in one of the first lines, whichever of the two they go to.
+        let (found, address) = std::sync::mpsc::channel();
+        let outputs: [Box<dyn std::io::Read + Send>; 2] =
+            [Box::new(process.stdout.take().unwrap()), Box::new(process.stderr.take().unwrap())];
+        for output in outputs {
+            let found = found.clone();
+            std::thread::spawn(move || {
+                let mut output = BufReader::new(output);
+                let mut line = String::new();
+                while output.read_line(&mut line).is_ok_and(|length| length > 0) {
+                    if let Some((_, rest)) = line.split_once("http://127.0.0.1:") {
+                        let digits = rest.chars().take_while(char::is_ascii_digit);
+                        let _ = found.send(digits.collect::<String>());
+                        break;
+                    }
+                    line.clear();
+                }
+                // The demo must be able to go on writing.
+                let _ = output.read_to_end(&mut Vec::new());
+            });
+        }
+        let port =
+            address.recv_timeout(Duration::from_secs(60)).expect("the demo prints no address");
+        Self { process, port: port.parse().unwrap() }
+    }
+
+    fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    fn stats(&self) -> Value {
+        serde_json::from_str(&http(self.port, "GET /stats.json")).unwrap()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Where the pictures go, to be looked at.
+fn pictures() -> PathBuf {
+    let folder = std::env::var_os("TIGHTWIRE_PICTURES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page"), PathBuf::from);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// The numbers of all cubes of a world: 0 the server's, 1 the client's.
+fn places(browser: &mut Browser, world: u32) -> Vec<f64> {
+    let expression = format!(
+        "Array.from(tightwire.worlds.views[{world}].instances).filter((_, at) => at % 9 < 3)"
+    );
+    let places = browser.evaluate(&expression);
+    places.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+}
+
+fn assert_both_worlds_move(browser: &mut Browser) {
+    browser.wait_until("tightwire.worlds.drawn > 5 && tightwire.worlds.views[1].count > 100", 60);
+    let drawn = browser.number("tightwire.worlds.drawn");
+    let before = [0, 1].map(|world| places(browser, world));
+    sleep(Duration::from_secs(2));
+    assert!(browser.number("tightwire.worlds.drawn") > drawn, "nothing is drawn");
+    for (world, before) in before.iter().enumerate() {
+        let after = places(browser, world as u32);
+        assert!(after.len() > 900 * 3, "{} numbers", after.len());
+        let moved = before.iter().zip(&after).filter(|(a, b)| (**a - **b).abs() > 0.01).count();
+        assert!(moved > 10, "world {world}: {moved} of {} numbers changed", after.len());
+    }
+}
+
+/// Different colours in the middle of a world, as the screen has them.
+fn colours_seen(browser: &mut Browser, canvas: &str) -> f64 {
+    let expression = format!(
+        "new Promise((done) => requestAnimationFrame(() => {{
+            tightwire.worlds.draw(0);
+            const copy = document.createElement('canvas');
+            [copy.width, copy.height] = [128, 96];
+            const context = copy.getContext('2d');
+            context.drawImage(document.getElementById('{canvas}'), 0, 0, 128, 96);
+            done(new Set(new Uint32Array(context.getImageData(0, 0, 128, 96).data.buffer)).size);
+        }}))"
+    );
+    browser.number(&expression)
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
+fn the_page_shows_what_the_demo_does() {
+    let demo = Demo::start(&[]);
+    let mut browser = Browser::start(Graphics::Plain);
+    browser.resize(1400, 900);
+    browser.open(&demo.address());
+    browser.wait_until("tightwire.connected && tightwire.stats !== null", 30);
+
+    assert_both_worlds_move(&mut browser);
+    for canvas in ["server-world", "client-world"] {
+        let colours = colours_seen(&mut browser, canvas);
+        assert!(colours > 50.0, "{canvas} shows {colours} colours");
+    }
+    let label = browser.text("document.getElementById('client-label').textContent");
+    assert!(label.starts_with("Client 0, ") && label.ends_with(" ms behind"), "{label}");
+
+    the_xray_shows_a_field(&mut browser);
+    the_numbers_are_the_demos(&mut browser, &demo);
+    the_keyboard_steers(&mut browser);
+    the_loss_control_changes_the_loss(&mut browser, &demo);
+    what_is_typed_is_said(&mut browser);
+    take_pictures(&mut browser);
+    assert_eq!(browser.problems(), [""; 0]);
+
+    // Last, since a connection that is refused is an error at the console.
+    drop(demo);
+    browser.wait_until("!tightwire.connected && !document.getElementById('lost').hidden", 20);
+    let status = browser.text("document.getElementById('connection').textContent");
+    assert_eq!(status, "Connection lost, trying again");
+    assert_eq!(browser.evaluate("document.getElementById('loss').matches(':disabled')"), true);
+}
+
+/// Goes through the spans by keyboard, and compares the first with a value to what the demo says.
+fn the_xray_shows_a_field(browser: &mut Browser) {
+    browser.evaluate("document.getElementById('xray-card').scrollIntoView()");
+    browser.wait_until("(tightwire.shownXray?.spans.length ?? 0) > 10", 30);
+    browser.evaluate("document.getElementById('freeze').click()");
+    browser.evaluate("document.querySelector('.xray-ruler').focus()");
+    let wanted = browser.number(
+        "tightwire.shownXray.spans.findIndex((span) => span.path && span.value && span.range)",
+    );
+    assert!(wanted >= 0.0, "no span has a value and a range");
+    for _ in 0..=wanted as u32 {
+        browser.press("ArrowRight");
+    }
+    let span = browser.evaluate(&format!("tightwire.shownXray.spans[{wanted}]"));
+    let shown = browser.text("document.querySelector('.xray-detail').innerText");
+    for part in ["path", "value", "range"] {
+        let text = span[part].as_str().unwrap();
+        assert!(shown.contains(text), "{shown:?} does not have the {part} {text:?}");
+    }
+    let spoken = browser.text("document.querySelector('.xray-ruler').ariaValueText");
+    assert!(spoken.contains(span["value"].as_str().unwrap()), "{spoken}");
+    browser.evaluate("document.querySelector('.xray-table').open = true");
+    browser.wait_until("document.querySelectorAll('.xray-table tbody tr').length > 5", 5);
+    browser.evaluate("document.querySelector('.xray-table').open = false");
+    browser.evaluate("document.getElementById('freeze').click()");
+}
+
+/// Between two readings of what the demo serves, the page showed something in between.
+fn the_numbers_are_the_demos(browser: &mut Browser, demo: &Demo) {
+    let before = demo.stats();
+    sleep(Duration::from_millis(500));
+    let shown = browser.evaluate(
+        "({stats: tightwire.stats, ratio: document.querySelector('[data-key=ratio] .number').textContent,
+           size: document.querySelector('[data-key=snapshot_bytes] .number').textContent,
+           down: document.querySelector('#plot-down output').textContent})",
+    );
+    sleep(Duration::from_millis(500));
+    let after = demo.stats();
+    let stats = &shown["stats"];
+    let tick = |stats: &Value| stats["tick"].as_u64().unwrap();
+    assert!(tick(&before) < tick(stats) && tick(stats) < tick(&after), "{stats}");
+    for name in ["raw_bytes", "clients", "refused", "disagreements"] {
+        assert_eq!(stats[name], after[name], "{name}");
+    }
+    assert_eq!(after["refused"], 0);
+    assert_eq!(after["disagreements"], 0);
+
+    let number = |name: &str| stats[name].as_f64().unwrap();
+    let size = format!("{} B", number("snapshot_bytes").round());
+    assert_eq!(shown["size"].as_str().unwrap().replace(',', ""), size);
+    let digits = if number("ratio") < 10.0 { 1 } else { 0 };
+    assert_eq!(shown["ratio"], format!("{:.digits$}×", number("ratio")));
+    let parts = stats["down"].as_array().unwrap().iter();
+    let sum: f64 = parts.map(|part| part["bytes_per_second"].as_f64().unwrap()).sum();
+    let (value, unit) = shown["down"].as_str().unwrap().split_once(' ').unwrap();
+    let scale = match unit {
+        "B/s" => 1.0,
+        "kB/s" => 1e3,
+        _ => 1e6,
+    };
+    let down = value.parse::<f64>().unwrap() * scale;
+    assert!((down - sum).abs() <= sum * 0.01 + 1.0, "{down} for {sum}");
+}
+
+fn the_keyboard_steers(browser: &mut Browser) {
+    browser.evaluate("scrollTo(0, 0); document.activeElement.blur()");
+    let mut reached = Vec::new();
+    for _ in 0..20 {
+        browser.press("Tab");
+        reached.push(browser.text("document.activeElement.id"));
+        if reached.last().is_some_and(|id| id == "round_trip_ms") {
+            break;
+        }
+    }
+    for id in ["theme", "server-world", "client-world", "pause", "loss", "round_trip_ms"] {
+        assert!(reached.iter().any(|reached| reached == id), "{id} is not among {reached:?}");
+    }
+    let yaw = browser.number("tightwire.worlds.camera.yaw");
+    let before = browser.number("Number(document.getElementById('round_trip_ms').value)");
+    browser.press("ArrowRight");
+    let after = browser.number("Number(document.getElementById('round_trip_ms').value)");
+    assert_eq!(after, before + 10.0);
+    browser.wait_until(&format!("tightwire.stats.controls.round_trip_ms === {after}"), 5);
+    browser.evaluate("document.getElementById('client-world').focus()");
+    browser.press("ArrowLeft");
+    assert_ne!(browser.number("tightwire.worlds.camera.yaw"), yaw, "the world was not turned");
+}
+
+fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
+    assert!(demo.stats()["loss"].as_f64().unwrap() < 0.15);
+    browser.evaluate(
+        "{ const slider = document.getElementById('loss'); slider.value = 30;
+           slider.dispatchEvent(new Event('input', { bubbles: true })); }",
+    );
+    assert_eq!(browser.text("document.querySelector('output[for=loss]').textContent"), "30%");
+    browser.wait_until("tightwire.stats.controls.loss === 0.3", 5);
+    browser.wait_until("Math.abs(tightwire.stats.loss - 0.3) < 0.08", 20);
+    assert!((demo.stats()["loss"].as_f64().unwrap() - 0.3).abs() < 0.15);
+    // It stays where it was put: what the demo says does not move it back.
+    sleep(Duration::from_secs(1));
+    assert_eq!(browser.text("document.getElementById('loss').value"), "30");
+    assert_both_worlds_move(browser);
+}
+
+fn what_is_typed_is_said(browser: &mut Browser) {
+    browser.evaluate("document.getElementById('chat-text').focus()");
+    browser.call("Input.insertText", serde_json::json!({"text": "<b>hello</b> from a test"}));
+    browser.evaluate("document.getElementById('chat').requestSubmit()");
+    let line =
+        "document.getElementById('chat-lines').innerText.includes('<b>hello</b> from a test')";
+    browser.wait_until(line, 20);
+    assert_eq!(browser.text("document.getElementById('chat-text').value"), "");
+}
+
+fn take_pictures(browser: &mut Browser) {
+    browser.evaluate(
+        "{ const slider = document.getElementById('loss'); slider.value = 2;
+           slider.dispatchEvent(new Event('input', { bubbles: true })); document.activeElement.blur(); }",
+    );
+    for (width, height) in [(1400, 900), (390, 844)] {
+        browser.resize(width, height);
+        for scheme in ["light", "dark"] {
+            browser.prefer(scheme);
+            browser.evaluate("scrollTo(0, 0)");
+            sleep(Duration::from_secs(1));
+            let name = format!("{width}x{height}-{scheme}");
+            browser.screenshot(&pictures().join(format!("{name}.png")), false);
+            // The whole page is drawn as far as it was seen once.
+            browser.evaluate("document.getElementById('xray-card').scrollIntoView()");
+            sleep(Duration::from_secs(1));
+            browser.screenshot(&pictures().join(format!("{name}-whole.png")), true);
+        }
+        let overflow = browser.number("document.documentElement.scrollWidth - innerWidth");
+        assert!(overflow <= 0.0, "at {width} the page is {overflow} pixels too wide");
+    }
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow without optimisations")]
+fn the_worlds_are_drawn_with_webgl_too() {
+    let demo = Demo::start(&[]);
+    let mut browser = Browser::start(Graphics::SoftwareGl);
+    browser.resize(700, 500);
+    browser.open(&format!("{}#webgl", demo.address()));
+    browser.wait_until("tightwire.connected && tightwire.stats !== null", 60);
+    assert_eq!(browser.text("tightwire.worlds.views[0].renderer.kind"), "webgl2");
+    assert_both_worlds_move(&mut browser);
+    let colours = colours_seen(&mut browser, "server-world");
+    assert!(colours > 50.0, "{colours} colours");
+    browser.screenshot(&pictures().join("webgl.png"), false);
+    assert_eq!(browser.problems(), [""; 0]);
+}

@@ -1,0 +1,130 @@
+//! The stream that counts what another one does.
+
+use super::place::Places;
+use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
+
+/// Runs another stream, and gives each operation's bits to its place.
+#[derive(Debug)]
+pub(super) struct TallyStream<'p, S> {
+    inner: S,
+    places: &'p mut Places,
+    /// Where what comes next belongs, if it was named.
+    next: Option<usize>,
+    /// The operation that runs: its place and its first bit.
+    running: Option<(usize, u64)>,
+}
+
+impl<'p, S: RawStream> TallyStream<'p, S> {
+    pub(super) fn new(inner: S, places: &'p mut Places) -> Self {
+        Self { inner, places, next: None, running: None }
+    }
+
+    pub(super) fn into_inner(self) -> S {
+        self.inner
+    }
+
+    #[inline(always)]
+    fn here(&self) -> usize {
+        self.places.open.last().copied().unwrap_or(Places::ROOT)
+    }
+
+    /// The place of what begins now. Without a name, it stands for the group that it is in.
+    #[inline(always)]
+    fn take_place(&mut self) -> usize {
+        let place = self.next.take().unwrap_or_else(|| self.here());
+        self.places.pass(place);
+        place
+    }
+}
+
+impl<S: RawStream> RawStream for TallyStream<'_, S> {
+    type Error = S::Error;
+    const WRITING: bool = S::WRITING;
+    const READING: bool = S::READING;
+    const PACKS: bool = S::PACKS;
+
+    #[inline(always)]
+    fn has_checks(&self) -> bool {
+        self.inner.has_checks()
+    }
+
+    #[inline(always)]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        self.inner.raw_bits(value, width)
+    }
+
+    #[inline(always)]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
+        self.inner.raw_unary(zeros, limit)
+    }
+
+    #[inline(always)]
+    fn raw_align(&mut self) -> Result<(), S::Error> {
+        self.inner.raw_align()
+    }
+
+    #[inline(always)]
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], length: usize) -> Result<&'s [u8], S::Error> {
+        self.inner.raw_bytes(source, length)
+    }
+
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        // Without an operation that runs, a group is refused as a whole.
+        let place = self.running.map_or_else(|| self.here(), |(place, _)| place);
+        self.places.refuse(place);
+        self.inner.refuse_at(kind, bit)
+    }
+
+    #[inline(always)]
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+
+    #[inline(always)]
+    fn remaining(&self) -> u64 {
+        self.inner.remaining()
+    }
+
+    #[inline(always)]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.inner.failure()
+    }
+
+    #[inline(always)]
+    fn name_next(&mut self, name: &str) {
+        self.next = Some(self.places.child(self.here(), name));
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, _: Op) {
+        self.running = Some((self.take_place(), self.inner.position()));
+    }
+
+    #[inline(always)]
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        let Some((place, start)) = self.running.take() else { return };
+        match self.inner.failure() {
+            None => self.places.take(place, self.inner.position().saturating_sub(start), value),
+            Some(_) => self.places.refuse(place),
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, scope: Scope<'_>) {
+        let place = match scope {
+            Scope::Index(_) => {
+                let array = self.take_place();
+                self.places.element_of(array)
+            }
+            _ => self.take_place(),
+        };
+        // Children come as in the group before.
+        self.places.begin_group(place);
+        self.places.open.push(place);
+    }
+
+    #[inline(always)]
+    fn leave(&mut self) {
+        self.places.open.pop();
+    }
+}
