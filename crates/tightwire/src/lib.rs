@@ -407,13 +407,8 @@ pub use message::{
     RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
 };
 pub use packet::{
-<<<<<<< HEAD
-    Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Protection, Protocol,
-    RecordedPackets, Refused,
-=======
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Place, Protection, Protocol,
-    Refused, Tally,
->>>>>>> inspect
+    RecordedPackets, Refused, Tally,
 };
 pub use schema::{
     Class, Diff, Difference, Dynamic, DynamicError, Object, ObjectId, Representation, Schema,
