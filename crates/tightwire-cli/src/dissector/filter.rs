@@ -1,6 +1,6 @@
 //! Names of fields in Wireshark's filters.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// One step of a filter: what Wireshark allows there, `SnapshotPacket` as `snapshot_packet`.
 pub(super) fn step(name: &str) -> String {
@@ -29,23 +29,21 @@ pub(super) fn filter_name(name: &str) -> String {
 /// places has the same name, as the lengths of lists in lists.
 #[derive(Debug, Default)]
 pub(super) struct Filters {
-    types: HashMap<String, &'static str>,
+    taken: HashSet<String>,
+    /// What was given to whom.
+    shared: HashMap<(String, &'static str), String>,
+    /// How many were asked for by one name, so that names that are all alike take no longer.
+    counts: HashMap<String, u32>,
 }
 
-/// What the runtime calls its own fields.
-const TAKEN: [&str; 11] = [
-    "crc32",
-    "crc32.status",
-    "data",
-    "expert",
-    "protocol_id",
-    "protocol_id.status",
-    "refused",
-    "refused.reason",
-    "refused.field",
-    "refused.bit",
-    "undescribed",
-];
+/// What the filters of the runtime's own fields begin with.
+const TAKEN: [&str; 6] = ["crc32", "data", "expert", "protocol_id", "refused", "undescribed"];
+
+/// What the filters of a packet of this name begin with.
+pub(super) fn root_step(name: &str) -> String {
+    let step = step(name);
+    if TAKEN.contains(&&*step) { format!("{step}_packet") } else { step }
+}
 
 /// The type of fields that belong to one place only: their values have names.
 pub(super) const ENUM: &str = "enum";
@@ -53,19 +51,49 @@ pub(super) const ENUM: &str = "enum";
 impl Filters {
     /// A filter like `wanted` for a field of this type.
     pub(super) fn take(&mut self, wanted: &str, field_type: &'static str) -> String {
-        let mut filter = wanted.to_owned();
-        let mut number = 1;
-        loop {
-            let is_reserved = TAKEN.contains(&&*filter) || filter.starts_with("expert.");
-            match self.types.get(&filter) {
-                None if !is_reserved => break,
-                Some(taken) if *taken == field_type && field_type != ENUM => return filter,
-                _ => {}
-            }
-            number += 1;
-            filter = format!("{wanted}_{number}");
+        let key = (wanted.to_owned(), field_type);
+        if let Some(shared) = self.shared.get(&key).filter(|_| field_type != ENUM) {
+            return shared.clone();
         }
-        self.types.insert(filter.clone(), field_type);
+        let count = self.counts.entry(wanted.to_owned()).or_default();
+        let filter = loop {
+            *count += 1;
+            let filter = match *count {
+                1 => wanted.to_owned(),
+                count => format!("{wanted}_{count}"),
+            };
+            if self.taken.insert(filter.clone()) {
+                break filter;
+            }
+        };
+        self.shared.insert(key, filter.clone());
         filter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_what_wireshark_allows() {
+        assert_eq!(step("SnapshotPacket"), "snapshot_packet");
+        assert_eq!(step("at_rest"), "at_rest");
+        assert_eq!(step("HP"), "hp");
+        assert_eq!(step("größe 2"), "gr__e_2");
+        assert_eq!(root_step("Data"), "data_packet");
+        assert_eq!(filter_name("2D"), "tw_2d");
+        assert_eq!(filter_name(""), "tw_");
+    }
+
+    #[test]
+    fn fields_of_one_type_share_a_filter_and_others_do_not() {
+        let mut filters = Filters::default();
+        assert_eq!(filters.take("player.len", "uint32"), "player.len");
+        assert_eq!(filters.take("player.len", "uint32"), "player.len");
+        assert_eq!(filters.take("player.len", "bool"), "player.len_2");
+        assert_eq!(filters.take("player.len", "float"), "player.len_3");
+        assert_eq!(filters.take("player.kind", ENUM), "player.kind");
+        assert_eq!(filters.take("player.kind", ENUM), "player.kind_2");
     }
 }

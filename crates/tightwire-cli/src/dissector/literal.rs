@@ -58,3 +58,23 @@ fn integer(negative: bool, magnitude: u128) -> String {
 pub(super) fn is_double(magnitude: u128) -> bool {
     magnitude <= 1 << 53
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_stay_strings() {
+        assert_eq!(text("a\"\\\n\u{2028}ß"), r#""a\"\\\010\226\128\168ß""#);
+        assert_eq!(bytes(&[0, 255]), r#""\000\255""#);
+    }
+
+    #[test]
+    fn numbers_that_a_double_does_not_hold_are_limbs() {
+        assert_eq!(number(Number::Unsigned(1 << 53)), "9007199254740992");
+        assert_eq!(number(Number::Signed(-7)), "-7");
+        let limbs = "{ 1, 0, 32, 0, 0, 0, negative = true }";
+        assert_eq!(number(Number::Signed(-(1 << 53) - 1)), limbs);
+        assert_eq!(number(Number::Float(0.1)), "0.10000000149011612");
+    }
+}

@@ -30,9 +30,9 @@ pub(crate) struct Dissector {
     /// What the packets are: an identity or a schema as JSON, or a capture of Tightwire's recorder.
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The UDP port of the server.
+    /// The UDP port of the server; of a capture, without it, the port of who recorded it.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
-    port: u16,
+    port: Option<u16>,
     /// What filters begin with; without it, the name of the game.
     #[arg(long)]
     name: Option<String>,
@@ -69,7 +69,9 @@ enum Protected {
 
 impl Dissector {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
-        let identity = source::identity(&self.schema, &self.plain)?;
+        let (identity, recorded_port) = source::identity(&self.schema, &self.plain)?;
+        let port = self.port.or(recorded_port);
+        let port = port.ok_or("give the UDP port of the server with --port")?;
         let name = filter_name(self.name.as_deref().unwrap_or(identity.game()));
         let shapes = Shapes::of(&identity);
         for note in &shapes.undescribed {
@@ -83,7 +85,7 @@ impl Dissector {
         }
         let mut lua = String::new();
         write!(lua, "{HEAD}")?;
-        description(&mut lua, &identity, &name, self.port, &shapes)?;
+        description(&mut lua, &identity, &name, port, &shapes)?;
         lua += &shapes.lua;
         for part in RUNTIME {
             write!(lua, "\n{part}")?;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use tightwire::{Field, Identity, Number, Op, Shape};
 
 use super::condition;
-use super::filter::{ENUM, Filters, step};
+use super::filter::{ENUM, Filters, root_step, step};
 use super::literal::text;
 use super::operation::{dimensions, field_type, parameters};
 use super::{root_name, shown};
@@ -32,19 +32,14 @@ pub(super) struct Shapes {
 
 impl Shapes {
     pub(super) fn of(identity: &Identity) -> Self {
-        let mut shapes = Self {
-            lua: String::from(
-                "local shapes = {}
-",
-            ),
-            ..Self::default()
-        };
+        let mut shapes = Self { lua: String::from("local shapes = {}\n"), ..Self::default() };
         let name = root_name(identity.schema());
         shapes.path.push(shown(name));
-        shapes.root = shapes.shape(identity.schema().root(), &step(name));
+        let filter = root_step(name);
+        shapes.root = shapes.shape(identity.schema().root(), &filter);
         if identity.has_checks() {
             let check = Op::Check { name: "end".into() };
-            shapes.end_check = Some(shapes.operation(&check, &format!("{}.end", step(name))));
+            shapes.end_check = Some(shapes.operation(&check, &format!("{filter}.end")));
         }
         shapes
     }

@@ -9,17 +9,24 @@ use tightwire::{Capture, Identity, Packing, Protection, Schema};
 
 use super::{Plain, Protected};
 
-/// What the packets are, by what the file is.
-pub(super) fn identity(file: &Path, plain: &Plain) -> Result<Identity, Box<dyn Error>> {
+/// What the packets are, by what the file is; of a capture, also the port of who recorded it.
+pub(super) fn identity(
+    file: &Path,
+    plain: &Plain,
+) -> Result<(Identity, Option<u16>), Box<dyn Error>> {
     let shown = file.display();
     let opened = || File::open(file).map_err(|error| format!("{shown}: {error}"));
     let mut start = Vec::new();
     opened()?.take(MAX_JSON + 1).read_to_end(&mut start).map_err(|e| format!("{shown}: {e}"))?;
     if start.starts_with(&PCAPNG) {
         plain.refuse(&format!("{shown} is a capture"))?;
-        let capture = Capture::new(opened()?).map_err(|error| format!("{shown}: {error}"))?;
-        return match (capture.identity(), capture.identity_error()) {
-            (Some(identity), _) => Ok(identity.clone()),
+        let mut capture = Capture::new(opened()?).map_err(|error| format!("{shown}: {error}"))?;
+        return match (capture.identity().cloned(), capture.identity_error()) {
+            (Some(identity), _) => {
+                let first = capture.next_record().and_then(Result::ok);
+                let local = first.and_then(|record| record.local());
+                Ok((identity, local.map(|address| address.port())))
+            }
             (None, Some(error)) => {
                 Err(format!("{shown}: what it says of its packets is damaged: {error}").into())
             }
@@ -40,7 +47,8 @@ pub(super) fn identity(file: &Path, plain: &Plain) -> Result<Identity, Box<dyn E
     if start.len() as u64 > MAX_JSON {
         return Err(format!("{shown}: longer than 16 MiB, more than a schema can have").into());
     }
-    from_json(&start, plain).map_err(|error| format!("{shown}: {error}").into())
+    let identity = from_json(&start, plain).map_err(|error| format!("{shown}: {error}"))?;
+    Ok((identity, None))
 }
 
 fn from_json(json: &[u8], plain: &Plain) -> Result<Identity, Box<dyn Error>> {

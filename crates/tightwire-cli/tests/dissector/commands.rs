@@ -25,12 +25,14 @@ fn identity_schema_and_capture_give_the_same_dissector() {
         ["identity.json", "schema.json", "c.pcapng"].map(|f| folder.file(f));
     fs::write(&identity, serde_json::to_string_pretty(&player()).unwrap()).unwrap();
     fs::write(&schema, PLAYER).unwrap();
-    record(&capture, &player(), &[]);
+    // Without --port, it is that of who recorded.
+    record(&capture, &player(), &[vec![0; 4]]);
     let lua = folder.file("game.lua");
-    let flags = ["--protection", "crc32", "--game", "arena", "--game-version", "1.0"];
+    let flags =
+        ["--port", "7777", "--protection", "crc32", "--game", "arena", "--game-version", "1.0"];
     let mut written = Vec::new();
     for arguments in [
-        vec!["--schema", &*identity],
+        vec!["--schema", &*identity, "--port", "7777"],
         [&["--schema", &*schema][..], &flags].concat(),
         vec!["--schema", &*capture],
     ] {
@@ -125,7 +127,7 @@ fn what_no_schema_describes_is_said() {
         {"name": "third", "selection": {"len": 8, "coding": "best"}}
     ]}}"#;
     fs::write(&file, json).unwrap();
-    let said = write_dissector(&lua, &["--schema", &file, "--protection", "none"]);
+    let said = write_dissector(&lua, &["--schema", &file, "--port", "7", "--protection", "none"]);
     let rest = "a packet that has it is shown as bytes from there on";
     let expected = format!(
         "tightwire: Packet.parts[]: `Hand` is serialized by hand: {rest}\n\
@@ -167,6 +169,8 @@ fn mistakes_are_explained() {
     expect(&["--schema", &folder.file("none")], "No such file");
     fs::write(&schema, r#"{"int": {"min": 5, "max": 1}}"#).unwrap();
     expect(&["--schema", &schema], "the range 5..=1 is reversed");
-    let output = tightwire(&["dissector", "--schema", &text, "--port", "0"]);
-    assert!(!output.status.success());
+    let said = |arguments: &[&str]| tightwire(&[&["dissector"], arguments].concat()).stderr;
+    let said = |arguments: &[&str]| String::from_utf8(said(arguments)).unwrap();
+    assert!(said(&["--schema", &text, "--port", "0"]).contains("0 is not in 1..=65535"));
+    assert!(said(&["--schema", &identity]).contains("give the UDP port of the server with --port"));
 }

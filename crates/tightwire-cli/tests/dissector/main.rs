@@ -8,6 +8,8 @@ mod common {
     pub(crate) mod shapes;
 }
 mod commands;
+mod conditions;
+mod demo;
 mod packets;
 mod refusals;
 mod session;

@@ -122,12 +122,14 @@ fn what_no_bit_pays_for_ends() {
         r#"{"list": {"max_len": 4000000000, "element": {"bits": {"width": 0}}}}"#.to_owned(),
     ];
     for (number, shape) in shapes.iter().enumerate() {
-        for packing in [Packing::Bits, Packing::Bytes] {
-            let identity = protocol(shape).with_packing(packing);
-            let packets: [&[u8]; 4] =
-                [&[0xff; 4], &[0, 4, 0, 0], &[0xff, 0x03], &[5, 0, 0, 0, 0, 0, 0, 0]];
-            let reasons = reasons(&format!("free-{number}"), &identity, &packets);
-            assert!(reasons.iter().any(|reason| !reason.is_empty()));
+        let packing = [Packing::Bits, Packing::Bytes][number % 2];
+        let identity = protocol(shape).with_packing(packing);
+        // 1024 elements are free, and one more is not.
+        let packets: [&[u8]; 4] = [&[0xff; 4], &[0, 4, 0, 0], &[1, 4, 0, 0], &[0xff, 0x03]];
+        let reasons = reasons("free", &identity, &packets);
+        assert!(reasons.iter().any(|reason| !reason.is_empty()));
+        if shape.starts_with(r#"{"list": {"max_len": 4000000000"#) {
+            assert_eq!(reasons[1..3], ["", "unexpected_end"]);
         }
     }
 }

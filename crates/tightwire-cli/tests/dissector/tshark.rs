@@ -8,8 +8,6 @@ use std::time::Duration;
 use roxmltree::{Document, Node};
 use tightwire::{Direction, Identity, Recorder};
 
-pub(crate) const PORT: u16 = 7777;
-
 /// A folder that is empty, and goes with the test.
 pub(crate) struct Folder(PathBuf);
 
@@ -51,8 +49,7 @@ pub(crate) fn tightwire(arguments: &[&str]) -> Output {
 
 /// The dissector that the binary writes, in a file; what the binary said besides.
 pub(crate) fn write_dissector(lua: &str, arguments: &[&str]) -> String {
-    let port = PORT.to_string();
-    let output = tightwire(&[&["dissector", "--port", &port], arguments].concat());
+    let output = tightwire(&[&["dissector"], arguments].concat());
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{said}");
     fs::write(lua, output.stdout).unwrap();

@@ -1,5 +1,6 @@
 -- The operations: each reads its bits and returns a value, which is
---   text     how it is shown; nothing for what has no value
+--   text     a function that says how it is shown; nothing for what has no value. Most packets are
+--            read without being looked at, and digits take longer than bits.
 --   typed    what Wireshark's field gets, for its filters
 --   operand  what conditions see of it
 --   first, length   the bytes that are the value itself
@@ -29,7 +30,7 @@ do
 
     local function integer(number, shape, signed)
         return {
-            text = number_text(number),
+            text = function() return number_text(number) end,
             typed = typed(number, shape.type),
             operand = { kind = "number", type = signed and "signed" or "unsigned", value = number },
         }
@@ -37,24 +38,29 @@ do
 
     local function float(number)
         local operand = { kind = "number", type = "float", value = number }
-        return { text = floats.text(number), typed = number, operand = operand }
+        local function shown() return floats.text(number) end
+        return { text = shown, typed = number, operand = operand }
     end
 
     local function vector(parts)
-        local texts = {}
-        for place, part in ipairs(parts) do
-            texts[place] = floats.text(part)
+        local function shown()
+            local texts = {}
+            for place, part in ipairs(parts) do
+                texts[place] = floats.text(part)
+            end
+            return text.shortened("[" .. table.concat(texts, ", ") .. "]")
         end
-        return { text = text.shortened("[" .. table.concat(texts, ", ") .. "]"), parts = parts, operand = { kind = "other" } }
+        return { text = shown, parts = parts, operand = { kind = "other" } }
     end
 
     local function text_value(bytes)
-        return { text = text.shortened(text.quoted(bytes)), typed = bytes, operand = { kind = "length", value = #bytes } }
+        local function shown() return text.shortened(text.quoted(bytes)) end
+        return { text = shown, typed = bytes, operand = { kind = "length", value = #bytes } }
     end
 
     local function bytes_value(reader, bytes)
         return {
-            text = text.shortened(text.hex(bytes)),
+            text = function() return text.shortened(text.hex(bytes)) end,
             operand = { kind = "length", value = #bytes },
             first = reader.position / 8 - #bytes,
             length = #bytes,
@@ -67,7 +73,8 @@ do
 
     function operations.bool(reader)
         local value = reader:bits(1) == 1
-        return { text = tostring(value), typed = value, operand = { kind = "bool", value = value } }
+        local function shown() return tostring(value) end
+        return { text = shown, typed = value, operand = { kind = "bool", value = value } }
     end
 
     -- An integer in whole bytes is the number itself, in two's complement.
@@ -106,8 +113,11 @@ do
 
     function operations.fixed(reader, shape)
         local value = operations.int(reader, shape)
-        local raw = wide.nearest(wide.of(value.operand.value), 53)
-        value.text = value.text .. " = " .. floats.double_text(raw / 2 ^ shape.fraction_bits)
+        local raw = value.operand.value
+        function value.text()
+            local real = wide.nearest(wide.of(raw), 53) / 2 ^ shape.fraction_bits
+            return number_text(raw) .. " = " .. floats.double_text(real)
+        end
         return value
     end
 
@@ -155,7 +165,8 @@ do
     function operations.double(reader)
         local number = floats.double_from_bits(wide.halves(reader:wide_bits(64)))
         local operand = { kind = "number", type = "double", value = number }
-        return { text = floats.double_text(number), typed = number, operand = operand }
+        local function shown() return floats.double_text(number) end
+        return { text = shown, typed = number, operand = operand }
     end
 
     function operations.compressed_float(reader, shape)

@@ -171,7 +171,8 @@ do
         local bytes = begin < tvb:len() and tvb:raw(begin) or ""
         local packet_reader = reader.new(bytes, description.packing == "bits")
         packet_reader.checks = description.end_check ~= nil
-        local reading = walk.new(packet_reader, { tvb = tvb, fields = fields }, begin, self.tree)
+        local show = { tvb = tvb, fields = fields, visible = self.tree.visible }
+        local reading = walk.new(packet_reader, show, begin, self.tree)
         local refusal = reading:read()
         self.pinfo.cols.info = table.concat({ description.root_name, table.concat(reading.parts, ", ") }, " ")
         if reading:is_cut() then
@@ -181,7 +182,8 @@ do
             if refusal.refused == "undescribed" then
                 local first = math.floor(refusal.bit / 8)
                 local rest = tvb(begin + first, tvb:len() - begin - first)
-                refusal.item:add(fields.undescribed, rest)
+                local item = refusal.item or self.tree
+                item:add(fields.undescribed, rest)
             end
             self:refuse(refusal.refused, refusal.sentence, refusal.item, refusal.path, refusal.bit)
         end

@@ -33,10 +33,11 @@ do
         return self.open[#self.open]
     end
 
-    -- An item for these bits: a field with its value if it has one, or a line of text.
+    -- An item for these bits: a field with its value if it has one, or a line of text, which nobody
+    -- needs where nothing is shown.
     function Walk:item(tree, first_bit, last_bit, label, field, typed)
         self.items = self.items + 1
-        if self.items > MAX_ITEMS then
+        if self.items > MAX_ITEMS or not (field or self.show.visible) then
             return nil
         end
         local first = math.floor(first_bit / 8)
@@ -50,7 +51,9 @@ do
         else
             item = tree:add(field, range, typed)
         end
-        item:set_text(label)
+        if self.show.visible then
+            item:set_text(label)
+        end
         return item
     end
 
@@ -114,8 +117,11 @@ do
         self.running = { shape = shape, name = name, start = start }
         local value = (run or operations[shape.kind])(self.reader, shape)
         self.running = nil
-        local value_text = name_of and name_of(value) or value.text
-        local label = self:label(shape, name, start, value_text)
+        local label
+        if self.show.visible then
+            local value_text = value.text and (name_of or value.text)(value)
+            label = self:label(shape, name, start, value_text)
+        end
         local first, last = start, self.reader.position
         if value.first then
             first, last = value.first * 8, (value.first + value.length) * 8
@@ -123,9 +129,10 @@ do
         local field = self.show.fields[shape.filter]
         local item = self:item(self:top().tree, first, last, label, field, value.typed)
         for place, part in ipairs(item and value.parts or {}) do
-            local filter = shape.parts[place]
-            local part_name = string.match(filter, "[^.]*$")
-            local part_label = part_name .. ": " .. floats.text(part)
+            local filter, part_label = shape.parts[place], nil
+            if self.show.visible then
+                part_label = string.match(filter, "[^.]*$") .. ": " .. floats.text(part)
+            end
             self:item(item, first, last, part_label, self.show.fields[filter], part)
         end
         return value, item
@@ -166,11 +173,13 @@ do
 
     function Walk:read_enum(shape)
         local start = self.reader.position
-        local variant
+        local function variant_of(ordinal)
+            return shape.variants[ordinal.operand.value + 1]
+        end
         local ordinal, item = self:operation(shape, nil, operations.enumerate, function(ordinal)
-            variant = shape.variants[ordinal.operand.value + 1]
-            return variant.shown
+            return variant_of(ordinal).shown
         end)
+        local variant = variant_of(ordinal)
         if #self.open == 1 then
             table.insert(self.parts, variant.shown)
         end
