@@ -2,13 +2,13 @@
 
 mod datagrams;
 mod demo;
-mod picture;
-mod inspect;
+mod dissector;
 mod files;
+mod inspect;
+mod picture;
 mod schema;
 mod shell;
 mod sizes;
-mod dissector;
 mod snapshot_bench;
 mod snapshot_cost;
 mod svg;
@@ -33,6 +33,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Demo(demo::Demo),
+    Inspect(inspect::Inspect),
+    Sizes(sizes::Sizes),
+    #[command(subcommand)]
+    Schema(schema::SchemaCommand),
+    Dissector(dissector::Dissector),
     /// One packet, drawn bit by bit, and what happens to it on the way.
     Picture,
     #[command(subcommand)]
@@ -41,13 +46,8 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
-    Inspect(inspect::Inspect),
-    Sizes(sizes::Sizes),
-    #[command(subcommand)]
-    Schema(schema::SchemaCommand),
     Completions(shell::Completions),
     Man(shell::Manual),
-    Dissector(dissector::Dissector),
 }
 
 fn main() -> ExitCode {
@@ -55,17 +55,17 @@ fn main() -> ExitCode {
     let result = match Arguments::parse().command.or_else(demo) {
         None => Ok(String::new()),
         Some(Command::Demo(command)) => command.run(),
+        Some(Command::Inspect(command)) => command.run(),
+        Some(Command::Sizes(command)) => command.run(),
+        Some(Command::Schema(command)) => return command.run(),
+        Some(Command::Dissector(command)) => command.run(),
         Some(Command::Picture) => picture::example(),
         Some(Command::Token(command)) => command.run(),
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
-        Some(Command::Inspect(command)) => command.run(),
-        Some(Command::Sizes(command)) => command.run(),
-        Some(Command::Schema(command)) => return command.run(),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
-        Some(Command::Dissector(command)) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,
