@@ -209,9 +209,10 @@ impl<const K: usize> Mixture<K> {
         for (table, &count) in rows.iter().enumerate() {
             starts[table] = params.len();
             for row in 0..count {
+                let first = |sixteenths: i16| sixteenths.saturating_mul(1 << (LEARNED - 4));
                 params.push(0);
-                params.extend((0..K).map(|part| init(table, row, part).0 << (LEARNED - 4)));
-                params.extend((0..K).map(|part| init(table, row, part).1 << (LEARNED - 4)));
+                params.extend((0..K).map(|part| first(init(table, row, part).0)));
+                params.extend((0..K).map(|part| first(init(table, row, part).1)));
             }
         }
         Self { starts, rows }
