@@ -226,8 +226,8 @@
 //! A [`SnapshotSender`] replicates a world of objects to many receivers over a network that loses
 //! packets: each packet has what a receiver is not known to have, in as few bytes as a model of the
 //! objects can make of it, within a budget, the most urgent first. A [`SnapshotReceiver`] has the
-//! world, and a [`Playback`] shows it evenly. The guide
-//! [`replicate_a_world`](guide::replicate_a_world) is the way in.
+//! world, and a [`Playback`] shows it evenly; a [`SnapshotTrace`] says what each bit of a packet was
+//! for. The guide [`replicate_a_world`](guide::replicate_a_world) is the way in.
 //!
 //! It sends nothing: packets are for any transport, and may get lost there.
 //!
