@@ -10,8 +10,8 @@ use tightwire::{
     SnapshotTrace, Stage,
 };
 use tightwire_transport::{
-    Client, Fingerprint, Quic, QuicConfig, SealedToken, SessionConfig, SessionEvent, Socket as _,
-    Transport, Trust, Udp,
+    Client, Fingerprint, Quic, SealedToken, SessionConfig, SessionEvent, Socket as _, Transport,
+    Trust, Udp,
 };
 
 use super::bad_link::BadLink;
@@ -44,7 +44,7 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let port = udp.address().port();
     let seed = Random::new(setup.seed, 1000 + u64::from(number)).next();
     let socket = BadLink::new(udp, server, seed, seat.knobs.clone());
-    let (trust, config) = (Trust::Pinned(vec![setup.fingerprint]), QuicConfig::default());
+    let (trust, config) = (Trust::Pinned(vec![setup.fingerprint]), game::quic());
     let transport = Quic::connect(socket, server, "localhost", &trust, config, shared.now())
         .map_err(|error| error.to_string())?;
     let client = Client::builder(setup.session)

@@ -1,10 +1,12 @@
 //! What the game says: its messages, and the objects of its world.
 
+use std::time::Duration;
+
 use tightwire::{
     Context, Level, Message, MessengerBuilder, PeerId, SnapshotAck, SnapshotConfig, SnapshotPacket,
     SnapshotProtocol, SnapshotProtocolError, Wire,
 };
-use tightwire_transport::SessionConfig;
+use tightwire_transport::{QuicConfig, SessionConfig};
 
 use super::pace::TICKS_PER_SECOND;
 
@@ -108,8 +110,20 @@ pub(super) fn protocol(level: Level) -> Result<SnapshotProtocol, SnapshotProtoco
 /// Builds that would not understand each other's snapshots refuse each other.
 pub(super) fn session(protocol: &SnapshotProtocol, clients: u32) -> SessionConfig {
     let version = format!("{}-{:016x}", env!("CARGO_PKG_VERSION"), protocol.fingerprint());
-    SessionConfig { max_clients: clients as usize, ..SessionConfig::new("cubes", &version) }
+    SessionConfig {
+        max_clients: clients as usize,
+        hello_timeout: PATIENCE,
+        ..SessionConfig::new("cubes", &version)
+    }
 }
+
+/// As others, but for networks that are worse than anybody would play on.
+pub(super) fn quic() -> QuicConfig {
+    QuicConfig { idle_timeout: PATIENCE, handshake_timeout: PATIENCE, ..QuicConfig::default() }
+}
+
+/// With two seconds of round trip, and every third packet lost, connecting takes a while.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The name of a client.
 pub(super) fn name(client: u32) -> String {

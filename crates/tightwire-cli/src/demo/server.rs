@@ -10,8 +10,8 @@ use tightwire::{
     Delivery, Leaving, PeerId, ReceiverId, Recorder, SnapshotProtocol, SnapshotSender, Stage,
 };
 use tightwire_transport::{
-    Captured, Certificate, Quic, QuicConfig, Server, SessionConfig, SessionEvent, Socket as _,
-    TokenGate, TokenKey, Transport, Udp,
+    Captured, Certificate, Quic, Server, SessionConfig, SessionEvent, Socket as _, TokenGate,
+    TokenKey, Transport, Udp,
 };
 
 use super::busy::Busy;
@@ -37,7 +37,7 @@ pub(super) struct Setup {
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let Setup { socket, certificate, key, protocol, session, seed, record } = setup;
     let address = socket.address();
-    let transport = Quic::listen(socket, &certificate, QuicConfig::default()).map_err(said)?;
+    let transport = Quic::listen(socket, &certificate, game::quic()).map_err(said)?;
     let gate = TokenGate::new(vec![key], SERVER_NAME);
     let Some(file) = record else {
         let builder = Server::builder(session).register(game::messages).with_tokens(gate);
