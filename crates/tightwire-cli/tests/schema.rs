@@ -288,7 +288,7 @@ fn what_is_no_schema_is_refused_with_a_reason() {
             br#"{"struct": {"name": "\u001b[31m", "fields": []}}"#.to_vec(),
             "has a control character in it",
         ),
-        ("old", vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0], "`editcap -F pcapng` makes one"),
+        ("old", vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0], "/old: "),
         (
             "capture",
             vec![0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c],
@@ -307,7 +307,7 @@ fn what_is_no_schema_is_refused_with_a_reason() {
     let error = printed(&["schema", "show", &huge], 2);
     assert!(error.contains("longer than 8 MiB"), "{error}");
     let error = printed(&["schema", "lint", &player(), "--capture", &player()], 2);
-    assert!(error.contains("this is no pcapng file"), "{error}");
+    assert!(error.contains("/player.json: the block at byte 0: "), "{error}");
 }
 
 /// Neither a schema nor a capture that somebody changed makes the program fail in any other way than with

@@ -30,8 +30,8 @@ impl Source {
             // The first byte of a capture.
             Some(_) if is_capture(&start) => Self::of_capture(path).map_err(refused),
             Some(_) => Err(refused(
-                "neither JSON nor a capture: a schema as JSON begins with `{`, and other captures \
-                 become pcapng with `editcap -F pcapng`"
+                "neither JSON nor a capture: a schema as JSON begins with `{`, and a capture that a \
+                 `Recorder` wrote has one in it"
                     .to_owned(),
             )),
             None => Err(refused("the file is empty".to_owned())),
@@ -108,7 +108,7 @@ fn start_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Whether it begins as captures do: pcapng, or the older forms, which are refused with advice.
+/// Whether it begins as captures do: pcapng, or the older forms, which have no schema in them.
 fn is_capture(start: &[u8]) -> bool {
     const OLD: [[u8; 4]; 4] = [
         [0xa1, 0xb2, 0xc3, 0xd4],
