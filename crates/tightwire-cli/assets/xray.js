@@ -9,8 +9,8 @@ var drawXray = (function () {
   const views = new WeakMap();
   const PAGE_ROWS = 100;
   const HUES = [212, 28, 158, 336, 262, 46, 188, 6, 96, 300, 232, 120];
-  // Parts of a packet that are not a field of anyone.
-  const NEUTRAL = new Set(["header", "check", "padding", "coded"]);
+  // Parts that are nobody's field, from the one that counts most.
+  const NEUTRAL = ["header", "check", "transport", "padding"];
   const hues = new Map();
 
   /** The same name has the same colour in every packet and plot of a page. */
@@ -22,8 +22,9 @@ var drawXray = (function () {
   /** `Cube[17].position[0]` of the group `Cube` is `Cube.position`. */
   function family(span) {
     const names = span.path.replace(/\[[^\]]*\]/g, "").split(".").filter(Boolean);
-    const after = names.indexOf(span.group) + 1;
-    const field = names[after] ?? "";
+    const at = names.indexOf(span.group);
+    // A type that is called otherwise than its field is not in the path.
+    const field = (at < 0 ? names.at(-1) : names[at + 1]) ?? "";
     if (!span.group) return field || span.kind;
     return field && field !== span.group ? `${span.group}.${field}` : span.group;
   }
@@ -33,13 +34,13 @@ var drawXray = (function () {
   }
 
   function fill(span, dark) {
-    if (span.kind === "padding") return dark ? "#262c35" : "#e8ebef";
-    if (NEUTRAL.has(span.kind)) return dark ? "#4a535f" : "#c3cad3";
-    return colour(span.family, dark);
+    return colour(NEUTRAL.includes(span.kind) ? span.kind : span.family, dark);
   }
 
   function colour(name, dark) {
-    return dark ? `hsl(${hue(name)} 46% 40%)` : `hsl(${hue(name)} 68% 74%)`;
+    const neutral = NEUTRAL.indexOf(name);
+    if (neutral >= 0) return dark ? `hsl(212 10% ${38 - 6 * neutral}%)` : `hsl(212 14% ${76 + 5 * neutral}%)`;
+    return dark ? `hsl(${hue(name)} 46% 42%)` : `hsl(${hue(name)} 68% 74%)`;
   }
 
   /** Text for a number of bits: whole ones stay whole. */
@@ -200,9 +201,13 @@ var drawXray = (function () {
         const width = (to - from) * cell - ((to - from) * cell > 3 ? 1 : 0);
         context.globalAlpha = faded ? 0.25 : 1;
         context.fillStyle = fill(span, dark);
-        context.beginPath();
-        context.roundRect(x, rowTop(index), Math.max(width, 0.5), height, Math.min(3, width / 3));
-        context.fill();
+        if (width > 6) {
+          context.beginPath();
+          context.roundRect(x, rowTop(index), width, height, 3);
+          context.fill();
+        } else {
+          context.fillRect(x, rowTop(index), Math.max(width, 0.5), height);
+        }
         context.fillStyle = dark ? "#f2f5f8" : "#1a222c";
         label(context, span, x, rowTop(index), width, height, tall, font);
       });
@@ -315,7 +320,7 @@ var drawXray = (function () {
     const rows = span
       ? [["Field", span.path || span.kind], ["Value", span.value || "–"],
          ["Bits", `${bitsText(span.bits)} from bit ${number(span.start)}`],
-         ["Type", [span.kind, span.range].filter(Boolean).join(" ") || "–"], ["On the wire", wire(view.packet, span)]]
+         ["Type", type(span) || "–"], ["On the wire", wire(view.packet, span)]]
       : [["Field", "Point at a span, or choose one with the arrow keys."]];
     view.detail.replaceChildren();
     for (const [name, text] of rows) {
@@ -327,8 +332,13 @@ var drawXray = (function () {
     view.ruler.setAttribute("aria-valuemax", String(view.packet.spans.length));
     view.ruler.setAttribute("aria-valuenow", String(view.selected + 1));
     view.ruler.setAttribute("aria-valuetext", span
-      ? `${span.path || span.kind}: ${span.value}, ${bitsText(span.bits)} from bit ${number(span.start)}, ${span.kind} ${span.range}`
+      ? `${span.path || span.kind}: ${span.value}, ${bitsText(span.bits)} from bit ${number(span.start)}, ${type(span)}`
       : "no field selected");
+  }
+
+  /** The operation and what it takes; most say their name with it. */
+  function type(span) {
+    return span.range.startsWith(span.kind) ? span.range : `${span.kind} ${span.range}`.trim();
   }
 
   /** The bits themselves, first bit first, where a field has whole ones to itself. */
@@ -384,7 +394,7 @@ var drawXray = (function () {
     const body = make("tbody", "", grid);
     for (const span of spans.slice(view.page * PAGE_ROWS, (view.page + 1) * PAGE_ROWS)) {
       const line = make("tr", "", body);
-      for (const text of [number(span.start), number(span.bits), span.path || span.kind, span.value, `${span.kind} ${span.range}`]) make("td", "", line, text);
+      for (const text of [number(span.start), number(span.bits), span.path || span.kind, span.value, type(span)]) make("td", "", line, text);
     }
     // Kept when a page is turned, so that the button that was pressed keeps the focus.
     if (!view.pager?.isConnected) {
