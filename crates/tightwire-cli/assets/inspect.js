@@ -11,7 +11,7 @@
 
   /** The same name has the same colour everywhere on the page. */
   function colour(name) {
-    if (/^[(?]/.test(name)) return "var(--line)";
+    if (/^[(?]/.test(name)) return "var(--neutral)";
     if (!hues.has(name)) hues.set(name, HUES[hues.size % HUES.length]);
     return `hsl(${hues.get(name)} var(--sat) var(--light))`;
   }
@@ -21,6 +21,16 @@
     const names = path.replace(/\[\]/g, "").split(".");
     const kind = names.find((name) => data.types.some((type) => type.name === name && name !== names[0]));
     return kind ?? (names.length > 2 ? names[1] : names[0]);
+  }
+
+  /** What a field belongs to: `Cube` of `Message.Snapshot.packet.Cube.position`. */
+  function ownerOf(path) {
+    return path.replace(/\[\]/g, "").split(".").filter((name) => !/^\d+$/.test(name)).at(-2) ?? groupOf(path);
+  }
+
+  /** The end of a path, which says enough in its place. */
+  function shortPath(path) {
+    return path.split(".").filter((name) => !/^\d+$/.test(name)).slice(-2).join(".");
   }
 
   function make(name, className, parent, text) {
@@ -176,10 +186,10 @@
           if (inner.w < 2 || inner.h < 2) return;
           const tile = make("div", "", box);
           Object.assign(tile.style, { left: `${inner.x}px`, top: `${inner.y}px`, width: `${inner.w}px`, height: `${inner.h}px`,
-            background: colour(field.path.startsWith("(") ? field.path : group.name) });
+            background: colour(/(^|\.)\(/.test(field.path) ? "(" : ownerOf(field.path)) });
           tile.title = `${field.path}: ${percent(field.share)}, ${whole.format(Math.round(field.bits))} bits, ${whole.format(field.count)} times, ${(field.bits / (field.count || 1)).toFixed(1)} each`;
           if (inner.w < 44 || inner.h < 22) return;
-          make("span", "", tile, inner.w > 180 ? field.path : field.path.slice(field.path.lastIndexOf(".") + 1));
+          make("span", "", tile, inner.w > 110 ? shortPath(field.path) : field.path.slice(field.path.lastIndexOf(".") + 1));
           if (inner.h > 40) make("span", "", tile, percent(field.share));
         });
       });
@@ -197,7 +207,7 @@
       table(byId("fields"),
         [["Field", "name"], ["Times", "number"], ["Bits", "number"], ["Mean", "number"], ["Share", "number"], ["", "bar"]],
         shown.map((field) => [field.path, whole.format(field.count), whole.format(Math.round(field.bits)),
-          (field.bits / (field.count || 1)).toFixed(1), percent(field.share), { share: field.bits / most, name: groupOf(field.path) }]));
+          (field.bits / (field.count || 1)).toFixed(1), percent(field.share), { share: field.bits / most, name: /(^|\.)\(/.test(field.path) ? "(" : ownerOf(field.path) }]));
     };
     byId("filter").addEventListener("input", draw);
     draw();

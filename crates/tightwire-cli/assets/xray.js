@@ -22,8 +22,9 @@ var drawXray = (function () {
   /** `Cube[17].position[0]` of the group `Cube` is `Cube.position`. */
   function family(span) {
     const names = span.path.replace(/\[[^\]]*\]/g, "").split(".").filter(Boolean);
-    const after = names.indexOf(span.group) + 1;
-    const field = names[after] ?? "";
+    const at = names.indexOf(span.group);
+    // A type that is called otherwise than its field is not in the path.
+    const field = (at < 0 ? names.at(-1) : names[at + 1]) ?? "";
     if (!span.group) return field || span.kind;
     return field && field !== span.group ? `${span.group}.${field}` : span.group;
   }

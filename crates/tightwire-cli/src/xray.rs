@@ -132,9 +132,11 @@ impl Xray {
         let begin = (end - length as f64 * 8.0).max(whole.start);
         let mut spans = Spans { spans: take(&mut self.spans), at: whole.start, end };
         spans.push(XraySpan {
+            path: "length".into(),
             bits: begin - whole.start,
             value: format!("{length} bytes"),
             kind: "header".into(),
+            group: "snapshot".into(),
             ..whole.clone()
         });
         match trace {

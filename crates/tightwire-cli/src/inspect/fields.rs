@@ -2,7 +2,7 @@
 
 use tightwire::Tally;
 
-use super::snapshots::SnapshotTotals;
+use super::snapshots::Snapshots;
 use super::survey::Survey;
 
 /// What one field took of all packets.
@@ -27,7 +27,7 @@ impl FieldTotal {
 /// those that are watched, if a field was asked for.
 pub(crate) fn fields(
     tally: &Tally,
-    snapshots: &SnapshotTotals,
+    snapshots: &Snapshots,
     survey: &Survey,
     filter: bool,
 ) -> Vec<FieldTotal> {
@@ -43,13 +43,16 @@ pub(crate) fn fields(
         known += place.bits();
         if !filter || place.is_watched() {
             let path = place.path();
-            let told_apart = path.strip_prefix(&root).map_or(0.0, |path| snapshots.bits_in(path));
+            let told_apart =
+                path.strip_prefix(&root).map_or(0.0, |path| snapshots.totals.bits_in(path));
             let bits = (place.bits() as f64 - told_apart).max(0.0);
             fields.push(total(path, place.count(), bits));
         }
     }
-    for (path, &(bits, count)) in snapshots.fields.iter().filter(|_| !filter) {
-        fields.push(total(root.clone() + path, count, bits));
+    for (path, &(bits, count)) in &snapshots.totals.fields {
+        if snapshots.is_wanted(path) {
+            fields.push(total(root.clone() + path, count, bits));
+        }
     }
     if !filter {
         let accepted = survey.packets - survey.refused;

@@ -119,7 +119,8 @@ impl Inspect {
         let capture = Capture::new(input).map_err(|error| format!("{name}: {error}"))?;
         let meaning = self.meaning(&capture)?;
         let mut reading = Reading::new(capture, meaning, self.port);
-        if self.no_snapshots {
+        // A list of packets shows nothing of them.
+        if self.no_snapshots || (self.packets && self.field.is_none()) {
             reading = reading.without_snapshots();
         }
         if let Some(field) = &self.field {

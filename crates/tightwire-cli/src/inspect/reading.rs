@@ -75,6 +75,7 @@ impl<R: Read> Reading<R> {
     /// Keeps the values of this field.
     pub(crate) fn watch(&mut self, field: &str) {
         self.tally.watch(field);
+        self.snapshots.watch(field);
     }
 
     /// Gives the next datagrams, until there are no more or the one who looks has seen enough.

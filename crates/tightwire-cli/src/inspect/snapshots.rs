@@ -30,6 +30,8 @@ pub(crate) struct Snapshots {
     trace: SnapshotTrace,
     /// Of the last packet.
     last: Option<Last>,
+    /// The steps of the field that was asked for.
+    filter: Option<Vec<String>>,
     pub(crate) totals: SnapshotTotals,
 }
 
@@ -82,6 +84,7 @@ impl Snapshots {
             flows: Vec::new(),
             trace: SnapshotTrace::new(),
             last: None,
+            filter: None,
             totals: SnapshotTotals::default(),
         }
     }
@@ -148,6 +151,38 @@ impl Snapshots {
         })
     }
 
+    /// Keeps to the fields whose path has these steps.
+    pub(crate) fn watch(&mut self, steps: &str) {
+        self.filter = Some(steps.split('.').map(|step| name_of(step).into()).collect());
+    }
+
+    /// Whether a field of the totals is one that was asked for, if one was.
+    pub(crate) fn is_wanted(&self, path: &str) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let steps: Vec<_> = path.split('.').map(name_of).collect();
+        steps.windows(filter.len()).any(|window| window.iter().eq(filter))
+    }
+
+    /// The path and the value of each field of the last snapshot that was asked for.
+    pub(crate) fn watched(&self) -> Vec<(String, String)> {
+        let Some(SeenSnapshot { path, trace: Ok(trace), .. }) = self.last() else {
+            return Vec::new();
+        };
+        if self.filter.is_none() {
+            return Vec::new();
+        }
+        let packet = path.strip_suffix("bytes").unwrap_or(path);
+        let fields = trace.spans().filter(|span| span.part == SnapshotPart::Field);
+        let fields = fields.filter_map(|span| {
+            let (class, field) = (span.class, span.field);
+            let id = span.object?;
+            let dot = if field.is_empty() { "" } else { "." };
+            self.is_wanted(&format!("{packet}{class}{dot}{field}"))
+                .then(|| (format!("{class}[{id}]{dot}{field}"), span.value()))
+        });
+        fields.collect()
+    }
+
     /// The snapshot in the last packet.
     pub(crate) fn last(&self) -> Option<SeenSnapshot<'_>> {
         let Last { place, length, refused } = self.last.as_ref()?;
@@ -188,6 +223,11 @@ impl SnapshotTotals {
         let within = self.fields.iter().filter(|(field, _)| field.starts_with(packet));
         within.map(|(_, (bits, _))| bits).sum()
     }
+}
+
+/// A step of a path without an index.
+fn name_of(step: &str) -> &str {
+    step.split('[').next().unwrap_or(step)
 }
 
 /// All elements of an array are one field.

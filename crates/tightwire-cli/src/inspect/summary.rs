@@ -39,7 +39,7 @@ impl Summary<'_> {
 
     /// Where the bits went.
     pub(crate) fn fields(&self) -> Vec<FieldTotal> {
-        fields(self.tally, &self.snapshots.totals, self.survey, self.values.is_some())
+        fields(self.tally, self.snapshots, self.survey, self.values.is_some())
     }
 
     /// For tools.

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use tightwire::{Number, Value};
+use tightwire::{Number, Tally, Value};
 
 use super::reading::Seen;
+use super::text::shortened;
 
 /// A value of the field.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
@@ -30,8 +31,15 @@ pub(crate) struct Values {
 struct Kept {
     packet: u64,
     time: f64,
-    place: usize,
-    value: Value,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// A field of the packet.
+    Field(usize, Value),
+    /// A field of a snapshot: its path and its value.
+    Snapshot(String, String),
 }
 
 /// The numbers among the values.
@@ -54,34 +62,42 @@ impl Values {
             return;
         }
         for (place, value) in seen.tally.watched() {
-            self.count += 1;
-            if let Some(number) = number_of(value) {
-                Numbers::add(&mut self.numbers, number);
+            self.take(seen, number_of(value), || What::Field(*place, value.clone()));
+        }
+        for (path, value) in seen.snapshots.watched() {
+            self.take(seen, number_in(&value), || What::Snapshot(path, value));
+        }
+    }
+
+    fn take(&mut self, seen: &Seen<'_>, number: Option<f64>, what: impl FnOnce() -> What) {
+        self.count += 1;
+        if let Some(number) = number {
+            Numbers::add(&mut self.numbers, number);
+        }
+        let kept = || Kept { packet: seen.number, time: seen.time, what: what() };
+        if self.first.len() < self.shown {
+            self.first.push(kept());
+        } else if self.shown > 0 {
+            if self.last.len() == self.shown {
+                self.last.pop_front();
             }
-            let kept = || Kept {
-                packet: seen.number,
-                time: seen.time,
-                place: *place,
-                value: value.clone(),
-            };
-            if self.first.len() < self.shown {
-                self.first.push(kept());
-            } else if self.shown > 0 {
-                if self.last.len() == self.shown {
-                    self.last.pop_front();
-                }
-                self.last.push_back(kept());
-            }
+            self.last.push_back(kept());
         }
     }
 
     /// The first ones, and the last ones.
-    pub(crate) fn samples(&self, tally: &tightwire::Tally) -> [Vec<Sample>; 2] {
-        let sample = |kept: &Kept| Sample {
-            packet: kept.packet,
-            time: kept.time,
-            path: tally.place(kept.place).map_or(String::new(), |place| place.path()),
-            value: shortened(&kept.value),
+    pub(crate) fn samples(&self, tally: &Tally) -> [Vec<Sample>; 2] {
+        let sample = |kept: &Kept| {
+            let (path, value) = match &kept.what {
+                What::Field(place, value) => (path_of(tally, *place), value.to_string()),
+                What::Snapshot(path, value) => (path.clone(), value.clone()),
+            };
+            Sample {
+                packet: kept.packet,
+                time: kept.time,
+                path,
+                value: shortened(&value, MAX_VALUE),
+            }
         };
         [self.first.iter().map(sample).collect(), self.last.iter().map(sample).collect()]
     }
@@ -93,13 +109,16 @@ impl Sample {
         if seen.refused.is_some() {
             return Vec::new();
         }
-        let sample = |(place, value): &(usize, Value)| Self {
+        let sample = |path: String, value: String| Self {
             packet: seen.number,
             time: seen.time,
-            path: seen.tally.place(*place).map_or(String::new(), |place| place.path()),
-            value: shortened(value),
+            path,
+            value: shortened(&value, MAX_VALUE),
         };
-        seen.tally.watched().iter().map(sample).collect()
+        let fields = seen.tally.watched().iter();
+        let fields = fields.map(|(place, value)| (path_of(seen.tally, *place), value.to_string()));
+        let all = fields.chain(seen.snapshots.watched());
+        all.map(|(path, value)| sample(path, value)).collect()
     }
 }
 
@@ -126,6 +145,18 @@ fn number_of(value: &Value) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-fn shortened(value: &Value) -> String {
-    super::text::shortened(&value.to_string(), 80)
+/// Of a value that is text already.
+fn number_in(value: &str) -> Option<f64> {
+    match value {
+        "true" => Some(1.0),
+        "false" => Some(0.0),
+        _ => value.parse().ok().filter(|number: &f64| number.is_finite()),
+    }
 }
+
+fn path_of(tally: &Tally, place: usize) -> String {
+    tally.place(place).map_or(String::new(), |place| place.path())
+}
+
+/// Characters of a value.
+const MAX_VALUE: usize = 80;

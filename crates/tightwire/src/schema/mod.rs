@@ -1,5 +1,6 @@
 //! The schema: the wire form of a type as data, and what can be done with that alone.
 
+mod blank;
 mod condition;
 mod describe;
 mod diff;

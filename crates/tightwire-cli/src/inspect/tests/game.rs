@@ -58,8 +58,8 @@ impl Packet {
             n if n % 2 == 1 => Self::Input(Input {
                 sequence: number as u16,
                 stick: [(phase.sin() * 100.0) as i8, (phase.cos() * 100.0) as i8],
-                jump: number % 7 == 0,
-                fire: number % 3 == 0,
+                jump: number.is_multiple_of(7),
+                fire: number.is_multiple_of(3),
             }),
             _ => Self::State(State {
                 tick: number as u32,
@@ -77,10 +77,10 @@ impl Player {
             health: ((number / 8 + place * 9) % 101) as u8,
             position: [phase.sin() * 200.0, place as f32, phase.cos() * 200.0],
             orientation: [0.0, half, 0.0, (1.0 - half * half).sqrt()],
-            at_rest: (number / 2 + place) % 4 == 0,
+            at_rest: (number / 2 + place).is_multiple_of(4),
             velocity: [phase.cos(), 0.0, -phase.sin()],
             name: ["Ada", "Grace", "Edsger", "Barbara"][place as usize % 4].into(),
-            target: (place % 3 == 0).then_some(place as u16),
+            target: place.is_multiple_of(3).then_some(place as u16),
         }
     }
 }

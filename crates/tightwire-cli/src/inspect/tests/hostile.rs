@@ -20,7 +20,7 @@ impl Random {
 /// Whether it is a capture that can be read.
 fn check(file: &[u8], by_schema: bool) -> bool {
     let meaning = by_schema.then(|| Meaning::of_identity(identity()));
-    let field = (file.len() % 5 == 0).then_some("players.health");
+    let field = file.len().is_multiple_of(5).then_some("players.health");
     match EveryView::of(file, meaning, field, 3) {
         Ok(view) => {
             assert!(view.is_sound(), "{:?}", view.text);

@@ -93,3 +93,15 @@ fn a_snapshot_without_its_baseline_is_one_span_with_the_reason() {
     assert!(reason.ends_with(" is not in the capture"), "{reason}");
     assert!(inspected.text.contains("20 of 20 snapshots not taken apart: its baseline"));
 }
+
+#[test]
+fn a_field_of_snapshots_can_be_asked_for() {
+    let inspected = inspect(&session(40), None, Some("Cube.awake"), 0).unwrap();
+    let fields = inspected.json["fields"].as_array().unwrap();
+    assert_eq!(fields.len(), 1);
+    assert_eq!(fields[0]["path"], "Snapshot.packet.Cube.awake");
+    let values = &inspected.json["values"];
+    assert_eq!(values["first"][0]["path"], "Cube[0].awake");
+    assert_eq!(values["numbers"]["max"], 1.0);
+    assert_eq!(values["count"], fields[0]["count"]);
+}
