@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(step("HP"), "hp");
         assert_eq!(step("größe 2"), "gr__e_2");
         assert_eq!(root_step("Data"), "data_packet");
-        assert_eq!(filter_name("2D"), "tw_2d");
+        assert_eq!(filter_name("2D"), "tw_2_d");
         assert_eq!(filter_name(""), "tw_");
     }
 
