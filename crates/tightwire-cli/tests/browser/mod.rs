@@ -5,6 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -31,11 +32,10 @@ pub(crate) enum Graphics {
 
 impl Browser {
     pub(crate) fn start(graphics: Graphics) -> Self {
-        let profile = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!(
-            "browser-{}-{}",
-            id(),
-            graphics as u8
-        ));
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let profile =
+            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("browser-{}-{number}", id()));
         let _ = fs::remove_dir_all(&profile);
         let mut command = Command::new(path());
         command
