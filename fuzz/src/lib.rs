@@ -2,9 +2,14 @@
 //! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;
+#[path = "../../crates/tightwire-cli/src/files.rs"]
+mod files;
 #[allow(dead_code, reason = "a part of the tool")]
 #[path = "../../crates/tightwire-cli/src/inspect/mod.rs"]
 mod inspect;
+#[allow(dead_code, reason = "a part of the tool")]
+#[path = "../../crates/tightwire-cli/src/source.rs"]
+mod source;
 mod tool;
 mod transport;
 #[allow(dead_code, reason = "a part of the tool")]

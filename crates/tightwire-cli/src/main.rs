@@ -11,6 +11,7 @@ mod shell;
 mod sizes;
 mod snapshot_bench;
 mod snapshot_cost;
+mod source;
 mod svg;
 mod terminal;
 mod token;

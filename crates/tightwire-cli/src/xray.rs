@@ -95,7 +95,6 @@ impl Xray {
     }
 
     /// Of a snapshot that was read with a trace.
-    #[allow(dead_code, reason = "for those who have snapshots by themselves")]
     pub(crate) fn of_snapshot(
         title: impl Into<String>,
         time: f64,

@@ -1,12 +1,11 @@
 //! The x-ray of a snapshot that a client got.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use tightwire::{Schema, Shape, SnapshotPart, SnapshotSpan, SnapshotTrace, schema};
+use tightwire::{Schema, Shape, SnapshotPart, SnapshotTrace, schema};
 
 use super::game::{Cube, Player};
-use crate::xray::{Xray, XraySpan};
+use crate::xray::Xray;
 
 /// What the fields of the classes are, in words.
 #[derive(Debug)]
@@ -31,43 +30,14 @@ impl Words {
         packet: &[u8],
         trace: &SnapshotTrace,
     ) -> Xray {
-        let mut bytes = String::with_capacity(2 * packet.len());
-        for byte in packet {
-            let _ = write!(bytes, "{byte:02x}");
+        let mut xray = Xray::of_snapshot(title, time, packet, trace);
+        for span in &mut xray.spans {
+            let field = span.path.split_once("].").map_or("", |(_, field)| field);
+            if let Some(words) = self.fields.get(&format!("{}.{field}", span.group)) {
+                span.range.clone_from(words);
+            }
         }
-        Xray {
-            title: title.into(),
-            time,
-            bytes,
-            bits: 8 * packet.len() as u64,
-            refused: None,
-            refused_at: None,
-            spans: trace.spans().map(|span| self.span(&span)).collect(),
-        }
-    }
-
-    fn span(&self, span: &SnapshotSpan<'_>) -> XraySpan {
-        let (kind, group) = match span.part {
-            SnapshotPart::Check => ("check", "Snapshot"),
-            SnapshotPart::Padding => ("padding", "padding"),
-            SnapshotPart::Field | SnapshotPart::Object => ("coded", span.class),
-            SnapshotPart::Objects | SnapshotPart::Choices => ("coded", "Snapshot"),
-            _ => ("header", "Snapshot"),
-        };
-        let name = format!("{}.{}", span.class, span.field);
-        XraySpan {
-            path: match span.object {
-                Some(id) if span.field.is_empty() => format!("{}[{}]", span.class, id.0),
-                Some(id) => format!("{}[{}].{}", span.class, id.0, span.field),
-                None => format!("Snapshot.{}", span.part),
-            },
-            start: span.start,
-            bits: span.bits,
-            value: span.value(),
-            range: self.fields.get(&name).cloned().unwrap_or_default(),
-            kind: kind.into(),
-            group: group.into(),
-        }
+        xray
     }
 }
 

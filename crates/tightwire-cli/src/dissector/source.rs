@@ -2,66 +2,34 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 
 use tightwire::{Capture, Identity, Packing, Protection, Schema};
 
 use super::{Plain, Protected};
+use crate::source::Source;
 
 /// What the packets are, by what the file is; of a capture, also the port of who recorded it.
 pub(super) fn identity(
     file: &Path,
     plain: &Plain,
 ) -> Result<(Identity, Option<u16>), Box<dyn Error>> {
-    let shown = file.display();
-    let opened = || File::open(file).map_err(|error| format!("{shown}: {error}"));
-    let mut start = Vec::new();
-    opened()?.take(MAX_JSON + 1).read_to_end(&mut start).map_err(|e| format!("{shown}: {e}"))?;
-    if start.starts_with(&PCAPNG) {
-        plain.refuse(&format!("{shown} is a capture"))?;
-        let mut capture = Capture::new(opened()?).map_err(|error| format!("{shown}: {error}"))?;
-        return match (capture.identity().cloned(), capture.identity_error()) {
-            (Some(identity), _) => {
-                let first = capture.next_record().and_then(Result::ok);
-                let local = first.and_then(|record| record.local());
-                Ok((identity, local.map(|address| address.port())))
-            }
-            (None, Some(error)) => {
-                Err(format!("{shown}: what it says of its packets is damaged: {error}").into())
-            }
-            (None, None) => Err(format!(
-                "{shown}: the capture is not of Tightwire's recorder, and does not say what its \
-                 packets are: give the schema or the identity as JSON"
-            )
-            .into()),
-        };
+    let of_schema = |schema| plain.identity(schema).map(|identity| (identity, None));
+    match Source::read(file)? {
+        Source::Identity(identity) => {
+            plain.refuse(&format!("{} is an identity", file.display()))?;
+            Ok((identity, recorded_port(file)))
+        }
+        Source::Schema(schema) => of_schema(schema),
+        Source::World(world) => of_schema(world.schema().clone()),
     }
-    if PCAP.iter().any(|magic| start.starts_with(magic)) {
-        return Err(format!(
-            "{shown}: a capture of this form does not say what its packets are: give the schema or \
-             the identity as JSON"
-        )
-        .into());
-    }
-    if start.len() as u64 > MAX_JSON {
-        return Err(format!("{shown}: longer than 16 MiB, more than a schema can have").into());
-    }
-    let identity = from_json(&start, plain).map_err(|error| format!("{shown}: {error}"))?;
-    Ok((identity, None))
 }
 
-fn from_json(json: &[u8], plain: &Plain) -> Result<Identity, Box<dyn Error>> {
-    let value: serde_json::Value = serde_json::from_slice(json)
-        .map_err(|error| format!("neither a capture nor JSON: {error}"))?;
-    if value.get("schema").is_some() {
-        plain.refuse("it is an identity")?;
-        let identity = serde_json::from_slice(json);
-        return identity.map_err(|error| format!("not an identity: {error}").into());
-    }
-    let schema: Schema = serde_json::from_slice(json)
-        .map_err(|error| format!("neither an identity nor a schema: {error}"))?;
-    plain.identity(schema)
+/// The port of who recorded a capture.
+fn recorded_port(file: &Path) -> Option<u16> {
+    let mut capture = Capture::new(File::open(file).ok()?).ok()?;
+    let first = capture.next_record()?.ok()?;
+    first.local().map(|address| address.port())
 }
 
 impl Plain {
@@ -108,17 +76,3 @@ impl Plain {
         Ok(if self.checks { identity.with_checks() } else { identity })
     }
 }
-
-/// How a pcapng file begins.
-const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-
-/// How older captures begin: in either byte order, with microseconds or nanoseconds.
-const PCAP: [[u8; 4]; 4] = [
-    [0xd4, 0xc3, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0xc3, 0xd4],
-    [0x4d, 0x3c, 0xb2, 0xa1],
-    [0xa1, 0xb2, 0x3c, 0x4d],
-];
-
-/// More than the longest schema takes.
-const MAX_JSON: u64 = 16 << 20;

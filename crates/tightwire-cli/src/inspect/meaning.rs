@@ -1,15 +1,10 @@
 //! What the packets of a capture mean: by the file itself, or by a schema that is given.
 
-use std::error::Error;
 use std::fmt;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 
 use tightwire::{Identity, Protection, RecordedPackets, Refused, Schema};
 
-/// More than any schema has as JSON; a file that is named by mistake may be of any size.
-const MAX_FILE: u64 = 16 << 20;
+use crate::source::Source;
 
 /// What the datagrams of a capture are.
 #[derive(Clone, Debug)]
@@ -37,42 +32,26 @@ impl Meaning {
         Self { unchecked, ..Self::of_identity(identity) }
     }
 
-    /// From JSON, of an identity or of a schema; the protection is for the latter.
-    pub(crate) fn of_json(
-        text: &str,
+    /// By what a file says; the protection is for one that has the layout alone.
+    pub(crate) fn of_source(
+        source: Source,
         protection: Option<Protection<()>>,
-    ) -> Result<Self, MeaningError> {
-        let is_identity = serde_json::from_str::<serde_json::Value>(text)
-            .map_err(MeaningError::NoJson)?
-            .get("schema")
-            .is_some();
-        if !is_identity {
-            let schema: Schema = serde_json::from_str(text).map_err(MeaningError::NoSchema)?;
-            return Ok(Self::of_schema(schema, protection.unwrap_or_default()));
-        }
-        let identity: Identity = serde_json::from_str(text).map_err(MeaningError::NoIdentity)?;
-        match protection {
-            Some(protection) if protection != identity.protection() => {
-                Err(MeaningError::Contradiction { given: protection, has: identity.protection() })
+    ) -> Result<Self, String> {
+        let identity = match source {
+            Source::Schema(schema) => {
+                return Ok(Self::of_schema(schema, protection.unwrap_or_default()));
             }
+            Source::World(world) => {
+                return Ok(Self::of_schema(world.schema().clone(), protection.unwrap_or_default()));
+            }
+            Source::Identity(identity) => identity,
+        };
+        match (protection, identity.protection()) {
+            (Some(given), has) if given != has => Err(format!(
+                "this identity has the protection {has}: leave out --protection {given}"
+            )),
             _ => Ok(Self::of_identity(identity)),
         }
-    }
-
-    /// The same from a file.
-    pub(crate) fn read(
-        file: &Path,
-        protection: Option<Protection<()>>,
-    ) -> Result<Self, Box<dyn Error>> {
-        let name = file.display();
-        let failed = |error: &dyn fmt::Display| format!("{name}: {error}");
-        let mut text = String::new();
-        let opened = File::open(file).map_err(|error| failed(&error))?;
-        opened.take(MAX_FILE + 1).read_to_string(&mut text).map_err(|error| failed(&error))?;
-        if text.len() as u64 > MAX_FILE {
-            return Err(failed(&"this is larger than 16 MiB, more than any schema").into());
-        }
-        Ok(Self::of_json(&text, protection).map_err(|error| failed(&error))?)
     }
 
     pub(crate) fn identity(&self) -> &Identity {
@@ -102,27 +81,3 @@ impl fmt::Display for Meaning {
         }
     }
 }
-
-/// Why a file is neither an identity nor a schema.
-#[derive(Debug)]
-pub(crate) enum MeaningError {
-    NoJson(serde_json::Error),
-    NoSchema(serde_json::Error),
-    NoIdentity(serde_json::Error),
-    Contradiction { given: Protection<()>, has: Protection<()> },
-}
-
-impl fmt::Display for MeaningError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoJson(error) => write!(f, "this is no JSON: {error}"),
-            Self::NoSchema(error) => write!(f, "this is no schema: {error}"),
-            Self::NoIdentity(error) => write!(f, "this is no identity: {error}"),
-            Self::Contradiction { given, has } => {
-                write!(f, "this identity has the protection {has}: leave out --protection {given}")
-            }
-        }
-    }
-}
-
-impl Error for MeaningError {}

@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tightwire::{Capture, CaptureError, Protection};
 
+use crate::source::Source;
 use crate::xray::Xray;
 use chosen::Chosen;
 use input::Input;
@@ -187,7 +188,8 @@ impl Inspect {
     /// What the packets are.
     fn meaning<R: Read>(&self, capture: &Capture<R>) -> Result<Meaning, Box<dyn Error>> {
         if let Some(file) = &self.schema {
-            return Meaning::read(file, self.protection);
+            let meaning = Meaning::of_source(Source::read(file)?, self.protection);
+            return meaning.map_err(|error| format!("{}: {error}", file.display()).into());
         }
         let name = self.capture.display();
         match (capture.identity(), capture.identity_error()) {

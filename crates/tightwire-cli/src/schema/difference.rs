@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tightwire::Difference;
 
-use super::source::Source;
+use crate::source::Source;
 use crate::terminal::{Colour, Terminal, counted, safe};
 
 /// All differences of two files.

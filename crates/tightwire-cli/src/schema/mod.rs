@@ -3,7 +3,6 @@
 mod difference;
 mod lint;
 mod show;
-pub(crate) mod source;
 mod words;
 
 use std::error::Error;
@@ -12,10 +11,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
+use crate::source::{Source, is_capture_at};
 use crate::terminal::{Terminal, safe};
 use difference::Differences;
 use lint::seen::Seen;
-use source::{Source, is_capture_at};
 
 /// Shows, compares and examines schemas: what packets look like. A FILE is the JSON of a schema, of an identity or of a world's
 /// schema, or a capture, which has the schema of its packets in it.

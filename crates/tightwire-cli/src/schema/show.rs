@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use tightwire::{Field, Packing, Shape};
 
-use super::source::Source;
 use super::words;
+use crate::source::Source;
 use crate::terminal::{Colour, Terminal, counted, safe};
 
 /// One line of the tree.

@@ -7,7 +7,7 @@ use tightwire::{Representation, World, WorldError, WorldSchema};
 
 use super::crowd;
 use crate::files::read_limited;
-use crate::schema::source::Source;
+use crate::source::Source;
 use crate::terminal::safe;
 
 /// The bytes of a world that are read.

@@ -162,10 +162,10 @@ fn mistakes_are_explained() {
     };
     expect(&["--schema", &schema], "give --protection none, id or crc32");
     expect(&["--schema", &schema, "--protection", "crc32"], "give --game and --game-version");
-    expect(&["--schema", &identity, "--protection", "id"], "it is an identity, which says itself");
-    expect(&["--schema", &text], "neither a capture nor JSON");
-    expect(&["--schema", &pcap], "does not say what its packets are");
-    expect(&["--schema", &foreign], "not of Tightwire's recorder");
+    expect(&["--schema", &identity, "--protection", "id"], "is an identity, which says itself");
+    expect(&["--schema", &text], "neither JSON nor a capture");
+    expect(&["--schema", &pcap], "this capture has no schema in it");
+    expect(&["--schema", &foreign], "this capture has no schema in it");
     expect(&["--schema", &folder.file("none")], "No such file");
     fs::write(&schema, r#"{"int": {"min": 5, "max": 1}}"#).unwrap();
     expect(&["--schema", &schema], "the range 5..=1 is reversed");

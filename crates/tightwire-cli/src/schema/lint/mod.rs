@@ -9,7 +9,7 @@ pub(super) mod seen;
 
 use tightwire::{Field, Packing, Shape};
 
-use super::source::Source;
+use crate::source::Source;
 use crate::terminal::safe;
 use seen::Seen;
 

@@ -38,7 +38,7 @@ impl Source {
         }
     }
 
-    fn of_json(bytes: &[u8]) -> Result<Self, String> {
+    pub(crate) fn of_json(bytes: &[u8]) -> Result<Self, String> {
         let keys: BTreeMap<String, serde::de::IgnoredAny> =
             serde_json::from_slice(bytes).map_err(|error| in_words(&error))?;
         let read = if keys.contains_key("classes") {
