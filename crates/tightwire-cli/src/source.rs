@@ -48,7 +48,8 @@ impl Source {
         } else {
             serde_json::from_slice(bytes).map(Self::Schema)
         };
-        read.map_err(|error| in_words(&error))
+        // What has keys is JSON, whatever the reader of its parts misses in it.
+        read.map_err(|error| format!("no schema: {error}"))
     }
 
     fn of_capture(path: &Path) -> Result<Self, String> {

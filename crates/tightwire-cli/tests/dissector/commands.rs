@@ -146,7 +146,8 @@ fn mistakes_are_explained() {
     fs::write(&schema, PLAYER).unwrap();
     fs::write(&identity, serde_json::to_string(&player()).unwrap()).unwrap();
     fs::write(&text, "hello").unwrap();
-    fs::write(&pcap, [0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0]).unwrap();
+    let header = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0";
+    fs::write(&pcap, header).unwrap();
     let section = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
     let section: Vec<u8> = section.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     fs::write(&foreign, section).unwrap();
