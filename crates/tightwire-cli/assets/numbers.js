@@ -3,12 +3,14 @@
 const whole = (value) => Math.round(value).toLocaleString("en");
 const milliseconds = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const bytes = (value) => `${whole(value)} B`;
+/** Where nothing came, there is nothing to say. */
+const ifAny = (show) => (value) => (value > 0 ? show(value) : "–");
 
 const TILES = [
-  { key: "snapshot_bytes", name: "Snapshot size", show: bytes,
+  { key: "snapshot_bytes", name: "Snapshot size", show: ifAny(bytes),
     note: () => "on average",
     title: "Size of a packet that brings this client's world up to date" },
-  { key: "ratio", name: "Smaller than raw", show: (value) => `${value.toFixed(value < 10 ? 1 : 0)}×`,
+  { key: "ratio", name: "Smaller than raw", show: ifAny((value) => `${value.toFixed(value < 10 ? 1 : 0)}×`),
     note: (stats) => `raw is ${bytes(stats.raw_bytes)}`,
     title: "All objects whole, packed field by field as #[derive(Wire)] does, divided by a snapshot" },
   { key: "changed_objects", name: "Objects changed", show: whole,

@@ -1,15 +1,14 @@
 //! `tightwire picture`: one packet, drawn bit by bit, and what happens to it on the way.
 
-use std::env;
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
-use std::io::{self, IsTerminal};
 
 use tightwire::{
     Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
 };
 
 use crate::datagrams;
+use crate::terminal::Terminal;
 
 /// What a server sends of one player.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
@@ -78,12 +77,9 @@ fn shown(value: &impl Debug) -> String {
     format!("accepted: {value:?}")
 }
 
-/// In colours where they can be seen and are wanted: <https://no-color.org>.
 fn picture(trace: &Trace) -> String {
-    let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if io::stdout().is_terminal() && !unwanted {
-        trace.colored().to_string()
-    } else {
-        trace.to_string()
+    match Terminal::of_stdout().is_coloured() {
+        true => trace.colored().to_string(),
+        false => trace.to_string(),
     }
 }

@@ -42,6 +42,11 @@ impl Terminal {
         self.width
     }
 
+    /// Whether colours can be seen and are wanted.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.is_coloured
+    }
+
     /// The text in a colour, where there are any.
     pub(crate) fn paint(&self, colour: Colour, text: &str) -> String {
         if !self.is_coloured || text.is_empty() {

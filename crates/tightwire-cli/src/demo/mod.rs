@@ -34,7 +34,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tightwire_transport::{Certificate, Claims, Socket as _, TokenKey, Udp};
 
@@ -197,8 +197,11 @@ impl Drop for StopAtEnd {
 /// The first signal ends the demo, the second one the process.
 fn stop_on_signal(shared: &Shared) -> Result<(), ctrlc::Error> {
     let stop = shared.stop_flag();
+    let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
-        if stop.swap(true, Ordering::Relaxed) {
+        stop.store(true, Ordering::Relaxed);
+        // Some shells and tools send a signal twice at once: that is one wish.
+        if first.get_or_insert_with(Instant::now).elapsed() > Duration::from_millis(500) {
             process::exit(130);
         }
     })

@@ -41,11 +41,11 @@ pub(crate) struct Demo {
     /// Decides what the network, the world and the bots do.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) seed: u64,
-    #[command(flatten)]
-    pub(super) network: Network,
     /// Records what the server sends and receives, for `tightwire inspect` and Wireshark.
     #[arg(long, value_name = "FILE.pcapng")]
     pub(super) record: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) network: Network,
 }
 
 /// The network between the clients and the server. Shares are as 0.02 or 2%.
@@ -61,7 +61,7 @@ pub(super) struct Network {
           value_parser = clap::value_parser!(u32).range(0..=500))]
     pub(super) jitter: u32,
     /// The share of packets that is lost; at most 90%.
-    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = loss)]
     pub(super) loss: f64,
     /// Times in which more is lost: the chance that one begins with a packet, that it ends, and to be
     /// lost in it.
@@ -133,6 +133,12 @@ impl Network {
 }
 
 /// A part of all, as a number or in percent.
+/// With more, nobody would ever connect.
+fn loss(text: &str) -> Result<f64, String> {
+    let most = |share: &f64| *share <= 0.9;
+    Some(share(text)?).filter(most).ok_or_else(|| "at most 90% can be lost".into())
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.trim().strip_suffix('%') {
         Some(percent) => (percent, 100.0),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::process::{Command, Stdio};
 
 use super::stats::{Rate, Stats};
+use crate::terminal::{Terminal, cut};
 
 /// One line, which changes; none where nobody would see it.
 #[derive(Debug)]
@@ -20,7 +21,9 @@ impl Status {
     pub(super) fn show(&mut self, stats: &Stats) {
         if self.is_shown {
             // A terminal that is gone is no reason to stop.
-            let _ = write!(io::stderr(), "\r{}\x1b[K", line(stats));
+            // One that wraps would be drawn again below itself.
+            let line = cut(&line(stats), Terminal::of_stdout().width() - 1);
+            let _ = write!(io::stderr(), "\r{line}\x1b[K");
         }
     }
 

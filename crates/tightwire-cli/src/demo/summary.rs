@@ -66,14 +66,14 @@ impl Summary {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "client      down     up  snapshots  bytes each   loss  round trip   error  refused  disagree"
+            "client    down kB/s  up kB/s  snapshots  bytes each   loss  round trip   error  refused  disagree"
         );
         for client in &self.clients {
             let kilo = |bytes: f64| bytes / 1000.0;
             let _ = writeln!(
                 text,
-                "{:<8}{:>6.1} kB/s{:>5.1}{:>9}{:>12.1}{:>6.1}%{:>9.0} ms{:>5.1} mm{:>9}{:>10}",
-                if client.connected { game::name(client.client) } else { "(none)".into() },
+                "{:<8}{:>11.1}{:>9.1}{:>11}{:>12.1}{:>6.1}%{:>9.0} ms{:>5.1} mm{:>9}{:>10}",
+                game::name(client.client),
                 kilo(client.down_bytes_per_second),
                 kilo(client.up_bytes_per_second),
                 client.snapshots,
@@ -87,28 +87,42 @@ impl Summary {
         }
         let sizes = self.clients.iter().map(|client| client.snapshot_bytes);
         let bytes = mean(sizes.sum(), self.clients.len() as u64);
-        let ratio = if bytes > 0.0 { self.raw_bytes as f64 / bytes } else { 0.0 };
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "\n{} ticks in {:.1} s, {:.1} ms of CPU for each; the whole world packed is {} bytes, a \
-             snapshot {ratio:.0} times less",
+            "\nDown and up is all that travels, with what QUIC, UDP and IP add. {} ticks in {:.1} s, {:.1} ms of \
+             CPU for each.",
             self.ticks,
             self.seconds,
             self.cpu_us_per_tick / 1000.0,
-            self.raw_bytes,
         );
+        if bytes > 0.0 {
+            let ratio = self.raw_bytes as f64 / bytes;
+            let whole = self.raw_bytes;
+            let _ = write!(
+                text,
+                " The world packed whole is {whole} bytes, a snapshot {ratio:.0} times less."
+            );
+        }
+        if (self.ticks as f64) < self.seconds * KEEPS_UP {
+            text += " This machine did not keep up with 60 ticks a second: the clients got less than was asked for.";
+        }
+        text.push('\n');
         text
     }
 }
 
 fn summary(client: u32, tally: &Tally, now: Duration) -> ClientSummary {
     let passed = tally.connected.map_or(0.0, |since| (now - since).as_secs_f64());
-    let rate = |bytes: u64| if passed > 0.0 { rounded(bytes as f64 / passed, 10.0) } else { 0.0 };
+    let greeting = tally.greeting.unwrap_or_default();
+    let rate = |bytes: u64, before: u64| match passed > 0.0 {
+        true => rounded(bytes.saturating_sub(before) as f64 / passed, 10.0),
+        false => 0.0,
+    };
     ClientSummary {
         client,
         connected: tally.connected.is_some() && tally.ended.is_none(),
-        down_bytes_per_second: rate(tally.packets.down),
-        up_bytes_per_second: rate(tally.packets.up),
+        down_bytes_per_second: rate(tally.packets.down, greeting.down),
+        up_bytes_per_second: rate(tally.packets.up, greeting.up),
         snapshots: tally.snapshots,
         snapshot_bytes: rounded(mean(tally.snapshot_bytes as f64, tally.snapshots), 10.0),
         loss: rounded(loss(&LinkStats::default(), &tally.link), 10_000.0),
@@ -145,6 +159,9 @@ fn faults(server: &ServerTally, tallies: &[Tally]) -> Vec<String> {
     }
     faults
 }
+
+/// Ticks a second below which a server is too slow for what is asked of it.
+const KEEPS_UP: f64 = 54.0;
 
 /// Digits that nobody can have measured are left out.
 fn rounded(number: f64, steps: f64) -> f64 {

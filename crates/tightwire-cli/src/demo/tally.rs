@@ -16,6 +16,8 @@ pub(super) struct Tally {
     pub(super) messages: BTreeMap<&'static str, Both>,
     /// The bytes of packets with the headers of QUIC, UDP and IP.
     pub(super) packets: Both,
+    /// What connecting took of them.
+    pub(super) greeting: Option<Both>,
     pub(super) link: LinkStats,
     pub(super) round_trip: Duration,
     pub(super) playback_delay: Duration,
@@ -58,6 +60,7 @@ impl Tally {
             down: path.bytes_received + UDP_AND_IP * path.packets_received,
             up: path.bytes_sent + UDP_AND_IP * path.packets_sent,
         };
+        self.greeting.get_or_insert(self.packets);
         self.round_trip = path.round_trip;
     }
 
