@@ -87,9 +87,9 @@ impl Summary {
         }
         let sizes = self.clients.iter().map(|client| client.snapshot_bytes);
         let bytes = mean(sizes.sum(), self.clients.len() as u64);
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "\nDown and up is all that travels, with what QUIC, UDP and IP add. {} ticks in {:.1} s, {:.1} ms of \
+            "\nDown and up is all that travels, with what QUIC, UDP and IP add.\n{} ticks in {:.1} s, {:.1} ms of \
              CPU for each.",
             self.ticks,
             self.seconds,
@@ -98,15 +98,14 @@ impl Summary {
         if bytes > 0.0 {
             let ratio = self.raw_bytes as f64 / bytes;
             let whole = self.raw_bytes;
-            let _ = write!(
+            let _ = writeln!(
                 text,
-                " The world packed whole is {whole} bytes, a snapshot {ratio:.0} times less."
+                "The world packed whole is {whole} bytes, a snapshot {ratio:.0} times less."
             );
         }
         if (self.ticks as f64) < self.seconds * KEEPS_UP {
-            text += " This machine did not keep up with 60 ticks a second: the clients got less than was asked for.";
+            text += "This machine did not keep up with 60 ticks a second: the clients got less than they could.\n";
         }
-        text.push('\n');
         text
     }
 }
