@@ -4,28 +4,20 @@
 
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const HUES = [212, 28, 158, 336, 262, 46, 188, 6, 96, 300, 232, 120];
-  const hues = new Map();
   const byId = (id) => document.getElementById(id);
   const whole = new Intl.NumberFormat("en");
 
-  /** The same name has the same colour everywhere on the page. */
+  /** The same name has the same colour everywhere on the page, in x-rays too. */
   function colour(name) {
-    if (/^[(?]/.test(name)) return "var(--neutral)";
-    if (!hues.has(name)) hues.set(name, HUES[hues.size % HUES.length]);
-    return `hsl(${hues.get(name)} var(--sat) var(--light))`;
+    if (name === "?") return "var(--neutral)";
+    return `light-dark(${drawXray.colour(name, false)}, ${drawXray.colour(name, true)})`;
   }
 
-  /** What a field is coloured by: `Message.Input.stick[]` is part of `Input`. */
+  /** What a field stands beside: `Message.Input.stick[]` is part of `Input`. */
   function groupOf(path) {
     const names = path.replace(/\[\]/g, "").split(".");
     const kind = names.find((name) => data.types.some((type) => type.name === name && name !== names[0]));
     return kind ?? (names.length > 2 ? names[1] : names[0]);
-  }
-
-  /** What a field belongs to: `Cube` of `Message.Snapshot.packet.Cube.position`. */
-  function ownerOf(path) {
-    return path.replace(/\[\]/g, "").split(".").filter((name) => !/^\d+$/.test(name)).at(-2) ?? groupOf(path);
   }
 
   /** The end of a path, which says enough in its place. */
@@ -55,6 +47,7 @@
     byId("name").textContent = data.capture;
     byId("meaning").textContent = data.game
       ? `${data.game} ${data.version}, protection ${data.protection}` : "read by a schema";
+    byId("meaning").textContent += ` · ${data.counted}`;
     const facts = [["Packets", whole.format(data.packets)], ["Bytes", bytes(data.bytes)], ["Seconds", data.seconds.toFixed(1)]];
     if (data.seconds > 0) facts.push(["Bytes per second", bytes(data.bytes / data.seconds)]);
     if (data.packets > 0) facts.push(["Mean packet", bytes(data.bytes / data.packets)]);
@@ -186,7 +179,7 @@
           if (inner.w < 2 || inner.h < 2) return;
           const tile = make("div", "", box);
           Object.assign(tile.style, { left: `${inner.x}px`, top: `${inner.y}px`, width: `${inner.w}px`, height: `${inner.h}px`,
-            background: colour(/(^|\.)\(/.test(field.path) ? "(" : ownerOf(field.path)) });
+            background: colour(field.colour) });
           tile.title = `${field.path}: ${percent(field.share)}, ${whole.format(Math.round(field.bits))} bits, ${whole.format(field.count)} times, ${(field.bits / (field.count || 1)).toFixed(1)} each`;
           if (inner.w < 44 || inner.h < 22) return;
           make("span", "", tile, inner.w > 110 ? shortPath(field.path) : field.path.slice(field.path.lastIndexOf(".") + 1));
@@ -207,7 +200,7 @@
       table(byId("fields"),
         [["Field", "name"], ["Times", "number"], ["Bits", "number"], ["Mean", "number"], ["Share", "number"], ["", "bar"]],
         shown.map((field) => [field.path, whole.format(field.count), whole.format(Math.round(field.bits)),
-          (field.bits / (field.count || 1)).toFixed(1), percent(field.share), { share: field.bits / most, name: /(^|\.)\(/.test(field.path) ? "(" : ownerOf(field.path) }]));
+          (field.bits / (field.count || 1)).toFixed(1), percent(field.share), { share: field.bits / most, name: field.colour }]));
     };
     byId("filter").addEventListener("input", draw);
     draw();

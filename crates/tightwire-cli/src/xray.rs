@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::mem::take;
 
 use serde::Serialize;
-use tightwire::{Node, Op, Scope, SnapshotPart, SnapshotTrace, Trace};
+use tightwire::{Op, SnapshotPart, SnapshotTrace, Trace};
 
 /// One packet: its bytes, and the spans of bits that its fields take.
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct XraySpan {
     pub(crate) range: String,
     /// The name of the operation, or `header`, `check`, `coded`, `padding`.
     pub(crate) kind: String,
-    /// What its colour is by: the message, the class or the type that it belongs to.
+    /// What its colour is by: the message, the class or the field that it belongs to.
     pub(crate) group: String,
 }
 
@@ -72,14 +72,15 @@ impl Xray {
             if spans.is_full() {
                 break;
             }
+            let path = node.path();
             spans.push(XraySpan {
-                path: node.path(),
+                group: group_in(&path),
+                path,
                 start: (before + node.bits().start) as f64,
                 bits: node.bit_count() as f64,
                 value: node.value().map_or(String::new(), |value| shortened(value.to_string())),
                 range: range_of(op),
                 kind: op.name().into(),
-                group: group_of(node),
             });
         }
         let rest = if trace.failure().is_some() { Rest::Unread } else { Rest::Padding };
@@ -198,10 +199,10 @@ impl Spans {
     }
 
     fn push(&mut self, mut span: XraySpan) {
-        let end = (span.start + span.bits).clamp(self.at, self.end);
-        let start = span.start.clamp(self.at, self.end);
-        self.fill(start, "padding");
-        (span.start, span.bits) = (start, end - start);
+        let end = rounded(span.start + span.bits).clamp(self.at, self.end);
+        let start = span.start.clamp(self.at, end);
+        self.fill(rounded(start), "padding");
+        (span.start, span.bits) = (self.at, rounded(end - self.at));
         self.at = end;
         self.spans.push(span);
     }
@@ -218,19 +219,13 @@ impl Spans {
                 Some(id) => format!("{class}[{id}].{field}"),
                 None => span.part.name().into(),
             };
-            let kind = match span.part {
-                SnapshotPart::Field | SnapshotPart::Object => "field",
-                SnapshotPart::Check => "check",
-                SnapshotPart::Padding => "padding",
-                _ => "header",
-            };
             self.push(XraySpan {
                 path,
                 start: begin + span.start,
                 bits: span.bits,
                 value: shortened(span.value()),
                 range: String::new(),
-                kind: kind.into(),
+                kind: kind_of(span.part).into(),
                 group: if class.is_empty() { "snapshot" } else { class }.into(),
             });
         }
@@ -238,11 +233,11 @@ impl Spans {
 
     fn fill(&mut self, until: f64, what: &str) {
         // Fractions that were added up end a hair beside the whole bit.
-        if until - self.at > 1e-6 {
+        if until - self.at > 1.5e-3 {
             self.spans.push(XraySpan {
                 path: what.into(),
                 start: self.at,
-                bits: until - self.at,
+                bits: rounded(until - self.at),
                 kind: "padding".into(),
                 group: "padding".into(),
                 ..XraySpan::default()
@@ -267,17 +262,49 @@ fn range_of(op: &Op) -> String {
     op.to_string().strip_prefix(op.name()).unwrap_or_default().trim_start().into()
 }
 
-/// The innermost type or variant that the field is in.
-fn group_of(node: Node<'_>) -> String {
-    let mut outer = node.parent();
-    while let Some(group) = outer {
-        match group.scope() {
-            Some(Scope::Object { type_name }) => return type_name.into(),
-            Some(Scope::Group("variant")) => return group.name().into(),
-            _ => outer = group.parent(),
-        }
+/// What the bits of a snapshot's part are.
+pub(crate) fn kind_of(part: SnapshotPart) -> &'static str {
+    match part {
+        SnapshotPart::Field | SnapshotPart::Object => "field",
+        SnapshotPart::Check => "check",
+        SnapshotPart::Padding => "padding",
+        _ => "header",
     }
-    String::new()
+}
+
+/// The step of the path that the field is in, as it stands there: `Input` of `Message.Input.action`. A
+/// step without a name is told together with the one before it.
+pub(crate) fn group_in(path: &str) -> String {
+    let mut steps = names_in(path);
+    steps.pop();
+    let is_name = |step: &String| step.chars().any(|char| !char.is_ascii_digit());
+    let from = steps.iter().rposition(is_name).unwrap_or(0);
+    steps[from..].join(".")
+}
+
+/// What the page colours such a field by; `xray.js` has the same.
+pub(crate) fn family(path: &str, group: &str) -> String {
+    let names = names_in(path);
+    let field = match names.iter().position(|name| name == group) {
+        Some(at) => names.get(at + 1),
+        None => names.last(),
+    };
+    match (field, group) {
+        (field, "") => field.cloned().unwrap_or_default(),
+        (Some(field), _) if field != group => format!("{group}.{field}"),
+        _ => group.into(),
+    }
+}
+
+/// The steps of a path, without indices.
+fn names_in(path: &str) -> Vec<String> {
+    let steps = path.split('.').map(|step| step.split('[').next().unwrap_or(step));
+    steps.filter(|step| !step.is_empty()).map(String::from).collect()
+}
+
+/// Without the dust behind the digits that mean something.
+fn rounded(bits: f64) -> f64 {
+    (bits * 1e3).round() / 1e3
 }
 
 fn shortened(mut value: String) -> String {
@@ -350,14 +377,25 @@ mod tests {
             [
                 "protection protection ",
                 "Player Player.health 77",
-                "Player Player.items.len 2",
-                "Player Player.items[0].count 5",
-                "Player Player.items[1].count 64",
+                "items Player.items.len 2",
+                "items Player.items[0].count 5",
+                "items Player.items[1].count 64",
                 "padding padding ",
             ]
         );
         assert_eq!((xray.bits, xray.refused), (56, None));
         assert_eq!(xray.bytes, "010203044d0b40");
+    }
+
+    #[test]
+    fn colours_are_by_names_of_the_path() {
+        let named = |path: &str| family(path, &group_in(path));
+        assert_eq!(named("Message.Input.action"), "Input.action");
+        assert_eq!(named("Message.Input.stick[1]"), "Input.stick");
+        assert_eq!(named("Packet.State.0.tick"), "State.0.tick");
+        assert_eq!(named("Packet.Say.0"), "Say.0");
+        assert_eq!(named("Packet"), "Packet");
+        assert_eq!(family("Cube[17].body.position", "Cube"), "Cube.body");
     }
 
     #[test]

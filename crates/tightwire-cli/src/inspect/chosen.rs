@@ -73,7 +73,7 @@ impl Chosen {
 
 impl ChosenPacket {
     fn of(seen: &Seen<'_>) -> Self {
-        let mut line = Mark::of(seen).line(seen.tally);
+        let mut line = Mark::of(seen).line(seen.tally, seen.meaning);
         let xray = seen.xray();
         if xray.refused.is_some() {
             line.refused.clone_from(&xray.refused);

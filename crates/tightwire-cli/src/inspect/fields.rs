@@ -2,8 +2,9 @@
 
 use tightwire::Tally;
 
-use super::snapshots::Snapshots;
+use super::snapshots::{SnapshotTotal, Snapshots};
 use super::survey::Survey;
+use crate::xray::{family, group_in};
 
 /// What one field took of all packets.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct FieldTotal {
     pub(crate) bits: f64,
     /// Of all bytes of the capture.
     pub(crate) share: f64,
+    /// What its colour is by, the same as in x-rays.
+    pub(crate) colour: String,
 }
 
 impl FieldTotal {
@@ -32,9 +35,10 @@ pub(crate) fn fields(
     filter: bool,
 ) -> Vec<FieldTotal> {
     let all = (survey.bytes * 8) as f64;
-    let total = |path: String, count: u64, bits: f64| {
+    let total = |path: String, count: u64, bits: f64, colour: String| {
         let share = if all > 0.0 { bits / all } else { 0.0 };
-        FieldTotal { path, count, bits, share }
+        // Fractions of bits that were added up have dust behind the digits that mean something.
+        FieldTotal { path, count, bits: (bits * 1e3).round() / 1e3, share, colour }
     };
     let mut fields = Vec::new();
     let mut known = 0;
@@ -46,27 +50,38 @@ pub(crate) fn fields(
             let told_apart =
                 path.strip_prefix(&root).map_or(0.0, |path| snapshots.totals.bits_in(path));
             let bits = (place.bits() as f64 - told_apart).max(0.0);
-            fields.push(total(path, place.count(), bits));
+            let colour = match told_apart > 0.0 {
+                // What is left is the length of the snapshot.
+                true => "header".into(),
+                false => family(&path, &group_in(&path)),
+            };
+            fields.push(total(path, place.count(), bits, colour));
         }
     }
-    for (path, &(bits, count)) in &snapshots.totals.fields {
-        if snapshots.is_wanted(path) {
-            fields.push(total(root.clone() + path, count, bits));
+    for (path, SnapshotTotal { bits, count, colour }) in &snapshots.totals.fields {
+        let path = snapshots.whole_path(path);
+        if snapshots.is_wanted(&path) {
+            fields.push(total(path, *count, *bits, colour.clone()));
         }
     }
-    if !filter {
-        let accepted = survey.packets - survey.refused;
-        let padding = (survey.packet_bytes * 8).saturating_sub(known);
-        for (path, count, bits) in [
-            ("(protection)", accepted, survey.overhead_bytes * 8),
-            ("(padding)", accepted, padding),
-            ("(refused)", survey.refused, survey.refused_bytes * 8),
-        ] {
-            if bits > 0 {
-                fields.push(total(path.into(), count, bits as f64));
-            }
+    let accepted = survey.packets - survey.refused;
+    let padding = (survey.packet_bytes * 8).saturating_sub(known);
+    for (path, count, bits, colour) in [
+        ("(protection)", accepted, survey.overhead_bytes * 8, "header"),
+        ("(padding)", accepted, padding, "padding"),
+        ("(refused)", survey.refused, survey.refused_bytes * 8, "padding"),
+    ] {
+        if bits > 0 && snapshots.is_wanted(path) {
+            fields.push(total(path.into(), count, bits as f64, colour.into()));
         }
     }
     fields.sort_by(|a, b| b.bits.total_cmp(&a.bits));
     fields
+}
+
+/// The paths of all fields that packets had, whatever was asked for.
+pub(crate) fn all_paths(tally: &Tally, snapshots: &Snapshots) -> Vec<String> {
+    let places = tally.places().filter(|place| place.count() > 0).map(|place| place.path());
+    let within = snapshots.totals.fields.keys().map(|path| snapshots.whole_path(path));
+    places.chain(within).collect()
 }

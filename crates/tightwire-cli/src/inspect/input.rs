@@ -142,6 +142,11 @@ impl Progress {
         self.read.get() as f64 / self.began.elapsed().as_secs_f64().max(1e-9)
     }
 
+    /// Whether there was not a single byte.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.read.get() == 0
+    }
+
     /// Whether all that there is of a file was read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.length.get().is_none_or(|length| self.read.get() >= length)

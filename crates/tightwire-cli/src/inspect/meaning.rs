@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tightwire::{Identity, Protection, RecordedPackets, Refused, Schema};
+use tightwire::{Identity, Protection, RecordedPackets, Refused, Schema, Shape};
 
 use crate::source::Source;
 
@@ -56,6 +56,21 @@ impl Meaning {
 
     pub(crate) fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    /// What the packets and bytes of the capture are, for those who compare them with other tools.
+    pub(crate) fn counted(&self) -> &'static str {
+        const HEADER: [&str; 4] = ["number", "stage", "size", "channel"];
+        let is_session = match self.identity.schema().root() {
+            Shape::Struct { name, fields } => {
+                **name == *"Message" && fields.iter().take(4).map(|field| &*field.name).eq(HEADER)
+            }
+            _ => false,
+        };
+        match is_session {
+            true => "messages as recorded, without what encryption, UDP and IP add",
+            false => "datagrams as recorded, without what UDP and IP add",
+        }
     }
 
     /// The packet in a datagram.

@@ -8,6 +8,7 @@ mod chosen;
 pub(crate) mod every_view;
 mod fields;
 mod input;
+mod list;
 mod meaning;
 mod page;
 mod reading;
@@ -19,13 +20,14 @@ mod survey;
 mod tests;
 mod text;
 mod timeline;
+mod unknown;
 mod values;
 mod view;
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::fs;
-use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Read, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -34,25 +36,26 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use tightwire::{Capture, CaptureError, Protection};
 
-use crate::source::Source;
+use crate::source::{Source, is_capture_at};
 use crate::xray::Xray;
 use chosen::Chosen;
 use input::Input;
 use meaning::Meaning;
 use reading::{Reading, Seen};
 use summary::Summary;
-use survey::{Mark, Survey};
+use survey::Survey;
 use text::Paint;
-use values::{Sample, Values};
+use unknown::unknown;
+use values::Values;
 
-/// Show what is in a capture: where the bytes go, packets bit by bit, and what was refused and why
+/// Shows what is in a capture: where the bytes go, packets bit by bit, and what was refused and why
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Inspect {
     /// A pcap or pcapng file; `-` reads standard input
     capture: PathBuf,
 
-    /// What the packets are, as JSON: an identity or a schema. A capture of Tightwire's recorder says it
-    /// itself
+    /// What the packets are: an identity or a schema as JSON, or another capture that says it. One of
+    /// Tightwire's recorder says it itself
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
@@ -65,7 +68,7 @@ pub(crate) struct Inspect {
     port: Option<u16>,
 
     /// The x-ray of this packet
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["packets", "xray", "field", "html"])]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["packets", "xray", "field", "html"])]
     packet: Option<u64>,
 
     /// The x-ray of every packet
@@ -117,9 +120,17 @@ impl Inspect {
         input = if self.follow { input.following(pending.clone()) } else { input.with_bar() };
         let progress = input.progress();
         let name = self.capture.display().to_string();
-        let capture = Capture::new(input).map_err(|error| format!("{name}: {error}"))?;
+        let capture = Capture::new(input).map_err(|error| match progress.is_nothing() {
+            true => format!("{name}: the file is empty"),
+            false => format!("{name}: {error}"),
+        })?;
         let meaning = self.meaning(&capture)?;
         let mut reading = Reading::new(capture, meaning, self.port);
+        if let Some(file) = self.schema.as_deref().filter(|file| is_capture_at(file)) {
+            let given = Capture::new(File::open(file)?);
+            reading
+                .take_snapshots_of(&given.map_err(|error| format!("{}: {error}", file.display()))?);
+        }
         // A list of packets shows nothing of them.
         if self.no_snapshots || (self.packets && self.field.is_none()) {
             reading = reading.without_snapshots();
@@ -139,37 +150,60 @@ impl Inspect {
         let mut shown = Shown::new(&self);
         let mut drawn = Instant::now();
         let paint = Paint::for_stdout();
+        let is_terminal = io::stdout().is_terminal();
         let ended = reading.each::<CaptureError>(|seen| {
             shown.add(&seen);
             if self.follow && (progress.is_at_end() || drawn.elapsed() > REFRESH) {
                 drawn = Instant::now();
                 let summary = shown.summary(&name, &seen, (0, 0));
-                let clear = if paint.colored { "\x1b[H\x1b[2J" } else { "" };
-                *pending.borrow_mut() = Some(clear.to_owned() + &self.drawn(&summary, paint));
+                *pending.borrow_mut() = Some(match is_terminal {
+                    true => "\x1b[H\x1b[2J".to_owned() + &self.drawn(&summary, paint),
+                    false if self.json => self.drawn(&summary, paint),
+                    false => view::draw_facts(&summary, paint) + "\n",
+                });
             }
             Ok(ControlFlow::Continue(()))
         });
         let mut summary = shown.whole(&name, &reading);
         summary.speed = (!self.follow).then(|| progress.speed());
-        let failure = match ended {
-            Ok(()) => None,
-            Err(error) => {
-                summary.notes.push(error.to_string());
-                // A recorder that was stopped leaves such files.
-                (!matches!(error, CaptureError::Truncated { .. })).then_some(error)
+        let failure = ended.err().and_then(|error| {
+            summary.notes.push(error.to_string());
+            self.whether_failed(error).err()
+        });
+        if let Some(asked) = &self.field {
+            let found = summary.fields();
+            if let Some(sentence) = unknown(asked, &found, reading.tally(), reading.snapshots()) {
+                return Err(format!("{name}: {sentence}").into());
             }
-        };
+        }
         if let Some(file) = &self.html {
             let page = page::draw(&summary, &shown.chosen);
             fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+        if !self.json {
+            // They are on standard error already.
+            summary.notes.clear();
         }
         let text = self.drawn(&summary, paint);
         match failure {
             None => Ok(text),
             Some(error) => {
                 io::stdout().write_all(text.as_bytes())?;
-                Err(format!("{name} is read up to where it is damaged: {error}").into())
+                Err(error)
             }
+        }
+    }
+
+    /// A recorder that was stopped leaves files that end within a block: what is before is whole, and
+    /// only said. Anything else is an error.
+    fn whether_failed(&self, error: CaptureError) -> Result<(), Box<dyn Error>> {
+        let name = self.capture.display();
+        match error {
+            CaptureError::Truncated { .. } => {
+                eprintln!("tightwire: {name}: {error}");
+                Ok(())
+            }
+            _ => Err(format!("{name} is read up to where it is damaged: {error}").into()),
         }
     }
 
@@ -205,82 +239,6 @@ impl Inspect {
             )
             .into()),
         }
-    }
-
-    /// Prints packets as they come.
-    fn list<R: Read>(
-        &self,
-        reading: &mut Reading<R>,
-        out: &mut impl Write,
-        is_at_end: impl Fn() -> bool,
-    ) -> Result<(), Box<dyn Error>> {
-        let paint = Paint::for_stdout();
-        if !self.json && self.packets {
-            let heading = match self.field {
-                Some(_) => view::value_heading(),
-                None => view::line_heading(),
-            };
-            writeln!(out, "{}", paint.faint(&heading))?;
-        }
-        let mut count = 0;
-        reading.each::<Box<dyn Error>>(|seen| {
-            count = seen.number;
-            if self.packet.is_none_or(|number| number == seen.number) {
-                self.print(&seen, out, paint)?;
-            }
-            if self.follow && is_at_end() {
-                out.flush()?;
-            }
-            Ok(match self.packet {
-                Some(number) if number <= seen.number => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            })
-        })?;
-        match self.packet {
-            Some(number) if number == 0 || number > count => Err(format!(
-                "there is no packet {number}: {} has {}",
-                self.capture.display(),
-                text::counted(count, "packet", "packets")
-            )
-            .into()),
-            _ => Ok(()),
-        }
-    }
-
-    fn print(
-        &self,
-        seen: &Seen<'_>,
-        out: &mut impl Write,
-        paint: Paint,
-    ) -> Result<(), Box<dyn Error>> {
-        if self.packets && self.field.is_some() {
-            for sample in Sample::all_of(seen) {
-                match self.json {
-                    true => writeln!(out, "{}", serde_json::to_string(&sample)?)?,
-                    false => writeln!(out, "{}", view::draw_value(&sample))?,
-                }
-            }
-        } else if self.packets {
-            let line = Mark::of(seen).line(seen.tally);
-            match self.json {
-                true => writeln!(out, "{}", serde_json::to_string(&line)?)?,
-                false => writeln!(out, "{}", view::draw_line(&line, paint))?,
-            }
-        } else if self.json {
-            writeln!(out, "{}", serde_json::to_string(&seen.xray())?)?;
-        } else {
-            let line = Mark::of(seen).line(seen.tally);
-            writeln!(out, "{}", paint.strong(&view::draw_line(&line, Paint::PLAIN)))?;
-            match seen.trace() {
-                Some(trace) if paint.colored => writeln!(out, "\n{}", trace.colored())?,
-                Some(trace) => writeln!(out, "\n{trace}")?,
-                None => writeln!(out)?,
-            }
-            if let Some(snapshot) = seen.snapshots.last() {
-                writeln!(out, "{}", view::draw_snapshot(&snapshot, paint))?;
-            }
-        }
-        Ok(())
     }
 }
 

@@ -50,20 +50,34 @@ pub(crate) enum Refusal {
     Field(ReadError),
 }
 
+impl Refusal {
+    /// It in a sentence, with the field of the packet.
+    pub(crate) fn reason(self, packet: Option<&[u8]>, meaning: &Meaning) -> String {
+        match self {
+            Self::Gate(refused) => refused.to_string(),
+            Self::Field(error) => {
+                let trace = packet.map(|packet| meaning.identity().explain(packet));
+                let said = trace.and_then(|trace| trace.refusal().map(|said| said.to_string()));
+                said.unwrap_or_else(|| error.to_string())
+            }
+        }
+    }
+}
+
 impl<R: Read> Reading<R> {
     pub(crate) fn new(capture: Capture<R>, meaning: Meaning, port: Option<u16>) -> Self {
         let tally = Tally::new(meaning.identity());
-        let protocol = match (capture.snapshots(), capture.snapshots_error()) {
-            (Some(description), _) => {
-                SnapshotProtocol::from_description(description).map_err(|error| error.to_string())
-            }
-            (None, Some(error)) => {
-                Err(format!("what the capture says of snapshots is damaged: {error}"))
-            }
-            (None, None) => Err("the capture does not say what its snapshots are".into()),
-        };
-        let snapshots = Snapshots::new(protocol, meaning.identity().schema());
+        let protocol = protocol_in(&capture);
+        let snapshots = Snapshots::new(protocol, meaning.identity().schema(), &tally);
         Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0, snapshots }
+    }
+
+    /// Reads snapshots by what another capture says of them, if it does.
+    pub(crate) fn take_snapshots_of<S: Read>(&mut self, other: &Capture<S>) {
+        if other.snapshots().is_some() || other.snapshots_error().is_some() {
+            let schema = self.meaning.identity().schema();
+            self.snapshots = Snapshots::new(protocol_in(other), schema, &self.tally);
+        }
     }
 
     /// Leaves snapshots as the bytes that they are.
@@ -153,18 +167,27 @@ impl Seen<'_> {
 
     /// Why it was refused, in a sentence with the field.
     pub(crate) fn reason(&self) -> Option<String> {
-        match self.refused? {
-            Refusal::Gate(refused) => Some(refused.to_string()),
-            Refusal::Field(error) => {
-                let said = self.trace()?.refusal().map(|refusal| refusal.to_string());
-                Some(said.unwrap_or_else(|| error.to_string()))
-            }
-        }
+        Some(self.refused?.reason(self.packet, self.meaning))
     }
 
     /// Bytes before the packet.
     pub(crate) fn overhead(&self) -> usize {
         self.datagram.len() - self.packet.map_or(0, <[u8]>::len)
+    }
+}
+
+/// What a capture says of its snapshots, or why it does not.
+fn protocol_in<R: Read>(capture: &Capture<R>) -> Result<SnapshotProtocol, String> {
+    match (capture.snapshots(), capture.snapshots_error()) {
+        (Some(description), _) => {
+            SnapshotProtocol::from_description(description).map_err(|error| error.to_string())
+        }
+        (None, Some(error)) => {
+            Err(format!("what the capture says of snapshots is damaged: {error}"))
+        }
+        (None, None) => Err("the capture does not say what its snapshots are: --schema takes \
+                             another one that does"
+            .into()),
     }
 }
 

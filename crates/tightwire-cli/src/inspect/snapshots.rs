@@ -8,8 +8,14 @@ use tightwire::{
     SnapshotTrace, Tally, Value,
 };
 
-/// Flows whose snapshots are read: each has a world, and its history.
-const MAX_FLOWS: usize = 32;
+use crate::xray::{family, kind_of};
+
+/// Flows whose snapshots are read at a time: each has a world, and its history.
+const MAX_FLOWS: usize = 128;
+
+/// A snapshot without a base that is so far behind is of a sender that began anew: no honest network
+/// holds one back for so long.
+const MAX_LATE: u64 = 96;
 
 /// Fields that a schema can have snapshots in.
 const MAX_PLACES: usize = 32;
@@ -24,15 +30,30 @@ const SNAPSHOT: &str = "SnapshotPacket";
 pub(crate) struct Snapshots {
     /// Or why there is none.
     protocol: Result<SnapshotProtocol, String>,
+    /// The name of all packets.
+    root: String,
     /// Where in a packet a snapshot can be.
     places: Vec<String>,
-    flows: Vec<(SocketAddr, SocketAddr, SnapshotReceiver)>,
+    flows: Vec<Flow>,
+    /// Snapshots so far.
+    count: u64,
     trace: SnapshotTrace,
     /// Of the last packet.
     last: Option<Last>,
     /// The steps of the field that was asked for.
     filter: Option<Vec<String>>,
     pub(crate) totals: SnapshotTotals,
+}
+
+/// Snapshots from one address to another.
+struct Flow {
+    source: SocketAddr,
+    destination: SocketAddr,
+    receiver: SnapshotReceiver,
+    /// The number of the newest snapshot, as it says itself.
+    newest: u64,
+    /// How many snapshots of all flows there were when it had its last one.
+    heard: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -56,32 +77,48 @@ pub(crate) struct SeenSnapshot<'a> {
 /// What snapshots took.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotTotals {
-    /// Bits and spans, by the path below the packet.
-    pub(crate) fields: BTreeMap<String, (f64, u64)>,
+    /// By the path below the packet.
+    pub(crate) fields: BTreeMap<String, SnapshotTotal>,
     pub(crate) decoded: u64,
     /// Those that were not, and why the first was not.
     pub(crate) not_decoded: u64,
     pub(crate) reason: Option<String>,
 }
 
+/// What one field took of all snapshots.
+#[derive(Debug, Default)]
+pub(crate) struct SnapshotTotal {
+    pub(crate) bits: f64,
+    pub(crate) count: u64,
+    /// What its colour is by, the same as in x-rays.
+    pub(crate) colour: String,
+}
+
 impl Snapshots {
     /// That looks for none.
     pub(crate) fn none() -> Self {
-        Self::with(Err(String::new()), Vec::new())
+        Self::with(Err(String::new()), String::new(), Vec::new())
     }
 
     /// Of packets with this schema.
-    pub(crate) fn new(protocol: Result<SnapshotProtocol, String>, schema: &Schema) -> Self {
+    pub(crate) fn new(
+        protocol: Result<SnapshotProtocol, String>,
+        schema: &Schema,
+        tally: &Tally,
+    ) -> Self {
         let mut places = Vec::new();
         find_places(schema.root(), &mut String::new(), &mut places);
-        Self::with(protocol, places)
+        let root = tally.place(0).map_or(String::new(), |packet| packet.path());
+        Self::with(protocol, root, places)
     }
 
-    fn with(protocol: Result<SnapshotProtocol, String>, places: Vec<String>) -> Self {
+    fn with(protocol: Result<SnapshotProtocol, String>, root: String, places: Vec<String>) -> Self {
         Self {
             protocol,
+            root,
             places,
             flows: Vec::new(),
+            count: 0,
             trace: SnapshotTrace::new(),
             last: None,
             filter: None,
@@ -124,31 +161,46 @@ impl Snapshots {
         destination: SocketAddr,
     ) -> Result<(), String> {
         let protocol = self.protocol.as_ref().map_err(Clone::clone)?;
-        let is_it = |flow: &(SocketAddr, SocketAddr, _)| (flow.0, flow.1) == (source, destination);
+        self.count += 1;
+        let is_it = |flow: &Flow| (flow.source, flow.destination) == (source, destination);
         let at = match self.flows.iter().position(is_it) {
             Some(at) => at,
-            None if self.flows.len() == MAX_FLOWS => {
-                return Err(format!("snapshots of more than {MAX_FLOWS} flows are not read"));
-            }
             None => {
-                self.flows.push((source, destination, SnapshotReceiver::new(protocol)));
+                if self.flows.len() == MAX_FLOWS {
+                    let silent = self.flows.iter().enumerate().min_by_key(|(_, flow)| flow.heard);
+                    let silent = silent.map_or(0, |(at, _)| at);
+                    self.flows.swap_remove(silent);
+                }
+                let receiver = SnapshotReceiver::new(protocol);
+                self.flows.push(Flow { source, destination, receiver, newest: 0, heard: 0 });
                 self.flows.len() - 1
             }
         };
-        let receiver = &mut self.flows[at].2;
-        receiver.handle_snapshot_traced(bytes, &mut self.trace).map(drop).map_err(|error| {
-            let base = || {
-                let mut spans = self.trace.spans();
-                spans.find(|span| span.part == SnapshotPart::Base).map(|span| span.value())
-            };
-            match (error, base()) {
-                (SnapshotError::UnknownBase, Some(base)) if !base.is_empty() => {
-                    format!("its baseline, snapshot {base}, is not in the capture")
-                }
-                (SnapshotError::UnknownBase, _) => "its baseline is not in the capture".into(),
-                (error, _) => error.to_string(),
+        let Self { flows, trace, .. } = self;
+        let flow = &mut flows[at];
+        flow.heard = self.count;
+        let mut received = flow.receiver.handle_snapshot_traced(bytes, trace);
+        if received == Err(SnapshotError::Late)
+            && said(trace, SnapshotPart::Base).as_deref() == Some("none")
+            && number_of(trace).is_some_and(|number| number + MAX_LATE < flow.newest)
+        {
+            flow.receiver = SnapshotReceiver::new(protocol);
+            flow.newest = 0;
+            received = flow.receiver.handle_snapshot_traced(bytes, trace);
+        }
+        match (received, said(trace, SnapshotPart::Base)) {
+            (Ok(_), _) => {
+                flow.newest = number_of(trace).unwrap_or(flow.newest);
+                Ok(())
             }
-        })
+            (Err(SnapshotError::UnknownBase), Some(base)) if !base.is_empty() => {
+                Err(format!("its baseline, snapshot {base}, is not in the capture"))
+            }
+            (Err(SnapshotError::UnknownBase), _) => {
+                Err("its baseline is not in the capture".into())
+            }
+            (Err(error), _) => Err(error.to_string()),
+        }
     }
 
     /// Keeps to the fields whose path has these steps.
@@ -156,7 +208,12 @@ impl Snapshots {
         self.filter = Some(steps.split('.').map(|step| name_of(step).into()).collect());
     }
 
-    /// Whether a field of the totals is one that was asked for, if one was.
+    /// The path of a field of the totals, from the packet's name on.
+    pub(crate) fn whole_path(&self, path: &str) -> String {
+        format!("{}.{path}", self.root)
+    }
+
+    /// Whether the field with this whole path is one that was asked for, if one was.
     pub(crate) fn is_wanted(&self, path: &str) -> bool {
         let Some(filter) = &self.filter else { return true };
         let steps: Vec<_> = path.split('.').map(name_of).collect();
@@ -171,13 +228,13 @@ impl Snapshots {
         if self.filter.is_none() {
             return Vec::new();
         }
-        let packet = path.strip_suffix("bytes").unwrap_or(path);
+        let packet = self.whole_path(path.strip_suffix(".bytes").unwrap_or(path));
         let fields = trace.spans().filter(|span| span.part == SnapshotPart::Field);
         let fields = fields.filter_map(|span| {
             let (class, field) = (span.class, span.field);
             let id = span.object?;
             let dot = if field.is_empty() { "" } else { "." };
-            self.is_wanted(&format!("{packet}{class}{dot}{field}"))
+            self.is_wanted(&format!("{packet}.{class}{dot}{field}"))
                 .then(|| (format!("{class}[{id}]{dot}{field}"), span.value()))
         });
         fields.collect()
@@ -211,9 +268,12 @@ impl SnapshotTotals {
             if self.fields.len() >= MAX_TOTALS && !self.fields.contains_key(&path) {
                 path = format!("{packet}.(others)");
             }
-            let (bits, count) = self.fields.entry(path).or_default();
-            *bits += total.bits;
-            *count += total.spans as u64;
+            let field = self.fields.entry(path).or_insert_with(|| SnapshotTotal {
+                colour: colour_of(total.part, total.class, total.field),
+                ..SnapshotTotal::default()
+            });
+            field.bits += total.bits;
+            field.count += total.spans as u64;
         }
     }
 
@@ -221,8 +281,27 @@ impl SnapshotTotals {
     pub(crate) fn bits_in(&self, path: &str) -> f64 {
         let Some(packet) = path.strip_suffix("bytes") else { return 0.0 };
         let within = self.fields.iter().filter(|(field, _)| field.starts_with(packet));
-        within.map(|(_, (bits, _))| bits).sum()
+        within.map(|(_, total)| total.bits).sum()
     }
+}
+
+/// What the x-ray colours such a field by.
+fn colour_of(part: SnapshotPart, class: &str, field: &str) -> String {
+    match (part, kind_of(part)) {
+        (SnapshotPart::Object, _) => class.into(),
+        (SnapshotPart::Field, _) => family(&format!("{class}.{field}"), class),
+        (_, kind) => kind.into(),
+    }
+}
+
+/// What the first span of this part says.
+fn said(trace: &SnapshotTrace, part: SnapshotPart) -> Option<String> {
+    trace.spans().find(|span| span.part == part).map(|span| span.value())
+}
+
+/// The number of a snapshot.
+fn number_of(trace: &SnapshotTrace) -> Option<u64> {
+    said(trace, SnapshotPart::Number)?.split(',').next()?.parse().ok()
 }
 
 /// A step of a path without an index.
@@ -231,7 +310,7 @@ fn name_of(step: &str) -> &str {
 }
 
 /// All elements of an array are one field.
-fn without_numbers(path: &str) -> String {
+pub(crate) fn without_numbers(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     let mut is_inside = false;
     for char in path.chars() {

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use tightwire::Tally;
 
+use super::meaning::Meaning;
 use super::reading::{Refusal, Seen, UNKNOWN};
 use super::refusals::Refusals;
 use super::timeline::Timeline;
@@ -23,7 +24,7 @@ pub(crate) struct Line {
 }
 
 /// The same before anybody wants to see it: it is made for every packet.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Mark {
     packet: u64,
     time: f64,
@@ -31,8 +32,8 @@ pub(crate) struct Mark {
     to: SocketAddr,
     kind: Option<usize>,
     bytes: usize,
-    /// And the place of the field.
-    refused: Option<(Refusal, usize)>,
+    /// And the packet, which is explained when somebody wants to see it.
+    refused: Option<(Refusal, Option<Vec<u8>>)>,
 }
 
 /// Packets of one kind.
@@ -108,13 +109,13 @@ impl Survey {
     }
 
     /// The first packets.
-    pub(crate) fn first(&self, tally: &Tally) -> Vec<Line> {
-        self.first.iter().map(|mark| mark.line(tally)).collect()
+    pub(crate) fn first(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
+        self.first.iter().map(|mark| mark.line(tally, meaning)).collect()
     }
 
     /// The last ones, without those that are among the first.
-    pub(crate) fn last(&self, tally: &Tally) -> Vec<Line> {
-        self.last.iter().map(|mark| mark.line(tally)).collect()
+    pub(crate) fn last(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
+        self.last.iter().map(|mark| mark.line(tally, meaning)).collect()
     }
 
     /// The kinds of packets that there were, with their names, those with the most bytes first.
@@ -137,20 +138,17 @@ impl Mark {
             to: seen.destination,
             kind: seen.kind(),
             bytes: seen.datagram.len(),
-            refused: seen.refused.map(|refused| (refused, seen.tally.refused_at().index())),
+            refused: seen.refused.map(|refused| (refused, seen.packet.map(<[u8]>::to_vec))),
         }
     }
 
-    pub(crate) fn line(&self, tally: &Tally) -> Line {
+    pub(crate) fn line(&self, tally: &Tally, meaning: &Meaning) -> Line {
         let Self { packet, time, from, to, bytes, .. } = *self;
         let kind = self.kind.and_then(|kind| tally.kinds().get(kind));
-        let refused = self.refused.map(|(refused, place)| match refused {
-            Refusal::Gate(refused) => refused.to_string(),
-            Refusal::Field(error) => {
-                let path = tally.place(place).map_or(String::new(), |place| place.path());
-                format!("{path}: {}", error.kind)
-            }
-        });
+        let reason = |(refused, packet): &(Refusal, Option<Vec<u8>>)| {
+            refused.reason(packet.as_deref(), meaning)
+        };
+        let refused = self.refused.as_ref().map(reason);
         Line {
             packet,
             time,

@@ -3,19 +3,34 @@
 use std::env;
 use std::io::{self, IsTerminal};
 
-/// Whether there are colours.
+/// Whether there are colours, and how much fits a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Paint {
     pub(crate) colored: bool,
+    /// Columns of the terminal; elsewhere nothing has to be cut.
+    pub(crate) columns: Option<usize>,
 }
 
+/// Columns where nothing says how many there are.
+const COLUMNS: usize = 100;
+
 impl Paint {
-    pub(crate) const PLAIN: Self = Self { colored: false };
+    pub(crate) const PLAIN: Self = Self { colored: false, columns: None };
 
     /// In colours where they can be seen and are wanted: <https://no-color.org>.
     pub(crate) fn for_stdout() -> Self {
         let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { colored: io::stdout().is_terminal() && !unwanted }
+        Self { colored: io::stdout().is_terminal() && !unwanted, columns: None }
+    }
+
+    /// The same without colours.
+    pub(crate) fn plain(self) -> Self {
+        Self { colored: false, ..self }
+    }
+
+    /// Columns of the whole view.
+    pub(crate) fn width(self) -> usize {
+        self.columns.unwrap_or(COLUMNS).max(40)
     }
 
     pub(crate) fn faint(self, text: &str) -> String {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use tightwire::{Number, Tally, Value};
 
 use super::reading::Seen;
+use super::snapshots::without_numbers;
 use super::text::shortened;
 
 /// A value of the field.
@@ -24,7 +25,17 @@ pub(crate) struct Values {
     last: VecDeque<Kept>,
     pub(crate) count: u64,
     /// Of those that are numbers.
-    pub(crate) numbers: Option<Numbers>,
+    numbers: Option<Numbers>,
+    /// Whose values they are, as far as it is one field.
+    field: Option<Which>,
+    are_several: bool,
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Which {
+    Place(usize),
+    /// The path without the numbers of objects and elements.
+    Snapshot(String),
 }
 
 #[derive(Clone, Debug)]
@@ -62,11 +73,25 @@ impl Values {
             return;
         }
         for (place, value) in seen.tally.watched() {
+            self.meet(Which::Place(*place));
             self.take(seen, number_of(value), || What::Field(*place, value.clone()));
         }
         for (path, value) in seen.snapshots.watched() {
+            self.meet(Which::Snapshot(without_numbers(&path)));
             self.take(seen, number_in(&value), || What::Snapshot(path, value));
         }
+    }
+
+    fn meet(&mut self, field: Which) {
+        match &self.field {
+            None => self.field = Some(field),
+            Some(first) => self.are_several |= *first != field,
+        }
+    }
+
+    /// The numbers among the values. Those of several fields have nothing in common.
+    pub(crate) fn numbers(&self) -> Option<Numbers> {
+        self.numbers.filter(|_| !self.are_several)
     }
 
     fn take(&mut self, seen: &Seen<'_>, number: Option<f64>, what: impl FnOnce() -> What) {

@@ -12,10 +12,7 @@ use super::survey::Line;
 use super::text::{
     Paint, bar, bytes, counted, duration, grouped, printable, shortened, shortened_path, sparkline,
 };
-use super::values::{Sample, Values};
-
-/// Columns of the whole view.
-const WIDTH: usize = 100;
+use super::values::{Numbers, Sample, Values};
 
 /// Rows of each table, so that all of it fits a screen.
 const MAX_KINDS: usize = 6;
@@ -25,8 +22,11 @@ const MAX_REASONS: usize = 4;
 /// Fields of a snapshot that are drawn.
 const MAX_SPANS: usize = 400;
 
-/// Characters of a bar.
+/// Characters of a bar, if there is room.
 const BAR: usize = 20;
+
+/// Characters of a table's numbers.
+const NUMBERS: usize = 44;
 
 /// The whole view.
 pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
@@ -44,9 +44,39 @@ pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
 
 fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     let survey = summary.survey;
-    let name = shortened_path(&printable(summary.name), 48);
-    let meaning = shortened(&summary.meaning().to_string(), WIDTH - 4 - name.chars().count());
+    let name = shortened_path(&printable(summary.name), paint.width().min(96) / 2);
+    let meaning = shortened(
+        &summary.meaning().to_string(),
+        paint.width().saturating_sub(4 + name.chars().count()),
+    );
     let _ = writeln!(text, "{}  {}", paint.strong(&name), paint.faint(&meaning));
+    let _ = writeln!(text, "{}", draw_facts(summary, paint));
+    let _ = writeln!(text, "{}", paint.faint(summary.meaning().counted()));
+    let totals = &summary.snapshots.totals;
+    if let Some(reason) = &totals.reason {
+        let _ = writeln!(
+            text,
+            "{}",
+            paint.refused(&format!(
+                "{} of {} not taken apart: {}",
+                grouped(totals.not_decoded),
+                counted(totals.decoded + totals.not_decoded, "snapshot", "snapshots"),
+                printable(reason)
+            ))
+        );
+    }
+    for note in &summary.notes {
+        let _ = writeln!(text, "{}", paint.refused(note));
+    }
+    let heights = survey.timeline.totals();
+    if heights.len() > 1 {
+        let _ = writeln!(text, "{}", paint.numbered(0, &sparkline(&heights, paint.width())));
+    }
+}
+
+/// How much there is, in a line.
+pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
+    let survey = summary.survey;
     let per_second = survey.bytes as f64 / survey.seconds;
     let mut facts = vec![
         counted(survey.packets, "packet", "packets"),
@@ -68,27 +98,14 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     if let Some(speed) = summary.speed {
         facts.push(paint.faint(&format!("read at {}/s", bytes(speed))));
     }
-    let _ = writeln!(text, "{}", facts.join(" · "));
-    let totals = &summary.snapshots.totals;
-    if let Some(reason) = &totals.reason {
-        let _ = writeln!(
-            text,
-            "{}",
-            paint.refused(&format!(
-                "{} of {} not taken apart: {}",
-                grouped(totals.not_decoded),
-                counted(totals.decoded + totals.not_decoded, "snapshot", "snapshots"),
-                printable(reason)
-            ))
-        );
-    }
-    for note in &summary.notes {
-        let _ = writeln!(text, "{}", paint.refused(note));
-    }
-    let heights = survey.timeline.totals();
-    if heights.len() > 1 {
-        let _ = writeln!(text, "{}", paint.numbered(0, &sparkline(&heights, WIDTH)));
-    }
+    facts.join(" · ")
+}
+
+/// Characters of the names and of the bars of a table: where there is little room, bars are shorter.
+fn columns(paint: Paint) -> (usize, usize) {
+    let bar = paint.width().saturating_sub(80).min(BAR);
+    let gap = if bar > 0 { 2 } else { 0 };
+    (paint.width().saturating_sub(NUMBERS + gap + bar).clamp(10, 60), bar)
 }
 
 fn draw_kinds(text: &mut String, summary: &Summary<'_>, paint: Paint) {
@@ -96,62 +113,72 @@ fn draw_kinds(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     if kinds.is_empty() {
         return;
     }
-    let heading =
-        format!("\n{:<34}{:>12}{:>14}{:>10}{:>8}", "type", "packets", "bytes", "mean", "share");
+    let (name_width, bar_width) = columns(paint);
+    let heading = format!(
+        "\n{:<name_width$}{:>12}{:>14}{:>10}{:>8}",
+        "type", "packets", "bytes", "mean", "share"
+    );
     let _ = writeln!(text, "{}", paint.faint(&heading));
     for (place, (name, total)) in kinds.iter().take(MAX_KINDS).enumerate() {
         let share = total.bytes as f64 / summary.survey.bytes.max(1) as f64;
         let _ = writeln!(
             text,
-            "{:<34}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
-            shortened(name, 33),
+            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
+            shortened(name, name_width - 1),
             grouped(total.packets),
             grouped(total.bytes),
             total.bytes as f64 / total.packets as f64,
             share * 100.0,
-            paint.numbered(place, &bar(share, BAR)),
+            paint.numbered(place, &bar(share, bar_width)),
         );
     }
-    draw_rest(text, kinds.len(), MAX_KINDS, "types", paint);
+    draw_rest(text, kinds.len(), MAX_KINDS, ("type", "types"), paint);
 }
 
 fn draw_fields(text: &mut String, fields: &[FieldTotal], paint: Paint) {
     if fields.is_empty() {
         return;
     }
+    let (name_width, bar_width) = columns(paint);
     let heading = format!(
-        "\n{:<34}{:>12}{:>14}{:>10}{:>8}",
-        "where the bits go", "times", "bits", "mean", "share"
+        "\n{:<name_width$}{:>12}{:>14}{:>10}{:>8}",
+        shortened("where the bits go", name_width),
+        "times",
+        "bits",
+        "mean",
+        "share"
     );
     let _ = writeln!(text, "{}", paint.faint(&heading));
     for (place, field) in fields.iter().take(MAX_FIELDS).enumerate() {
         let _ = writeln!(
             text,
-            "{:<34}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
-            shortened_path(&field.path, 33),
+            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
+            shortened_path(&field.path, name_width - 1),
             grouped(field.count),
             grouped(field.bits.round() as u64),
             field.mean(),
             field.share * 100.0,
-            paint.numbered(place, &bar(field.share, BAR)),
+            paint.numbered(place, &bar(field.share, bar_width)),
         );
     }
-    draw_rest(text, fields.len(), MAX_FIELDS, "fields", paint);
+    draw_rest(text, fields.len(), MAX_FIELDS, ("field", "fields"), paint);
 }
 
-fn draw_rest(text: &mut String, all: usize, drawn: usize, what: &str, paint: Paint) {
-    if all > drawn {
-        let _ = writeln!(text, "{}", paint.faint(&format!("… {} more {what}", all - drawn)));
+fn draw_rest(text: &mut String, all: usize, drawn: usize, names: (&str, &str), paint: Paint) {
+    if let Some(more @ 1..) = all.checked_sub(drawn) {
+        let name = if more == 1 { names.0 } else { names.1 };
+        let _ = writeln!(text, "{}", paint.faint(&format!("… {more} more {name}")));
     }
 }
 
 fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
+    let (survey, meaning) = (summary.survey, summary.meaning());
     let (first, last) =
-        (summary.survey.first(summary.tally()), summary.survey.last(summary.tally()));
+        (survey.first(summary.tally(), meaning), survey.last(summary.tally(), meaning));
     if first.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", paint.faint(&line_heading()));
+    let _ = writeln!(text, "\n{}", paint.faint(&line_heading(paint)));
     for line in &first {
         let _ = writeln!(text, "{}", draw_line(line, paint));
     }
@@ -167,27 +194,21 @@ fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
 
 fn draw_values(text: &mut String, values: &Values, tally: &Tally, paint: Paint) {
     let [first, last] = values.samples(tally);
-    match values.numbers {
-        Some(numbers) => {
-            let _ = writeln!(
-                text,
-                "\n{}: from {} to {}, mean {:.3}",
-                counted(numbers.count, "value", "values"),
-                numbers.min,
-                numbers.max,
-                numbers.mean
-            );
-        }
-        None => {
-            let _ = writeln!(text, "\n{}", counted(values.count, "value", "values"));
-        }
+    let _ = write!(text, "\n{}", counted(values.count, "value", "values"));
+    if let Some(Numbers { count, min, max, mean }) = values.numbers() {
+        let which = match count == values.count {
+            true => String::new(),
+            false => counted(count, "number ", "numbers "),
+        };
+        let _ = write!(text, ": {which}from {min} to {max}, mean {mean:.3}");
     }
+    text.push('\n');
     if first.is_empty() {
         return;
     }
-    let _ = writeln!(text, "\n{}", paint.faint(&value_heading()));
+    let _ = writeln!(text, "\n{}", paint.faint(&value_heading(paint)));
     for sample in &first {
-        let _ = writeln!(text, "{}", draw_value(sample));
+        let _ = writeln!(text, "{}", draw_value(sample, paint));
     }
     let between = values.count - (first.len() + last.len()) as u64;
     if between > 0 {
@@ -195,7 +216,7 @@ fn draw_values(text: &mut String, values: &Values, tally: &Tally, paint: Paint) 
         let _ = writeln!(text, "{}", paint.faint(&more));
     }
     for sample in &last {
-        let _ = writeln!(text, "{}", draw_value(sample));
+        let _ = writeln!(text, "{}", draw_value(sample, paint));
     }
 }
 
@@ -212,7 +233,7 @@ fn draw_refused(text: &mut String, summary: &Summary<'_>, paint: Paint) {
             "{}  {:>12}  {}",
             paint.refused(&format!("{:>7}", grouped(reason.count))),
             grouped(first),
-            shortened(&reason.reason, WIDTH - 23),
+            shortened(&reason.reason, paint.width() - 23),
         );
     }
     let rest: u64 = reasons.iter().skip(MAX_REASONS).map(|reason| reason.count).sum();
@@ -237,7 +258,11 @@ pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String
             Some(id) => format!("{}[{id}].{}", span.class, span.field),
             None => format!("({})", span.part),
         };
-        let name = format!("{:<40}  {}", printable(&name), shortened(&span.value(), 44));
+        let name = format!(
+            "{:<40}  {}",
+            printable(&name),
+            shortened(&span.value(), paint.width().saturating_sub(64).max(12))
+        );
         let _ = write!(
             text,
             "\n{}  {}",
@@ -253,34 +278,61 @@ pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String
 }
 
 /// What stands above the list of packets.
-pub(crate) fn line_heading() -> String {
-    format!("{:>8}  {:>11}  {:<43}  {:<18}{:>7}", "packet", "seconds", "from → to", "type", "bytes")
+pub(crate) fn line_heading(paint: Paint) -> String {
+    let way = way_width(paint);
+    format!(
+        "{:>8}  {:>11}  {:<way$}  {:<18}{:>7}",
+        "packet", "seconds", "from → to", "type", "bytes"
+    )
 }
 
 /// A packet of the list.
 pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
     let way = format!("{} → {}", line.from, line.to);
+    let width = way_width(paint);
     let text = format!(
-        "{:>8}  {:>11.4}  {:<43}  {:<18}{:>7}",
+        "{:>8}  {:>11.4}  {:<width$}  {:<18}{:>7}",
         line.packet,
         line.time,
-        shortened(&way, 43),
+        shortened(&way, width),
         shortened(&line.kind, 18),
         grouped(line.bytes as u64),
     );
-    match &line.refused {
-        Some(reason) => format!("{text}  {}", paint.refused(&format!("refused: {reason}"))),
-        None => text,
+    let reason = |reason: &String| format!("refused: {reason}");
+    match (line.refused.as_ref().map(reason), paint.columns) {
+        (None, _) => text,
+        (Some(reason), None) => format!("{text}  {}", paint.refused(&reason)),
+        // It has a line of its own, since it is longer than what is left of this one.
+        (Some(reason), Some(_)) => {
+            let reason = shortened(&reason, paint.width() - 10);
+            format!("{text}\n{:10}{}", "", paint.refused(&reason))
+        }
     }
 }
 
+/// Characters of two addresses.
+fn way_width(paint: Paint) -> usize {
+    paint.width().saturating_sub(50).clamp(10, 43)
+}
+
+/// Characters of a field in the list of values.
+fn field_width(paint: Paint) -> usize {
+    paint.width().saturating_sub(66).clamp(14, 60)
+}
+
 /// What stands above the list of values.
-pub(crate) fn value_heading() -> String {
-    format!("{:>8}  {:>11}  {:<34}  value", "packet", "seconds", "field")
+pub(crate) fn value_heading(paint: Paint) -> String {
+    let field = field_width(paint);
+    format!("{:>8}  {:>11}  {:<field$}  value", "packet", "seconds", "field")
 }
 
 /// A value of the list.
-pub(crate) fn draw_value(sample: &Sample) -> String {
-    let path = shortened_path(&sample.path, 34);
-    format!("{:>8}  {:>11.4}  {path:<34}  {}", sample.packet, sample.time, sample.value)
+pub(crate) fn draw_value(sample: &Sample, paint: Paint) -> String {
+    let width = field_width(paint);
+    let path = shortened_path(&sample.path, width);
+    let value = match paint.columns {
+        None => sample.value.clone(),
+        Some(_) => shortened(&sample.value, paint.width().saturating_sub(width + 25)),
+    };
+    format!("{:>8}  {:>11.4}  {path:<width$}  {value}", sample.packet, sample.time)
 }

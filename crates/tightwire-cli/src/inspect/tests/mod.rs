@@ -1,6 +1,7 @@
 //! `inspect` on captures that a recorder makes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod command;
 mod corpus;
 mod game;
 mod hostile;

@@ -2,9 +2,11 @@
 
 use insta::assert_snapshot;
 
-use super::super::survey::Mark;
+use super::super::chosen::Chosen;
+use super::super::survey::{Mark, Survey};
 use super::super::text::Paint;
-use super::super::{Reading, view};
+use super::super::values::Values;
+use super::super::{Reading, Shown, view};
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::{Meaning, inspect};
 
@@ -39,11 +41,11 @@ fn packets_are_listed_and_drawn() {
     let file = with_mistakes();
     let capture = tightwire::Capture::new(&file[..]).unwrap();
     let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
-    let mut text = view::line_heading() + "\n";
+    let mut text = view::line_heading(Paint::PLAIN) + "\n";
     reading
         .each::<tightwire::CaptureError>(|seen| {
             if [1, 2, 21, 41].contains(&seen.number) {
-                let line = Mark::of(&seen).line(seen.tally);
+                let line = Mark::of(&seen).line(seen.tally, seen.meaning);
                 text += &(view::draw_line(&line, Paint::PLAIN) + "\n");
             }
             if seen.number == 2 {
@@ -67,4 +69,35 @@ fn a_capture_that_was_cut_shows_what_there_is_and_says_so() {
     assert_eq!(inspected.json["packets"], 49);
     assert!(inspected.ended.unwrap().starts_with("the capture ends within the block"));
     assert!(inspected.text.contains("the capture ends within the block"), "{}", inspected.text);
+}
+
+#[test]
+fn a_narrow_terminal_cuts_no_line_in_two() {
+    let file = with_mistakes();
+    for width in [40, 60, 80, 100, 160] {
+        let paint = Paint { columns: Some(width), ..Paint::PLAIN };
+        let capture = tightwire::Capture::new(&file[..]).unwrap();
+        let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+        let mut shown =
+            Shown { survey: Survey::new(3), values: Some(Values::new(3)), chosen: Chosen::new(0) };
+        reading.watch("players.health");
+        let mut text = String::new();
+        reading
+            .each::<tightwire::CaptureError>(|seen| {
+                shown.add(&seen);
+                let line = Mark::of(&seen).line(seen.tally, seen.meaning);
+                text += &(view::draw_line(&line, paint) + "\n");
+                Ok(std::ops::ControlFlow::Continue(()))
+            })
+            .unwrap();
+        let mut summary = shown.whole("arena.pcapng", &reading);
+        let values = view::draw(&summary, paint);
+        summary.values = None;
+        let whole = view::draw(&summary, paint);
+        // The numbers of a table and of a packet need so much.
+        let most = width.max(60);
+        for line in [whole, values, text].iter().flat_map(|text| text.lines()) {
+            assert!(line.chars().count() <= most, "{width}: {line}");
+        }
+    }
 }
