@@ -235,7 +235,8 @@ impl Inspect {
             .into()),
             (None, None) => Err(format!(
                 "{name}: this capture does not say what its packets are, as those of Tightwire's \
-                 recorder do: give it with --schema FILE, an identity or a schema as JSON"
+                 recorder do: give it with --schema FILE, an identity or a schema as JSON, or another \
+                 capture"
             )
             .into()),
         }

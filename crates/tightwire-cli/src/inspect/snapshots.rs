@@ -10,8 +10,13 @@ use tightwire::{
 
 use crate::xray::{family, kind_of};
 
-/// Flows whose snapshots are read at a time: each has a world, and its history.
-const MAX_FLOWS: usize = 128;
+/// Flows whose snapshots are read at a time: each has a world and its history, which are 10 MB for the
+/// 900 cubes of the demo.
+const MAX_FLOWS: usize = 64;
+
+/// After so many snapshots of others a flow has ended, and its place is for another one. With fewer, too
+/// many flows at a time would take the places from each other, and none of them be read.
+const SILENCE: u64 = 8 * MAX_FLOWS as u64;
 
 /// A snapshot without a base that is so far behind is of a sender that began anew: no honest network
 /// holds one back for so long.
@@ -169,6 +174,12 @@ impl Snapshots {
                 if self.flows.len() == MAX_FLOWS {
                     let silent = self.flows.iter().enumerate().min_by_key(|(_, flow)| flow.heard);
                     let silent = silent.map_or(0, |(at, _)| at);
+                    if self.count - self.flows[silent].heard <= SILENCE {
+                        return Err(format!(
+                            "snapshots of more than {MAX_FLOWS} flows at a time are not read: choose \
+                             one with --port"
+                        ));
+                    }
                     self.flows.swap_remove(silent);
                 }
                 let receiver = SnapshotReceiver::new(protocol);

@@ -108,6 +108,14 @@ fn columns(paint: Paint) -> (usize, usize) {
     (paint.width().saturating_sub(NUMBERS + gap + bar).clamp(10, 60), bar)
 }
 
+/// The bar at the end of a row, if there is room for one.
+fn bar_behind(share: f64, width: usize, place: usize, paint: Paint) -> String {
+    match width {
+        0 => String::new(),
+        _ => format!("  {}", paint.numbered(place, &bar(share, width))),
+    }
+}
+
 fn draw_kinds(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     let kinds = summary.survey.kinds(summary.tally());
     if kinds.is_empty() {
@@ -123,13 +131,13 @@ fn draw_kinds(text: &mut String, summary: &Summary<'_>, paint: Paint) {
         let share = total.bytes as f64 / summary.survey.bytes.max(1) as f64;
         let _ = writeln!(
             text,
-            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
+            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%{}",
             shortened(name, name_width - 1),
             grouped(total.packets),
             grouped(total.bytes),
             total.bytes as f64 / total.packets as f64,
             share * 100.0,
-            paint.numbered(place, &bar(share, bar_width)),
+            bar_behind(share, bar_width, place, paint),
         );
     }
     draw_rest(text, kinds.len(), MAX_KINDS, ("type", "types"), paint);
@@ -152,13 +160,13 @@ fn draw_fields(text: &mut String, fields: &[FieldTotal], paint: Paint) {
     for (place, field) in fields.iter().take(MAX_FIELDS).enumerate() {
         let _ = writeln!(
             text,
-            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%  {}",
+            "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%{}",
             shortened_path(&field.path, name_width - 1),
             grouped(field.count),
             grouped(field.bits.round() as u64),
             field.mean(),
             field.share * 100.0,
-            paint.numbered(place, &bar(field.share, bar_width)),
+            bar_behind(field.share, bar_width, place, paint),
         );
     }
     draw_rest(text, fields.len(), MAX_FIELDS, ("field", "fields"), paint);

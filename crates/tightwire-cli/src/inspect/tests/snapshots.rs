@@ -163,30 +163,40 @@ fn a_snapshot_that_comes_twice_or_late_does_not_begin_anew() {
     assert_eq!(inspected.json["snapshots_not_read"], 1);
 }
 
-/// Snapshots to so many clients in turn.
-fn to_many(clients: u16, count: u32) -> Vec<u8> {
+/// So many snapshots to each of so many clients: to all in turn, or to one after the other.
+fn to_many(clients: u16, count: u32, in_turn: bool) -> Vec<u8> {
     let mut recorder = Recorder::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
-    for (number, datagram) in datagrams(count).iter().enumerate() {
-        for client in 0..clients {
-            let (server, client) = (([10, 0, 0, 1], 7000), ([10, 0, 0, 2], 50_000 + client));
-            let time = Duration::from_millis(number as u64);
-            let direction = Direction::Sent;
-            recorder.record(time, direction, server.into(), client.into(), datagram).unwrap();
-        }
+    let datagrams = datagrams(count);
+    let both = |number: usize| (0..clients).map(move |client| (number, client));
+    let mut order: Vec<_> = (0..datagrams.len()).flat_map(both).collect();
+    if !in_turn {
+        order.sort_by_key(|(_, client)| *client);
+    }
+    for (time, (number, client)) in order.into_iter().enumerate() {
+        let (server, client) = (([10, 0, 0, 1], 7000), ([10, 0, 0, 2], 50_000 + client));
+        let (time, datagram) = (Duration::from_millis(time as u64), &datagrams[number]);
+        recorder.record(time, Direction::Sent, server.into(), client.into(), datagram).unwrap();
     }
     recorder.finish().unwrap()
 }
 
 #[test]
 fn snapshots_of_many_clients_are_read() {
-    let inspected = inspect(&to_many(128, 5), None, None, 0).unwrap();
-    assert_eq!(inspected.json["snapshots"], 128 * 5);
+    let inspected = inspect(&to_many(64, 5, true), None, None, 0).unwrap();
+    assert_eq!(inspected.json["snapshots"], 64 * 5);
 }
 
 #[test]
-fn beyond_that_the_flow_that_was_silent_longest_makes_room() {
-    let inspected = inspect(&to_many(200, 1), None, None, 0).unwrap();
-    assert_eq!(inspected.json["snapshots"], 200);
+fn a_flow_that_was_silent_for_long_makes_room_for_another() {
+    let inspected = inspect(&to_many(70, 10, false), None, None, 0).unwrap();
+    assert_eq!(inspected.json["snapshots"], 700);
+}
+
+#[test]
+fn of_too_many_clients_at_a_time_some_are_read_to_the_end() {
+    let inspected = inspect(&to_many(80, 5, true), None, None, 0).unwrap();
+    assert_eq!(inspected.json["snapshots"], 64 * 5);
+    assert_eq!(inspected.json["snapshots_not_read"], 16 * 5);
 }
 
 #[test]
