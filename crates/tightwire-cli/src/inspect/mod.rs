@@ -95,9 +95,10 @@ pub(crate) struct Inspect {
     #[arg(long)]
     json: bool,
 
-    /// Leaves snapshots as the bytes that they are: reading them takes longer than all the rest
-    #[arg(long)]
-    no_snapshots: bool,
+    /// Takes so many snapshots apart, the first ones, since that takes longer than all the rest: 4000 for
+    /// totals, else all; 0 leaves them as the bytes that they are
+    #[arg(long, value_name = "COUNT")]
+    snapshots: Option<u64>,
 
     /// Goes on when the file grows, until it is stopped
     #[arg(long)]
@@ -109,6 +110,9 @@ const SHOWN: usize = 3;
 
 /// Packets at either end of the lists that tools get.
 const SHOWN_TO_TOOLS: usize = 20;
+
+/// Snapshots that totals look into: enough to know where their bits go, and soon done.
+const SNAPSHOTS_FOR_TOTALS: u64 = 4000;
 
 /// How often a file that grows is shown anew, while it does.
 const REFRESH: Duration = Duration::from_millis(500);
@@ -131,9 +135,13 @@ impl Inspect {
             reading
                 .take_snapshots_of(&given.map_err(|error| format!("{}: {error}", file.display()))?);
         }
-        // A list of packets shows nothing of them.
-        if self.no_snapshots || (self.packets && self.field.is_none()) {
-            reading = reading.without_snapshots();
+        let is_single = self.packet.is_some() || self.xray || self.field.is_some();
+        match self.snapshots {
+            // A list of packets shows nothing of them.
+            Some(0) => reading = reading.without_snapshots(),
+            None if self.packets && !is_single => reading = reading.without_snapshots(),
+            None if is_single => {}
+            most => reading.take_apart(most.unwrap_or(SNAPSHOTS_FOR_TOTALS)),
         }
         if let Some(field) = &self.field {
             reading.watch(field);

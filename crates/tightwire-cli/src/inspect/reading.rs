@@ -86,6 +86,11 @@ impl<R: Read> Reading<R> {
         self
     }
 
+    /// Looks into so many snapshots at most.
+    pub(crate) fn take_apart(&mut self, most: u64) {
+        self.snapshots.most = most;
+    }
+
     /// Keeps the values of this field.
     pub(crate) fn watch(&mut self, field: &str) {
         self.tally.watch(field);

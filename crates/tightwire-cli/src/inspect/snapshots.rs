@@ -40,8 +40,9 @@ pub(crate) struct Snapshots {
     /// Where in a packet a snapshot can be.
     places: Vec<String>,
     flows: Vec<Flow>,
-    /// Snapshots so far.
+    /// Snapshots so far, and how many of them are taken apart.
     count: u64,
+    pub(crate) most: u64,
     trace: SnapshotTrace,
     /// Of the last packet.
     last: Option<Last>,
@@ -124,6 +125,7 @@ impl Snapshots {
             places,
             flows: Vec::new(),
             count: 0,
+            most: u64::MAX,
             trace: SnapshotTrace::new(),
             last: None,
             filter: None,
@@ -166,6 +168,10 @@ impl Snapshots {
         destination: SocketAddr,
     ) -> Result<(), String> {
         let protocol = self.protocol.as_ref().map_err(Clone::clone)?;
+        if self.count >= self.most {
+            let most = self.most;
+            return Err(format!("only the first {most} are: --snapshots chooses how many"));
+        }
         self.count += 1;
         let is_it = |flow: &Flow| (flow.source, flow.destination) == (source, destination);
         let at = match self.flows.iter().position(is_it) {
