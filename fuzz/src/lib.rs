@@ -10,6 +10,9 @@ mod inspect;
 #[allow(dead_code, reason = "a part of the tool")]
 #[path = "../../crates/tightwire-cli/src/source.rs"]
 mod source;
+#[allow(dead_code, reason = "a part of the tool")]
+#[path = "../../crates/tightwire-cli/src/terminal.rs"]
+mod terminal;
 mod tool;
 mod transport;
 #[allow(dead_code, reason = "a part of the tool")]

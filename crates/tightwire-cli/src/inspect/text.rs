@@ -1,7 +1,8 @@
 //! Words, numbers, bars and colours of the terminal.
 
-use std::env;
 use std::io::{self, IsTerminal};
+
+use crate::terminal::Terminal;
 
 /// Whether there are colours, and how much fits a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,10 +18,13 @@ const COLUMNS: usize = 100;
 impl Paint {
     pub(crate) const PLAIN: Self = Self { colored: false, columns: None };
 
-    /// In colours where they can be seen and are wanted: <https://no-color.org>.
+    /// As the terminal can show it.
     pub(crate) fn for_stdout() -> Self {
-        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { colored: io::stdout().is_terminal() && !unwanted, columns: None }
+        let terminal = Terminal::of_stdout();
+        Self {
+            colored: terminal.is_coloured(),
+            columns: io::stdout().is_terminal().then(|| terminal.width()),
+        }
     }
 
     /// The same without colours.
