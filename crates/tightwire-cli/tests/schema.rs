@@ -1,21 +1,15 @@
 //! `tightwire schema`, as it is typed.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod common;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tightwire::{Direction, Identity, Packing, Protection, Protocol, Recorder, Wire, schema};
 
-fn tightwire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tightwire"))
-        .args(arguments)
-        .env("COLUMNS", "100")
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
-}
+use common::tightwire;
 
 /// What is printed, with this exit status.
 fn printed(arguments: &[&str], status: i32) -> String {

@@ -1,12 +1,11 @@
 //! What shells and manuals get is of the command line as it is: every command is in it.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-fn tightwire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tightwire")).args(arguments).output().unwrap()
-}
+use std::path::Path;
+
+use common::tightwire;
 
 fn printed(arguments: &[&str]) -> String {
     let output = tightwire(arguments);

@@ -1,20 +1,14 @@
 //! `tightwire sizes`, as it is typed.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
+mod common;
+
 use std::path::Path;
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-fn tightwire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tightwire"))
-        .args(arguments)
-        .env("COLUMNS", "100")
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
-}
+use common::tightwire;
 
 fn printed(arguments: &[&str]) -> String {
     let output = tightwire(arguments);

@@ -1,12 +1,11 @@
 //! `snapshot-bench` and `snapshot-cost`, as they are typed, on parts of recorded scenes.
 #![allow(clippy::unwrap_used)]
 
-use std::path::Path;
-use std::process::{Command, Output};
+mod common;
 
-fn tightwire(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_tightwire")).args(arguments).output().unwrap()
-}
+use std::path::Path;
+
+use common::tightwire;
 
 fn scene(name: &str) -> String {
     format!("{}/tests/scenes/{name}_short.bin.zst", env!("CARGO_MANIFEST_DIR"))

@@ -9,10 +9,11 @@ use tightwire::CaptureError;
 
 use super::reading::{Reading, Seen};
 use super::survey::{Mark, Survey};
-use super::text::{Paint, counted};
+use super::text::Paint;
 use super::unknown::unknown;
 use super::values::Sample;
 use super::{Inspect, fields, view};
+use crate::terminal::counted;
 use crate::xray::Xray;
 
 impl Inspect {
@@ -52,11 +53,10 @@ impl Inspect {
         let (name, tally, snapshots) =
             (self.capture.display(), reading.tally(), reading.snapshots());
         match (self.packet, &self.field) {
-            (Some(number), _) if number > count => Err(format!(
-                "there is no packet {number}: {name} has {}",
-                counted(count, "packet", "packets")
-            )
-            .into()),
+            (Some(number), _) if number > count => {
+                Err(format!("there is no packet {number}: {name} has {}", counted(count, "packet"))
+                    .into())
+            }
             (_, Some(asked)) => {
                 let found = fields::fields(tally, snapshots, &Survey::default(), true);
                 match unknown(asked, &found, tally, snapshots) {

@@ -1,4 +1,4 @@
-//! Words, numbers, bars and colours of the terminal.
+//! What only views of captures say: colours of many things, heights, units, the ends of paths.
 
 use std::io::{self, IsTerminal};
 
@@ -63,15 +63,6 @@ impl Paint {
     }
 }
 
-/// A bar of a share, in eighths of a character.
-pub(crate) fn bar(share: f64, width: usize) -> String {
-    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
-    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
-    // What is there at all can be seen.
-    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
-    "█".repeat(eighths / 8) + PARTS[eighths % 8]
-}
-
 /// Heights in a line.
 pub(crate) fn sparkline(heights: &[u64], width: usize) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -91,19 +82,6 @@ pub(crate) fn sparkline(heights: &[u64], width: usize) -> String {
         most => LEVELS[((height / most * 7.0).round() as usize).min(7)],
     };
     columns.iter().map(level).collect()
-}
-
-/// A whole number with gaps: 1,234,567.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Bytes with a unit.
@@ -126,31 +104,6 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// One thing or many.
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { many })
-}
-
-/// With everything escaped that a terminal could take for a command.
-pub(crate) fn printable(text: &str) -> String {
-    let mut printable = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '\'' | '"' | '\\' => printable.push(char),
-            _ => printable.extend(char.escape_debug()),
-        }
-    }
-    printable
-}
-
-/// At most so many characters.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.into(),
-        Some(_) => text.chars().take(most.saturating_sub(1)).chain(['…']).collect(),
-    }
-}
-
 /// At most so many characters, of a path the last ones.
 pub(crate) fn shortened_path(path: &str, most: usize) -> String {
     let length = path.chars().count();
@@ -165,8 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_gaps_and_units() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+    fn numbers_have_units() {
         let sizes = [0.0, 999.0, 1000.0, 123_456.0, 1.5e9].map(bytes);
         assert_eq!(sizes, ["0 B", "999 B", "1.0 kB", "123 kB", "1.5 GB"]);
         let times = [0.0166, 1.0, 600.0, 36_000.0].map(duration);
@@ -174,18 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn bars_show_whatever_is_there() {
-        assert_eq!(bar(0.0, 8), "");
-        assert_eq!(bar(0.000_1, 8), "▏");
-        assert_eq!(bar(0.5, 8), "████");
-        assert_eq!(bar(7.0, 2), "██");
+    fn heights_are_relative_to_the_highest() {
         assert_eq!(sparkline(&[0, 7, 14], 9), "▁▅█");
         assert_eq!(sparkline(&[0; 100], 4), "▁▁▁▁");
     }
 
     #[test]
-    fn long_texts_lose_their_end_and_long_paths_their_beginning() {
-        assert_eq!(shortened("grüße", 4), "grü…");
+    fn long_paths_lose_their_beginning() {
         assert_eq!(shortened_path("World.players[].health", 10), "…[].health");
         assert_eq!(shortened_path("health", 10), "health");
     }

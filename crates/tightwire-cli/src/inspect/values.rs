@@ -6,7 +6,7 @@ use tightwire::{Number, Tally, Value};
 
 use super::reading::Seen;
 use super::snapshots::without_numbers;
-use super::text::shortened;
+use crate::terminal::cut;
 
 /// A value of the field.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
@@ -117,12 +117,7 @@ impl Values {
                 What::Field(place, value) => (path_of(tally, *place), value.to_string()),
                 What::Snapshot(path, value) => (path.clone(), value.clone()),
             };
-            Sample {
-                packet: kept.packet,
-                time: kept.time,
-                path,
-                value: shortened(&value, MAX_VALUE),
-            }
+            Sample { packet: kept.packet, time: kept.time, path, value: cut(&value, MAX_VALUE) }
         };
         [self.first.iter().map(sample).collect(), self.last.iter().map(sample).collect()]
     }
@@ -138,7 +133,7 @@ impl Sample {
             packet: seen.number,
             time: seen.time,
             path,
-            value: shortened(&value, MAX_VALUE),
+            value: cut(&value, MAX_VALUE),
         };
         let fields = seen.tally.watched().iter();
         let fields = fields.map(|(place, value)| (path_of(seen.tally, *place), value.to_string()));

@@ -9,10 +9,9 @@ use super::fields::FieldTotal;
 use super::snapshots::SeenSnapshot;
 use super::summary::Summary;
 use super::survey::Line;
-use super::text::{
-    Paint, bar, bytes, counted, duration, grouped, printable, shortened, shortened_path, sparkline,
-};
+use super::text::{Paint, bytes, duration, shortened_path, sparkline};
 use super::values::{Numbers, Sample, Values};
+use crate::terminal::{bar, counted, cut, safe, thousands};
 
 /// Rows of each table, so that all of it fits a screen.
 const MAX_KINDS: usize = 6;
@@ -44,11 +43,9 @@ pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
 
 fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     let survey = summary.survey;
-    let name = shortened_path(&printable(summary.name), paint.width().min(96) / 2);
-    let meaning = shortened(
-        &summary.meaning().to_string(),
-        paint.width().saturating_sub(4 + name.chars().count()),
-    );
+    let name = shortened_path(&safe(summary.name), paint.width().min(96) / 2);
+    let meaning =
+        cut(&summary.meaning().to_string(), paint.width().saturating_sub(4 + name.chars().count()));
     let _ = writeln!(text, "{}  {}", paint.strong(&name), paint.faint(&meaning));
     let _ = writeln!(text, "{}", draw_facts(summary, paint));
     let _ = writeln!(text, "{}", paint.faint(summary.meaning().counted()));
@@ -59,9 +56,9 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
             "{}",
             paint.refused(&format!(
                 "{} of {} not taken apart: {}",
-                grouped(totals.not_decoded),
-                counted(totals.decoded + totals.not_decoded, "snapshot", "snapshots"),
-                printable(reason)
+                thousands(totals.not_decoded),
+                counted(totals.decoded + totals.not_decoded, "snapshot"),
+                safe(reason)
             ))
         );
     }
@@ -79,7 +76,7 @@ pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
     let survey = summary.survey;
     let per_second = survey.bytes as f64 / survey.seconds;
     let mut facts = vec![
-        counted(survey.packets, "packet", "packets"),
+        counted(survey.packets, "packet"),
         bytes(survey.bytes as f64),
         format!("in {}", duration(survey.seconds)),
     ];
@@ -87,12 +84,12 @@ pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
         facts.push(format!("{}/s", bytes(per_second)));
     }
     if survey.refused > 0 {
-        facts.push(paint.refused(&format!("{} refused", grouped(survey.refused))));
+        facts.push(paint.refused(&format!("{} refused", thousands(survey.refused))));
     }
     let (no_datagram, other_ports) = summary.passed_over;
     for (count, what) in [(no_datagram, "without a datagram"), (other_ports, "of other ports")] {
         if count > 0 {
-            facts.push(format!("{} {what} passed over", grouped(count)));
+            facts.push(format!("{} {what} passed over", thousands(count)));
         }
     }
     if let Some(speed) = summary.speed {
@@ -132,9 +129,9 @@ fn draw_kinds(text: &mut String, summary: &Summary<'_>, paint: Paint) {
         let _ = writeln!(
             text,
             "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%{}",
-            shortened(name, name_width - 1),
-            grouped(total.packets),
-            grouped(total.bytes),
+            cut(name, name_width - 1),
+            thousands(total.packets),
+            thousands(total.bytes),
             total.bytes as f64 / total.packets as f64,
             share * 100.0,
             bar_behind(share, bar_width, place, paint),
@@ -150,7 +147,7 @@ fn draw_fields(text: &mut String, fields: &[FieldTotal], paint: Paint) {
     let (name_width, bar_width) = columns(paint);
     let heading = format!(
         "\n{:<name_width$}{:>12}{:>14}{:>10}{:>8}",
-        shortened("where the bits go", name_width),
+        cut("where the bits go", name_width),
         "times",
         "bits",
         "mean",
@@ -162,8 +159,8 @@ fn draw_fields(text: &mut String, fields: &[FieldTotal], paint: Paint) {
             text,
             "{:<name_width$}{:>12}{:>14}{:>10.1}{:>7.1}%{}",
             shortened_path(&field.path, name_width - 1),
-            grouped(field.count),
-            grouped(field.bits.round() as u64),
+            thousands(field.count),
+            thousands(field.bits.round() as u64),
             field.mean(),
             field.share * 100.0,
             bar_behind(field.share, bar_width, place, paint),
@@ -192,7 +189,7 @@ fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     }
     let between = summary.survey.packets - (first.len() + last.len()) as u64;
     if between > 0 {
-        let more = format!("… {} more", grouped(between));
+        let more = format!("… {} more", thousands(between));
         let _ = writeln!(text, "{}", paint.faint(&more));
     }
     for line in &last {
@@ -202,11 +199,11 @@ fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
 
 fn draw_values(text: &mut String, values: &Values, tally: &Tally, paint: Paint) {
     let [first, last] = values.samples(tally);
-    let _ = write!(text, "\n{}", counted(values.count, "value", "values"));
+    let _ = write!(text, "\n{}", counted(values.count, "value"));
     if let Some(Numbers { count, min, max, mean }) = values.numbers() {
         let which = match count == values.count {
             true => String::new(),
-            false => counted(count, "number ", "numbers "),
+            false => counted(count, "number") + " ",
         };
         let _ = write!(text, ": {which}from {min} to {max}, mean {mean:.3}");
     }
@@ -220,7 +217,7 @@ fn draw_values(text: &mut String, values: &Values, tally: &Tally, paint: Paint) 
     }
     let between = values.count - (first.len() + last.len()) as u64;
     if between > 0 {
-        let more = format!("… {} more", grouped(between));
+        let more = format!("… {} more", thousands(between));
         let _ = writeln!(text, "{}", paint.faint(&more));
     }
     for sample in &last {
@@ -239,25 +236,25 @@ fn draw_refused(text: &mut String, summary: &Summary<'_>, paint: Paint) {
         let _ = writeln!(
             text,
             "{}  {:>12}  {}",
-            paint.refused(&format!("{:>7}", grouped(reason.count))),
-            grouped(first),
-            shortened(&reason.reason, paint.width() - 23),
+            paint.refused(&format!("{:>7}", thousands(reason.count))),
+            thousands(first),
+            cut(&reason.reason, paint.width() - 23),
         );
     }
     let rest: u64 = reasons.iter().skip(MAX_REASONS).map(|reason| reason.count).sum();
     let rest = rest + summary.survey.refusals.others;
     if rest > 0 {
-        let more = format!("… {} more for other reasons", grouped(rest));
+        let more = format!("… {} more for other reasons", thousands(rest));
         let _ = writeln!(text, "{}", paint.faint(&more));
     }
 }
 
 /// A snapshot within a packet, field by field.
 pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String {
-    let mut text = format!("{}, {} bytes", printable(snapshot.path), snapshot.length);
+    let mut text = format!("{}, {} bytes", safe(snapshot.path), snapshot.length);
     let trace = match snapshot.trace {
         Ok(trace) => trace,
-        Err(reason) => return format!("{text}: {}\n", paint.refused(&printable(reason))),
+        Err(reason) => return format!("{text}: {}\n", paint.refused(&safe(reason))),
     };
     let _ = write!(text, "\n\n{}", paint.faint("        at      bits  field"));
     for (place, span) in trace.spans().take(MAX_SPANS).enumerate() {
@@ -268,8 +265,8 @@ pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String
         };
         let name = format!(
             "{:<40}  {}",
-            printable(&name),
-            shortened(&span.value(), paint.width().saturating_sub(64).max(12))
+            safe(&name),
+            cut(&span.value(), paint.width().saturating_sub(64).max(12))
         );
         let _ = write!(
             text,
@@ -302,9 +299,9 @@ pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
         "{:>8}  {:>11.4}  {:<width$}  {:<18}{:>7}",
         line.packet,
         line.time,
-        shortened(&way, width),
-        shortened(&line.kind, 18),
-        grouped(line.bytes as u64),
+        cut(&way, width),
+        cut(&line.kind, 18),
+        thousands(line.bytes as u64),
     );
     let reason = |reason: &String| format!("refused: {reason}");
     match (line.refused.as_ref().map(reason), paint.columns) {
@@ -312,7 +309,7 @@ pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
         (Some(reason), None) => format!("{text}  {}", paint.refused(&reason)),
         // It has a line of its own, since it is longer than what is left of this one.
         (Some(reason), Some(_)) => {
-            let reason = shortened(&reason, paint.width() - 10);
+            let reason = cut(&reason, paint.width() - 10);
             format!("{text}\n{:10}{}", "", paint.refused(&reason))
         }
     }
@@ -340,7 +337,7 @@ pub(crate) fn draw_value(sample: &Sample, paint: Paint) -> String {
     let path = shortened_path(&sample.path, width);
     let value = match paint.columns {
         None => sample.value.clone(),
-        Some(_) => shortened(&sample.value, paint.width().saturating_sub(width + 25)),
+        Some(_) => cut(&sample.value, paint.width().saturating_sub(width + 25)),
     };
     format!("{:>8}  {:>11.4}  {path:<width$}  {value}", sample.packet, sample.time)
 }

@@ -219,3 +219,16 @@ fn another_capture_says_what_snapshots_are() {
     assert_eq!(of(None), (0, 20));
     assert_eq!(of(Some(&other)), (20, 0));
 }
+
+#[test]
+fn only_as_many_are_taken_apart_as_are_asked_for() {
+    let file = session(20);
+    let capture = Capture::new(&file[..]).unwrap();
+    let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+    reading.take_apart(7);
+    reading.each::<CaptureError>(|_| Ok(ControlFlow::Continue(()))).unwrap();
+    let totals = &reading.snapshots().totals;
+    assert_eq!((totals.decoded, totals.not_decoded), (7, 13));
+    let reason = totals.reason.as_deref().unwrap_or_default();
+    assert_eq!(reason, "only the first 7 are: --snapshots chooses how many");
+}
