@@ -75,7 +75,7 @@ pub use captured::Captured;
 pub use hex::NotHex;
 pub use in_process::{InProcess, InProcessConfig};
 pub use quic::{
-    BadCertificate, Certificate, Fingerprint, Network, Packet, Packets, Quic, QuicConfig,
+    BadCertificate, Certificate, Filter, Fingerprint, Network, Packet, Packets, Quic, QuicConfig,
     QuicError, SimulatedSocket, Socket, Trust, Udp,
 };
 pub use reason::{Reason, TokenFault};

@@ -15,6 +15,7 @@ use tightwire::Delivery;
 
 use super::arrivals::{Arrivals, Decision};
 use super::congestion::More;
+use super::filter::Filter;
 use super::flood::Flood;
 use super::slot::{Output, Slot};
 use super::socket::Packet;
@@ -110,6 +111,11 @@ impl Connections {
 
     pub(super) fn flooded(&self) -> u64 {
         self.flood.dropped
+    }
+
+    /// What the socket should drop from now on, if that is something else than before.
+    pub(super) fn filter(&mut self) -> Option<Filter> {
+        self.flood.filter(self.now)
     }
 
     pub(super) fn instant(&self, now: Duration) -> Instant {

@@ -74,6 +74,8 @@ pub struct Quic<S> {
     /// The batch that was handed out last.
     current: Bytes,
     send_buffer: Vec<u8>,
+    /// The socket can drop what is not to be read.
+    has_filter: bool,
 }
 
 impl<S: Socket> Quic<S> {
@@ -123,6 +125,7 @@ impl<S: Socket> Quic<S> {
             stalled: None,
             current: Bytes::new(),
             send_buffer: Vec::new(),
+            has_filter: true,
         }
     }
 
@@ -132,7 +135,8 @@ impl<S: Socket> Quic<S> {
     }
 
     /// The packets that were dropped unread, since their sender sent too many or did not know what
-    /// only its connection knows.
+    /// only its connection knows. What the operating system drops by its [`Filter`](crate::Filter) is not
+    /// among them.
     pub fn flooded(&self) -> u64 {
         self.connections.flooded()
     }
@@ -189,6 +193,11 @@ impl<S: Socket> Transport for Quic<S> {
             left > 0
         });
         connections.end_input();
+        if self.has_filter
+            && let Some(filter) = connections.filter()
+        {
+            self.has_filter = socket.set_filter(&filter);
+        }
     }
 
     fn poll_event(&mut self) -> Option<Event<'_>> {

@@ -6,7 +6,9 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
-use quinn_proto::{ConnectionId, ConnectionIdGenerator, HashedConnectionIdGenerator};
+use super::filter::Filter;
+use super::ids::{ConnectionIds, Form};
+use super::watch::Watch;
 
 /// Who may have a packet read: each address and port has so many each second, those with a
 /// connection by themselves, and strangers in a table of fixed size. All strangers together have a
@@ -21,12 +23,13 @@ pub(super) struct Flood {
     strangers: Vec<Bucket>,
     all_strangers: Bucket,
     hash: RandomState,
-    /// By this, ids of this side are recognised.
-    ids: u64,
-    /// Clients take packets without such an id too: a server that has forgotten them does not know it.
+    ids: ConnectionIds,
+    /// Clients take packets without an id of theirs too: a server that has forgotten them does not
+    /// know it.
     is_server: bool,
     /// For each connection.
     per_second: u32,
+    watch: Watch,
     pub(super) dropped: u64,
 }
 
@@ -34,6 +37,8 @@ pub(super) struct Flood {
 struct Known {
     connections: u32,
     bucket: Bucket,
+    /// The packets that were too many, of late.
+    dropped: u32,
 }
 
 /// Fills over time, up to a quarter of a second.
@@ -44,12 +49,13 @@ struct Bucket {
 }
 
 impl Flood {
-    pub(super) fn new(per_second: u32, ids: u64, is_server: bool) -> Self {
+    pub(super) fn new(per_second: u32, ids: ConnectionIds, is_server: bool) -> Self {
         Self {
             known: HashMap::new(),
             strangers: vec![Bucket::full(STRANGERS_PER_SECOND, Duration::ZERO); STRANGERS],
             all_strangers: Bucket::full(ALL_STRANGERS_PER_SECOND, Duration::ZERO),
             hash: RandomState::new(),
+            watch: Watch::new(ids.hash, ALL_STRANGERS_PER_SECOND),
             ids,
             is_server,
             per_second,
@@ -59,8 +65,9 @@ impl Flood {
 
     /// An address has one more connection.
     pub(super) fn add(&mut self, address: SocketAddr, now: Duration) {
-        let bucket = Bucket::full(self.per_second, now);
-        self.known.entry(address).or_insert(Known { connections: 0, bucket }).connections += 1;
+        let new =
+            || Known { connections: 0, bucket: Bucket::full(self.per_second, now), dropped: 0 };
+        self.known.entry(address).or_insert_with(new).connections += 1;
     }
 
     /// An address has one connection less.
@@ -74,36 +81,35 @@ impl Flood {
 
     /// Whether a packet of an address may be read.
     pub(super) fn admits(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> bool {
-        let is_ours = !self.is_server || self.is_ours(packet);
-        let is_first = packet.first().is_some_and(|first| first & LONG != 0);
-        let admitted = match self.known.get_mut(&address) {
-            Some(Known { connections, bucket }) if is_ours => {
-                bucket.take(self.per_second.saturating_mul(*connections), now)
-            }
-            // Only the first packets of a connection have ids that the other side chose.
-            _ if !is_ours && !is_first => false,
-            _ => {
-                let place = self.hash.hash_one(address) as usize % STRANGERS;
-                self.strangers[place].take(STRANGERS_PER_SECOND, now)
-                    && self.all_strangers.take(ALL_STRANGERS_PER_SECOND, now)
-            }
+        let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
+        let known = self.known.get_mut(&address).filter(|_| form == Form::Ours);
+        let admitted = if let Some(Known { connections, bucket, dropped }) = known {
+            let admitted = bucket.take(self.per_second.saturating_mul(*connections), now);
+            *dropped = dropped.saturating_add(u32::from(!admitted));
+            admitted
+        } else if form == Form::Other {
+            false
+        } else {
+            self.watch.see_stranger();
+            let place = self.hash.hash_one(address) as usize % STRANGERS;
+            self.strangers[place].take(STRANGERS_PER_SECOND, now)
+                && self.all_strangers.take(ALL_STRANGERS_PER_SECOND, now)
         };
         self.dropped += u64::from(!admitted);
         admitted
     }
 
-    /// Whether a packet goes to a connection id that this side has given out (RFC 9000, 17).
-    fn is_ours(&self, packet: &[u8]) -> bool {
-        let ids = HashedConnectionIdGenerator::from_key(self.ids);
-        let length = ids.cid_len();
-        let id = match packet {
-            [first, _, _, _, _, said, rest @ ..] if first & LONG != 0 => {
-                if usize::from(*said) == length { rest.get(..length) } else { None }
-            }
-            [_, rest @ ..] => rest.get(..length),
-            [] => None,
-        };
-        id.is_some_and(|id| ids.validate(&ConnectionId::new(id)).is_ok())
+    /// What the socket should drop from now on, if that is something else than before.
+    pub(super) fn filter(&mut self, now: Duration) -> Option<Filter> {
+        if !self.is_server || !self.watch.is_due(now) {
+            return None;
+        }
+        for (address, known) in &mut self.known {
+            let most = self.per_second.saturating_mul(known.connections);
+            self.watch.see_known(*address, known.dropped, most, now);
+            known.dropped = 0;
+        }
+        self.watch.filter(now, self.known.keys())
     }
 }
 
@@ -125,8 +131,6 @@ impl Bucket {
     }
 }
 
-/// The bit of a packet that has what only the first ones of a connection need.
-const LONG: u8 = 0x80;
 const STRANGERS: usize = 4096;
 /// A handshake takes about five, twice as many if much is lost.
 const STRANGERS_PER_SECOND: u32 = 200;
@@ -136,36 +140,47 @@ const ALL_STRANGERS_PER_SECOND: u32 = 4000;
 
 #[cfg(test)]
 mod tests {
+    use quinn_proto::ConnectionIdGenerator;
+
+    use super::super::ids::{FIRST_BYTES, KeyedHash};
     use super::*;
 
-    const FIRST: [u8; 20] = [0xc0; 20];
+    fn ids() -> ConnectionIds {
+        ConnectionIds::new(KeyedHash::new(7, [8, 9]))
+    }
+
+    fn first_packet() -> Vec<u8> {
+        let mut packet = vec![0; FIRST_BYTES];
+        packet[..5].copy_from_slice(&[0xc0, 0, 0, 0, 1]);
+        packet
+    }
 
     /// Of a connection of this side.
     fn known_packet() -> Vec<u8> {
-        let mut ids = HashedConnectionIdGenerator::from_key(7);
-        [&[0x40][..], &ids.generate_cid(), &[0; 20]].concat()
+        [&[0x40][..], &ids().generate_cid(), &[0; 20]].concat()
     }
 
     #[test]
     fn made_up_addresses_do_not_use_up_what_a_connection_has() {
-        let mut flood = Flood::new(1000, 7, true);
+        let mut flood = Flood::new(1000, ids(), true);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         flood.add(address, Duration::ZERO);
         for _ in 0..10_000 {
             assert!(!flood.admits(address, &[0x40; 30], Duration::ZERO));
-            flood.admits(address, &FIRST, Duration::ZERO);
+            flood.admits(address, &first_packet(), Duration::ZERO);
         }
         assert!(flood.admits(address, &known_packet(), Duration::ZERO));
     }
 
     #[test]
     fn strangers_with_many_ports_have_a_limit_together() {
-        let mut flood = Flood::new(1000, 7, true);
+        let mut flood = Flood::new(1000, ids(), true);
         let mut read = 0;
         for millisecond in 0..2_000 {
             let now = Duration::from_millis(millisecond);
             for port in 0..1000 {
-                read += u32::from(flood.admits(([127, 0, 0, 1], port).into(), &FIRST, now));
+                read +=
+                    u32::from(flood.admits(([127, 0, 0, 1], port).into(), &first_packet(), now));
             }
         }
         let most = 2 * ALL_STRANGERS_PER_SECOND + ALL_STRANGERS_PER_SECOND / 4;
@@ -175,7 +190,7 @@ mod tests {
 
     #[test]
     fn one_who_floods_is_dropped_and_the_others_are_not() {
-        let mut flood = Flood::new(1000, 7, true);
+        let mut flood = Flood::new(1000, ids(), true);
         let [quiet, loud, stranger] =
             [1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         flood.add(quiet, Duration::ZERO);
@@ -186,8 +201,9 @@ mod tests {
             let now = Duration::from_millis(millisecond);
             read[0] += u32::from(flood.admits(quiet, &known, now));
             read[1] += (0..100).map(|_| u32::from(flood.admits(loud, &known, now))).sum::<u32>();
-            read[2] +=
-                (0..100).map(|_| u32::from(flood.admits(stranger, &FIRST, now))).sum::<u32>();
+            read[2] += (0..100)
+                .map(|_| u32::from(flood.admits(stranger, &first_packet(), now)))
+                .sum::<u32>();
         }
         assert_eq!(read[0], 10_000);
         assert!((9_900..=10_300).contains(&read[1]), "{read:?}");

@@ -2,18 +2,18 @@
 
 use core::fmt;
 use core::time::Duration;
-use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use quinn_proto::{
-    ClientConfig, ConnectionIdGenerator, EndpointConfig, HashedConnectionIdGenerator, IdleTimeout,
-    ServerConfig, TransportConfig, VarInt,
+    ClientConfig, ConnectionIdGenerator, EndpointConfig, IdleTimeout, ServerConfig,
+    TransportConfig, VarInt,
 };
 use ring::hmac;
 
 use super::certificate::{client_crypto, server_crypto};
 use super::congestion::{More, Windows};
+use super::ids::{ConnectionIds, KeyedHash};
 use super::{BadCertificate, Certificate, QuicConfig, Trust};
 
 /// Why a [`Quic`](crate::Quic) endpoint could not be made.
@@ -70,22 +70,23 @@ pub(super) fn client(
 pub(super) struct Secrets {
     /// With it, clients of a server that was started again learn that it does not know them.
     reset: Option<[u8; 32]>,
-    /// By this an endpoint recognises its own connection ids.
-    pub(super) connection_ids: u64,
+    pub(super) connection_ids: ConnectionIds,
 }
 
 impl Secrets {
     /// The same each time for a server with a certificate.
     pub(super) fn new(certificate: Option<&Certificate>) -> Self {
-        let connection_ids = match certificate {
+        let hash = match certificate {
             Some(certificate) => {
-                let [a, b, c, d, e, f, g, h, ..] = certificate.secret_for("connection ids");
-                u64::from_le_bytes([a, b, c, d, e, f, g, h])
+                let [a, b, c, d, e, f, g, h, i, j, k, l, ..] =
+                    certificate.secret_for("connection ids");
+                let factors = [[e, f, g, h], [i, j, k, l]].map(u32::from_le_bytes);
+                KeyedHash::new(u32::from_le_bytes([a, b, c, d]), factors)
             }
-            None => RandomState::new().hash_one(0),
+            None => KeyedHash::random(),
         };
         let reset = certificate.map(|certificate| certificate.secret_for("stateless resets"));
-        Self { reset, connection_ids }
+        Self { reset, connection_ids: ConnectionIds::new(hash) }
     }
 }
 
@@ -94,10 +95,8 @@ pub(super) fn endpoint(secrets: &Secrets, config: &QuicConfig) -> EndpointConfig
         Some(key) => EndpointConfig::new(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, key))),
         None => EndpointConfig::default(),
     };
-    let key = secrets.connection_ids;
-    endpoint.cid_generator(move || -> Box<dyn ConnectionIdGenerator> {
-        Box::new(HashedConnectionIdGenerator::from_key(key))
-    });
+    let ids = secrets.connection_ids.clone();
+    endpoint.cid_generator(move || -> Box<dyn ConnectionIdGenerator> { Box::new(ids.clone()) });
     if let Some(seed) = config.seed {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());

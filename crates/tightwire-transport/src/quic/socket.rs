@@ -6,6 +6,10 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 
+use super::Filter;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use super::bpf;
+
 /// What carries the packets of a [`Quic`](crate::Quic) endpoint: a [`Udp`] socket, or a
 /// [`SimulatedSocket`](crate::SimulatedSocket).
 pub trait Socket {
@@ -26,6 +30,13 @@ pub trait Socket {
 
     /// Whether a packet that is too large for the path is lost, and not cut into pieces.
     fn finds_mtu(&self) -> bool;
+
+    /// Drops from now on what a filter does not pass, as far as this can be done for less than
+    /// it takes to receive it. `false` if it cannot: then it is not asked again.
+    fn set_filter(&mut self, filter: &Filter) -> bool {
+        let _ = filter;
+        false
+    }
 
     /// When the next packet comes, where that is known.
     fn next_time(&self) -> Option<Duration> {
@@ -156,6 +167,11 @@ impl Socket for Udp {
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,
             Ok(()) => true,
         }
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn set_filter(&mut self, filter: &Filter) -> bool {
+        bpf::attach(&self.socket, filter).is_ok()
     }
 
     fn address(&self) -> SocketAddr {

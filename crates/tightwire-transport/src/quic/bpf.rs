@@ -1,0 +1,378 @@
+//! A [`Filter`] as a program for the operating system (Linux: "classic" BPF), which runs it before a
+//! packet is put into the socket's buffer.
+//!
+//! It sees the packet from the UDP header on. A program that reads beyond the end of a packet ends,
+//! and the packet is dropped.
+
+use std::io;
+use std::net::UdpSocket;
+
+use socket2::{SockFilter, SockRef};
+
+use super::filter::{Filter, Strangers};
+use super::ids::{FIRST_BYTES, KIND, KeyedHash, LENGTH, LONG, VERSION};
+
+/// Makes a socket drop what a filter does not pass.
+pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
+    let socket = SockRef::from(socket);
+    if filter.loud.len() + filter.strangers.as_ref().map_or(0, |them| them.known.len()) <= MOST
+        && socket.attach_filter(&for_system(program(filter))).is_ok()
+    {
+        return Ok(());
+    }
+    // Without the addresses, of which there are too many.
+    let plain = Filter { loud: Vec::new(), strangers: None, ..filter.clone() };
+    socket.attach_filter(&for_system(program(&plain)))
+}
+
+fn for_system(program: Program) -> Vec<SockFilter> {
+    let instruction = |Op { code, holds, fails, operand }| {
+        // How far it jumps is known when the program is written: never further than this goes.
+        SockFilter::new(code, holds as u8, fails as u8, operand)
+    };
+    program.into_iter().map(instruction).collect()
+}
+
+/// Each takes an instruction and a half, of 4096.
+const MOST: usize = 2500;
+
+type Program = Vec<Op>;
+
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    code: u16,
+    /// How many instructions are left out if the condition holds, and if it fails.
+    holds: usize,
+    fails: usize,
+    operand: u32,
+}
+
+fn program(filter: &Filter) -> Program {
+    let strangers = filter.strangers.as_ref();
+    let mut program = Program::new();
+    if strangers.is_some() || !filter.loud.is_empty() {
+        program.extend(address_hash(&filter.addresses));
+        program.push(op(STORE, 0));
+        program.extend(if_in(&filter.loud, DROP));
+    }
+    let first = first_packet(strangers);
+    let short = later_packet(&filter.ids);
+    let long = long_packet(&filter.ids, first, short.len());
+    program.extend([op(LOAD_BYTE, PAYLOAD), jump(JUMP_IF_SET, LONG.into(), 0, long.len())]);
+    program.extend(long);
+    program.extend(short);
+    program.extend(ours(strangers));
+    program
+}
+
+/// Of those behind a long header, ours jump behind the short ones.
+fn long_packet(ids: &KeyedHash, first: Program, short: usize) -> Program {
+    let mut program = vec![
+        op(LOAD, PAYLOAD + 1),
+        jump(JUMP_IF_EQUAL, u32::from_be_bytes(VERSION), 1, 0),
+        op(RETURN, DROP),
+    ];
+    let mut ours = id_and_hash(ids, PAYLOAD + 6);
+    ours.push(jump(JUMP_IF_EQUAL_X, 0, 0, 1));
+    ours.push(op(JUMP, (first.len() + short) as u32));
+    program.push(op(LOAD_BYTE, PAYLOAD + 5));
+    program.push(jump(JUMP_IF_EQUAL, LENGTH as u32, 0, ours.len()));
+    program.extend(ours);
+    program.extend(first);
+    program
+}
+
+/// What may be the first of a connection.
+fn first_packet(strangers: Option<&Strangers>) -> Program {
+    let mut program = vec![
+        op(LOAD_BYTE, PAYLOAD),
+        jump(JUMP_IF_SET, KIND.into(), 2, 0),
+        op(LOAD_LENGTH, 0),
+        jump(JUMP_IF_LESS_NOT, PAYLOAD + FIRST_BYTES as u32, 1, 0),
+        op(RETURN, DROP),
+    ];
+    match strangers {
+        Some(strangers) => {
+            program.extend(some(strangers.share));
+            program.push(op(RETURN, DROP));
+        }
+        None => program.push(op(RETURN, PASS)),
+    }
+    program
+}
+
+/// Falls through for those of ours.
+fn later_packet(ids: &KeyedHash) -> Program {
+    let mut program = id_and_hash(ids, PAYLOAD + 1);
+    program.extend([jump(JUMP_IF_EQUAL_X, 0, 1, 0), op(RETURN, DROP)]);
+    program
+}
+
+fn ours(strangers: Option<&Strangers>) -> Program {
+    let Some(strangers) = strangers else { return vec![op(RETURN, PASS)] };
+    let mut program = some(strangers.share).to_vec();
+    program.push(op(LOAD_STORED, 0));
+    program.extend(if_in(&strangers.known, PASS));
+    program.push(op(RETURN, DROP));
+    program
+}
+
+/// Passes a share of all; the others fall through.
+fn some(share: u32) -> [Op; 3] {
+    [op(LOAD, RANDOM), jump(JUMP_IF_LESS_NOT, share, 1, 0), op(RETURN, PASS)]
+}
+
+/// The second word of an id, and in X the hash of the first.
+fn id_and_hash(hash: &KeyedHash, at: u32) -> Program {
+    let mut program = vec![op(LOAD_X, hash.start)];
+    program.extend(mix(hash, op(LOAD, at)));
+    program.push(op(LOAD, at + 4));
+    program
+}
+
+/// The hash of where a packet comes from.
+fn address_hash(hash: &KeyedHash) -> Program {
+    let all = |loads: &[Op]| -> Program {
+        let mut program = vec![op(LOAD_X, hash.start)];
+        for load in loads {
+            program.extend(mix(hash, *load));
+        }
+        program
+    };
+    let port = op(LOAD_HALF, 0);
+    let v4 = all(&[op(LOAD, NETWORK + 12), port]);
+    let mut v6 = all(&[8, 12, 16, 20].map(|at| op(LOAD, NETWORK + at)));
+    v6.extend(mix(hash, port));
+    v6.push(op(JUMP, v4.len() as u32));
+    let mut program = vec![op(LOAD_BYTE, NETWORK), op(SHIFT_RIGHT, 4)];
+    program.push(jump(JUMP_IF_EQUAL, 6, 0, v6.len()));
+    program.extend(v6);
+    program.extend(v4);
+    program
+}
+
+/// Adds a word to the hash in X, which is in A as well then.
+fn mix(hash: &KeyedHash, load: Op) -> [Op; 11] {
+    let [one, two] = hash.factors;
+    [
+        load,
+        op(XOR_X, 0),
+        op(MULTIPLY, one),
+        op(A_TO_X, 0),
+        op(SHIFT_RIGHT, 15),
+        op(XOR_X, 0),
+        op(MULTIPLY, two),
+        op(A_TO_X, 0),
+        op(SHIFT_RIGHT, 16),
+        op(XOR_X, 0),
+        op(A_TO_X, 0),
+    ]
+}
+
+/// Ends with `verdict` if A is one of these; falls through if it is none.
+fn if_in(sorted: &[u32], verdict: u32) -> Program {
+    if sorted.len() <= LEAF {
+        let each = sorted.iter().enumerate();
+        let mut program: Program =
+            each.map(|(at, &key)| jump(JUMP_IF_EQUAL, key, sorted.len() - at, 0)).collect();
+        program.extend([op(JUMP, 1), op(RETURN, verdict)]);
+        return program;
+    }
+    let (low, high) = sorted.split_at(sorted.len() / 2);
+    let [below, above] = [low, high].map(|half| if_in(half, verdict));
+    // Conditions do not jump far.
+    let mut program = vec![jump(JUMP_IF_LESS_NOT, high[0], 0, 1), op(JUMP, below.len() as u32 + 1)];
+    program.extend(below);
+    program.push(op(JUMP, above.len() as u32));
+    program.extend(above);
+    program
+}
+
+/// So many are compared one after the other.
+const LEAF: usize = 16;
+
+fn op(code: u16, operand: u32) -> Op {
+    Op { code, holds: 0, fails: 0, operand }
+}
+
+fn jump(code: u16, operand: u32, holds: usize, fails: usize) -> Op {
+    Op { code, holds, fails, operand }
+}
+
+/// Behind the UDP header.
+const PAYLOAD: u32 = 8;
+/// Where the header of the network begins, and a random number is, as if they were in the packet.
+const NETWORK: u32 = -0x10_0000i32 as u32;
+const RANDOM: u32 = (-0x1000i32 + 56) as u32;
+
+const PASS: u32 = u32::MAX;
+const DROP: u32 = 0;
+
+// The instructions, as linux/filter.h and linux/bpf_common.h number them.
+const LOAD: u16 = 0x20;
+const LOAD_HALF: u16 = 0x28;
+const LOAD_BYTE: u16 = 0x30;
+const LOAD_LENGTH: u16 = 0x80;
+const LOAD_X: u16 = 0x01;
+const LOAD_STORED: u16 = 0x60;
+const STORE: u16 = 0x02;
+const A_TO_X: u16 = 0x07;
+const MULTIPLY: u16 = 0x24;
+const SHIFT_RIGHT: u16 = 0x74;
+const XOR_X: u16 = 0xac;
+const JUMP: u16 = 0x05;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_EQUAL_X: u16 = 0x1d;
+const JUMP_IF_LESS_NOT: u16 = 0x35;
+const JUMP_IF_SET: u16 = 0x45;
+const RETURN: u16 = 0x06;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+    use std::time::Duration;
+
+    use quinn_proto::ConnectionIdGenerator;
+
+    use super::super::filter::words;
+    use super::super::ids::{ConnectionIds, Form};
+    use super::*;
+
+    struct Stand {
+        server: UdpSocket,
+        ids: ConnectionIds,
+        filter: Filter,
+    }
+
+    impl Stand {
+        fn new(ip: IpAddr) -> Self {
+            let server = UdpSocket::bind((ip, 0)).unwrap();
+            server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            let ids = ConnectionIds::new(KeyedHash::random());
+            let addresses = KeyedHash::random();
+            let filter = Filter { ids: ids.hash, addresses, loud: Vec::new(), strangers: None };
+            Self { server, ids, filter }
+        }
+
+        fn client(&self) -> UdpSocket {
+            let client = UdpSocket::bind((self.server.local_addr().unwrap().ip(), 0)).unwrap();
+            client.connect(self.server.local_addr().unwrap()).unwrap();
+            client
+        }
+
+        fn hash_of(&self, client: &UdpSocket) -> u32 {
+            self.filter.addresses.hash(words(&client.local_addr().unwrap()))
+        }
+
+        /// Which of some packets pass; a last one, which does, says that there are no more.
+        fn passed(&mut self, client: &UdpSocket, packets: &[Vec<u8>]) -> Vec<bool> {
+            attach(&self.server, &self.filter).unwrap();
+            packets.iter().for_each(|packet| _ = client.send(packet).unwrap());
+            let plain = Filter { loud: Vec::new(), strangers: None, ..self.filter.clone() };
+            attach(&self.server, &plain).unwrap();
+            let last = [&[0x40][..], &self.ids.generate_cid(), b"last"].concat();
+            client.send(&last).unwrap();
+            let (mut bytes, mut came) = ([0; 2000], Vec::new());
+            loop {
+                let length = self.server.recv(&mut bytes).unwrap();
+                if bytes[..length] == last {
+                    break;
+                }
+                came.push(bytes[..length].to_vec());
+            }
+            let mut came = came.iter().peekable();
+            let passed = packets.iter().map(|packet| came.next_if_eq(&packet).is_some()).collect();
+            assert_eq!(came.next(), None);
+            passed
+        }
+
+        fn ours(&mut self) -> Vec<u8> {
+            [&[0x40][..], &self.ids.generate_cid(), &[9; 20]].concat()
+        }
+
+        fn handshake(&mut self) -> Vec<u8> {
+            [&[0xe0, 0, 0, 0, 1, 8][..], &self.ids.generate_cid(), &[9; 20]].concat()
+        }
+    }
+
+    fn first() -> Vec<u8> {
+        let mut first = vec![7; FIRST_BYTES];
+        first[..6].copy_from_slice(&[0xc0, 0, 0, 0, 1, 8]);
+        first
+    }
+
+    fn ips() -> Vec<IpAddr> {
+        let ips: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        ips.into_iter().filter(|ip| UdpSocket::bind((*ip, 0)).is_ok()).collect()
+    }
+
+    #[test]
+    fn the_system_drops_what_the_server_would_not_read() {
+        let mut random = 1u64;
+        let mut byte = move || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 56) as u8
+        };
+        for ip in ips() {
+            let mut stand = Stand::new(ip);
+            let client = stand.client();
+            let mut packets = Vec::new();
+            for round in 0..100 {
+                let whole = [stand.ours(), stand.handshake(), first()];
+                for packet in &whole {
+                    packets.push(packet.clone());
+                    packets.push(packet[..usize::from(byte()) % packet.len()].to_vec());
+                    let mut changed = packet.clone();
+                    changed[usize::from(byte()) % 16] ^= 1 << (round % 8);
+                    packets.push(changed);
+                }
+                packets.push((0..byte()).map(|_| byte()).collect());
+            }
+            // No more at once than the socket's buffer has room for.
+            for packets in packets.chunks(50) {
+                let expected: Vec<_> =
+                    packets.iter().map(|packet| stand.ids.form(packet) != Form::Other).collect();
+                assert!(expected.contains(&true) && expected.contains(&false));
+                assert_eq!(stand.passed(&client, packets), expected, "{ip}");
+            }
+        }
+    }
+
+    #[test]
+    fn in_a_flood_those_who_are_known_pass_and_a_share_of_the_others() {
+        for (ip, others) in ips().into_iter().flat_map(|ip| [0, 20, 999].map(|n| (ip, n))) {
+            let mut stand = Stand::new(ip);
+            let [known, stranger, loud] = [0; 3].map(|_| stand.client());
+            let mut listed: Vec<_> = (0..others).map(|n| stand.ids.hash.hash([n])).collect();
+            listed.push(stand.hash_of(&known));
+            listed.sort_unstable();
+            stand.filter.loud = vec![stand.hash_of(&loud)];
+            stand.filter.strangers = Some(Strangers { share: 0, known: listed });
+            let packets = [stand.ours(), stand.handshake(), first(), vec![0x40; 30]];
+            assert_eq!(stand.passed(&known, &packets), [true, true, false, false]);
+            assert_eq!(stand.passed(&stranger, &packets), [false; 4]);
+            stand.filter.strangers.as_mut().unwrap().share = u32::MAX;
+            assert_eq!(stand.passed(&stranger, &packets), [true, true, true, false]);
+            assert_eq!(stand.passed(&loud, &packets), [false; 4]);
+            stand.filter.strangers.as_mut().unwrap().share = u32::MAX / 4;
+            let many: Vec<_> = (0..200).map(|_| packets[0].clone()).collect();
+            let some = stand.passed(&stranger, &many).iter().filter(|passed| **passed).count();
+            assert!((15..=95).contains(&some), "{some} of 200 for a quarter");
+            assert_eq!(stand.passed(&known, &many), [true; 200]);
+        }
+    }
+
+    #[test]
+    fn more_addresses_than_a_program_can_have_are_left_out() {
+        let mut stand = Stand::new(Ipv4Addr::LOCALHOST.into());
+        let client = stand.client();
+        let packets = [stand.ours(), vec![0x40; 30]];
+        for (count, ours_pass) in [(MOST, false), (MOST + 1, true)] {
+            let known = (0..count as u32).collect();
+            stand.filter.strangers = Some(Strangers { share: 0, known });
+            assert!(program(&stand.filter).len() <= 4096 || count > MOST);
+            assert_eq!(stand.passed(&client, &packets), [ours_pass, false], "{count}");
+        }
+    }
+}

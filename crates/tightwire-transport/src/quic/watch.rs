@@ -1,0 +1,169 @@
+//! Decides what a socket should drop, by what came of late.
+
+use core::time::Duration;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use super::filter::{Filter, Strangers, words};
+use super::ids::KeyedHash;
+
+/// Watches who sends too much.
+///
+/// A known address that sends more than twice what it may is silenced for a while. When strangers send
+/// more than is read of them, the socket gets a list of the known addresses, and the share of all
+/// others that would be read anyway: newcomers still come through, by chance, as they did before.
+#[derive(Debug)]
+pub(super) struct Watch {
+    ids: KeyedHash,
+    addresses: KeyedHash,
+    /// The packets of strangers each second that are wanted.
+    most: u32,
+    /// Since when it counts.
+    since: Duration,
+    strangers: u32,
+    /// Of the packets of strangers, which the socket lets pass.
+    share: f32,
+    /// Until when nothing of an address passes.
+    loud: HashMap<SocketAddr, Duration>,
+    /// The last filter had no addresses; none if there was no filter yet.
+    is_plain: Option<bool>,
+}
+
+impl Watch {
+    pub(super) fn new(ids: KeyedHash, most: u32) -> Self {
+        Self {
+            ids,
+            addresses: KeyedHash::random(),
+            most,
+            since: Duration::ZERO,
+            strangers: 0,
+            share: 1.0,
+            loud: HashMap::new(),
+            is_plain: None,
+        }
+    }
+
+    pub(super) fn see_stranger(&mut self) {
+        self.strangers = self.strangers.saturating_add(1);
+    }
+
+    /// Whether it is time to look at what came.
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        self.is_plain.is_none() || now >= self.since + WINDOW
+    }
+
+    /// Of a known address, which may send `per_second`, so many packets came that were too many.
+    pub(super) fn see_known(
+        &mut self,
+        address: SocketAddr,
+        too_many: u32,
+        per_second: u32,
+        now: Duration,
+    ) {
+        let most = per_second as f32 * now.saturating_sub(self.since).as_secs_f32();
+        if too_many as f32 > most {
+            self.loud.insert(address, now + SILENCE);
+        }
+    }
+
+    /// The filter for what comes next, if it is another one, and begins to count again.
+    pub(super) fn filter<'a>(
+        &mut self,
+        now: Duration,
+        known: impl Iterator<Item = &'a SocketAddr>,
+    ) -> Option<Filter> {
+        let seconds = now.saturating_sub(self.since).max(WINDOW).as_secs_f32();
+        let offered = self.strangers as f32 / self.share / seconds;
+        // Not at once back to everything: a flood that pauses is expected to go on.
+        self.share = (self.most as f32 / offered.max(1.0)).min(2.0 * self.share).min(1.0);
+        self.loud.retain(|_, until| now < *until);
+        (self.since, self.strangers) = (now, 0);
+
+        let is_plain = self.share == 1.0 && self.loud.is_empty();
+        if self.is_plain.replace(is_plain) == Some(true) && is_plain {
+            return None;
+        }
+        let strangers = (self.share < 1.0).then(|| Strangers {
+            share: (self.share * u32::MAX as f32) as u32,
+            known: self.hashes(known.filter(|address| !self.loud.contains_key(address))),
+        });
+        let loud = self.hashes(self.loud.keys());
+        Some(Filter { ids: self.ids, addresses: self.addresses, loud, strangers })
+    }
+
+    fn hashes<'a>(&self, addresses: impl Iterator<Item = &'a SocketAddr>) -> Vec<u32> {
+        let mut hashes: Vec<_> =
+            addresses.map(|address| self.addresses.hash(words(address))).collect();
+        hashes.sort_unstable();
+        hashes
+    }
+}
+
+/// So long it counts before it decides.
+const WINDOW: Duration = Duration::from_millis(100);
+/// So long nothing is heard of one who sends too much. By default this is less than the time after
+/// which a silent connection ends, so that one who stops is not disconnected.
+const SILENCE: Duration = Duration::from_secs(4);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const MOST: u32 = 4000;
+
+    fn address(port: u16) -> SocketAddr {
+        ([127, 0, 0, 1], port).into()
+    }
+
+    /// A window in which so many packets of strangers are sent, and as many come as the share says.
+    fn after(watch: &mut Watch, window: &mut u32, sent: u32) -> Option<Filter> {
+        for _ in 0..(sent as f32 * watch.share) as u32 {
+            watch.see_stranger();
+        }
+        *window += 1;
+        let now = WINDOW * *window;
+        assert!(watch.is_due(now));
+        watch.filter(now, [address(1), address(2)].iter())
+    }
+
+    #[test]
+    fn of_many_strangers_as_many_pass_as_are_read_and_later_all() {
+        let (mut watch, mut window) = (Watch::new(KeyedHash::random(), MOST), 0);
+        let plain = after(&mut watch, &mut window, 0).unwrap();
+        assert_eq!((plain.strangers, plain.loud.len()), (None, 0));
+        assert_eq!(after(&mut watch, &mut window, MOST / 10), None, "as many as there may be");
+        for _ in 0..10 {
+            let strangers = after(&mut watch, &mut window, 20_000).unwrap().strangers.unwrap();
+            let pass = f64::from(strangers.share) / 2f64.powi(32) * 200_000.0;
+            assert!((3_800.0..4_200.0).contains(&pass), "{pass}");
+            let known = [1, 2].map(|port| watch.addresses.hash(words(&address(port))));
+            assert!(strangers.known.is_sorted());
+            assert!(
+                strangers.known.len() == 2 && known.iter().all(|it| strangers.known.contains(it))
+            );
+        }
+        let mut windows = 1;
+        while after(&mut watch, &mut window, 0).unwrap().strangers.is_some() {
+            windows += 1;
+        }
+        assert_eq!(windows, 6, "from a fiftieth, twice as many each time");
+        assert_eq!(after(&mut watch, &mut window, 0), None);
+    }
+
+    #[test]
+    fn one_who_sends_twice_what_it_may_is_silenced_for_a_while() {
+        let mut watch = Watch::new(KeyedHash::random(), MOST);
+        let known = [address(1), address(2)];
+        assert!(watch.filter(Duration::ZERO, known.iter()).is_some());
+        watch.see_known(address(1), 99, 1000, WINDOW);
+        watch.see_known(address(2), 101, 1000, WINDOW);
+        let filter = watch.filter(WINDOW, known.iter()).unwrap();
+        assert_eq!(filter.loud, [watch.addresses.hash(words(&address(2)))]);
+        assert_eq!(filter.strangers, None);
+        let later = WINDOW + SILENCE;
+        assert!(!watch.filter(later - WINDOW, known.iter()).unwrap().loud.is_empty());
+        assert_eq!(watch.filter(later, known.iter()).unwrap().loud, []);
+        assert_eq!(watch.filter(later + WINDOW, known.iter()), None);
+    }
+}
