@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(filter.strangers, None);
         let later = WINDOW + SILENCE;
         assert!(!watch.filter(later - WINDOW, known.iter()).unwrap().loud.is_empty());
-        assert_eq!(watch.filter(later, known.iter()).unwrap().loud, []);
+        assert!(watch.filter(later, known.iter()).unwrap().loud.is_empty());
         assert_eq!(watch.filter(later + WINDOW, known.iter()), None);
     }
 }
