@@ -373,7 +373,7 @@ impl<C: 'static> Messenger<C> {
             }
         };
         let size = body.len();
-        self.inbox.push(&origin, batch, body);
+        self.inbox.push(&origin, batch, body, 1);
         if let Some(entry) = self.registry.entry(number) {
             entry.stats.received.add(size);
         }
