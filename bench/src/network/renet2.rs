@@ -172,8 +172,20 @@ struct Counted {
     sent: Arc<Sent>,
 }
 
+/// Lets a socket hold as much as tightwire's do, or packets would be lost here and not there.
+#[cfg(unix)]
+fn widen(socket: &UdpSocket) {
+    use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
+    set_socket_recv_buffer_size(socket, 4 << 20).expect("a size");
+    set_socket_send_buffer_size(socket, 1 << 20).expect("a size");
+}
+
+#[cfg(not(unix))]
+fn widen(_: &UdpSocket) {}
+
 impl Counted {
     fn new(socket: UdpSocket, sent: &Arc<Sent>) -> Self {
+        widen(&socket);
         Self { socket: NativeSocket::new(socket).expect("a socket"), sent: sent.clone() }
     }
 

@@ -161,7 +161,8 @@ impl Socket for Udp {
             ecn: quinn_udp::EcnCodepoint::from_bits(packets.congestion),
             contents: packets.bytes,
             segment_size: (packets.size < packets.bytes.len()).then_some(packets.size),
-            src_ip: packets.from,
+            // Where there is one address, the system need not be told.
+            src_ip: packets.from.filter(|_| self.address.ip().is_unspecified()),
         };
         match self.state.try_send((&self.socket).into(), &transmit) {
             Err(error) => error.kind() != io::ErrorKind::WouldBlock,

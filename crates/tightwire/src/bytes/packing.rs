@@ -62,11 +62,7 @@ impl Packing {
     ) -> Result<&'a [u8], WriteError> {
         match self {
             Self::Bits => encode(value, buffer),
-            Self::Bytes => {
-                let mut stream = ByteStream::new(WriteStream::new(buffer));
-                let Ok(()) = value.serialize(&mut stream);
-                stream.into_inner().finish()
-            }
+            Self::Bytes => encode_in_bytes(value, buffer),
         }
     }
 
@@ -137,4 +133,15 @@ impl Packing {
             Self::Bytes => explain_bytes::<T>(packet),
         }
     }
+}
+
+/// Not where it is called: what writes bits is the shorter for it, and becomes part of its caller.
+#[inline(never)]
+fn encode_in_bytes<'a, T: Wire>(
+    value: &mut T,
+    buffer: &'a mut [u8],
+) -> Result<&'a [u8], WriteError> {
+    let mut stream = ByteStream::new(WriteStream::new(buffer));
+    let Ok(()) = value.serialize(&mut stream);
+    stream.into_inner().finish()
 }

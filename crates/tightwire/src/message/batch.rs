@@ -90,7 +90,13 @@ impl Batch {
         // can be sent.
         let room = bound.next_multiple_of(8);
         self.make_room(body + room, pool);
-        self.bytes.resize(body + room, 0);
+        if body + room <= start + SMALL && start + SMALL <= self.bytes.capacity() {
+            // Of a length that is known, or it would be a call.
+            self.bytes.extend_from_slice(&[0; SMALL]);
+            self.bytes.truncate(body + room);
+        } else {
+            self.bytes.resize(body + room, 0);
+        }
         let written = packing.encode(message, &mut self.bytes[body..]).map(<[u8]>::len);
         let size = *written.as_ref().unwrap_or(&0);
         self.bytes.truncate(if written.is_ok() { body + size } else { start });
@@ -160,6 +166,9 @@ impl Batch {
         self.bytes
     }
 }
+
+/// The bytes of a small message, with its header.
+const SMALL: usize = 64;
 
 /// The largest body of one message in a batch of at most so many bytes, if one has room at all.
 pub(super) fn max_body(route: Route, limit: usize) -> Option<usize> {

@@ -7,13 +7,14 @@ use core::ops::Range;
 use core::time::Duration;
 
 use super::context::Origin;
+use super::header::Sizes;
 use super::pool::Pool;
 use super::{Delivery, PeerId, Route, Stage};
 
 /// A queue of messages for each stage, and the batches that they stand in.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    queues: [VecDeque<Item>; Stage::ALL.len()],
+    queues: [Queue; Stage::ALL.len()],
     queue_length: usize,
     batches: Vec<Option<Held>>,
     free: Vec<usize>,
@@ -21,15 +22,35 @@ pub(super) struct Inbox {
     local: Option<usize>,
 }
 
-/// A message that waits, and where its body stands. Small, since there can be thousands: what all
-/// messages of a batch have in common stands there.
+/// What waits for a stage.
 #[derive(Debug)]
-pub(super) struct Item {
-    body: Range<usize>,
+struct Queue {
+    runs: VecDeque<Run>,
+    /// The messages in all of them.
+    messages: usize,
+}
+
+/// Messages that wait, which follow each other in a batch and have the same header. Small, since there
+/// can be thousands: what all messages of a batch have in common stands there.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Where the next body begins, and the bytes of each.
+    start: usize,
+    size: u32,
+    messages: u32,
     batch: u32,
     number: u8,
     delivery: Delivery,
     channel: u8,
+}
+
+/// A message that waited, and where its body stands.
+#[derive(Debug)]
+pub(super) struct Item {
+    body: Range<usize>,
+    batch: usize,
+    /// The messages of its run that wait.
+    behind: u32,
 }
 
 /// A batch that is kept until all of its messages are handled.
@@ -51,7 +72,10 @@ impl Item {
 impl Inbox {
     pub(super) fn new(queue_length: usize) -> Self {
         Self {
-            queues: array::from_fn(|_| VecDeque::with_capacity(queue_length.min(RESERVED))),
+            queues: array::from_fn(|_| Queue {
+                runs: VecDeque::with_capacity(queue_length.min(RESERVED)),
+                messages: 0,
+            }),
             queue_length,
             batches: Vec::new(),
             free: Vec::new(),
@@ -112,41 +136,73 @@ impl Inbox {
 
     /// How many messages a stage's queue can still take.
     pub(super) fn room(&self, stage: Stage) -> usize {
-        self.queue_length.saturating_sub(self.queues[stage as usize].len())
+        self.queue_length.saturating_sub(self.queues[stage as usize].messages)
     }
 
-    /// Queues a message of which the body is kept; there must be room.
+    /// Queues so many messages with the same header of which the bodies are kept, the first of them
+    /// here; there must be room.
     #[inline]
-    pub(super) fn push(&mut self, origin: &Origin, batch: usize, body: Range<usize>) {
+    pub(super) fn push(
+        &mut self,
+        origin: &Origin,
+        batch: usize,
+        first: Range<usize>,
+        messages: usize,
+    ) {
         if let Some(held) = &mut self.batches[batch] {
-            held.waiting += 1;
+            held.waiting += messages;
         }
         let Origin { route, number, .. } = *origin;
         let Route { delivery, channel, stage } = route;
-        let item = Item { body, batch: batch as u32, number, delivery, channel };
-        self.queues[stage as usize].push_back(item);
+        let (start, size) = (first.start, first.len() as u32);
+        let queue = &mut self.queues[stage as usize];
+        queue.messages += messages;
+        let (messages, batch) = (messages as u32, batch as u32);
+        queue.runs.push_back(Run { start, size, messages, batch, number, delivery, channel });
     }
 
-    /// The next message of a stage, and where it comes from. Its batch is kept until the end of the
-    /// frame.
+    /// The next message of a stage, and where it comes from. Its batch is kept until it is released.
     #[inline]
     pub(super) fn pop(&mut self, stage: Stage) -> Option<(Origin, Item)> {
+        let run = *self.queues[stage as usize].runs.front()?;
+        let item = self.take(stage)?;
+        let held = self.batches[item.batch].as_ref()?;
+        let route = Route { delivery: run.delivery, channel: run.channel, stage };
+        Some((Origin { sender: held.owner, route, time: held.time, number: run.number }, item))
+    }
+
+    /// The next message of a stage, if it is of the run of the one before: it has the same origin, and
+    /// stands in the same batch.
+    #[inline]
+    pub(super) fn pop_behind(&mut self, stage: Stage, before: &Item) -> Option<Item> {
+        if before.behind == 0 { None } else { self.take(stage) }
+    }
+
+    #[inline]
+    fn take(&mut self, stage: Stage) -> Option<Item> {
         let queue = &mut self.queues[stage as usize];
-        let item = queue.pop_front()?;
-        if queue.is_empty() {
-            // Starts again at its beginning, in memory that was used a moment ago.
-            queue.clear();
+        let run = queue.runs.front_mut()?;
+        let (batch, body) = (run.batch as usize, run.start..run.start + run.size as usize);
+        run.messages -= 1;
+        let behind = run.messages;
+        run.start = body.end + Sizes::of(run.delivery).header();
+        queue.messages -= 1;
+        if behind == 0 {
+            queue.runs.pop_front();
+            if queue.runs.is_empty() {
+                // Starts again at its beginning, in memory that was used a moment ago.
+                queue.runs.clear();
+            }
         }
-        let Item { batch, number, delivery, channel, .. } = item;
-        let held = self.batches[batch as usize].as_mut()?;
-        held.waiting -= 1;
-        let route = Route { delivery, channel, stage };
-        Some((Origin { sender: held.owner, route, time: held.time, number }, item))
+        if let Some(held) = &mut self.batches[batch] {
+            held.waiting -= 1;
+        }
+        Some(Item { body, batch, behind })
     }
 
     #[inline]
     pub(super) fn body(&self, item: &Item) -> &[u8] {
-        let held = self.batches[item.batch as usize].as_ref();
+        let held = self.batches[item.batch].as_ref();
         held.map_or(&[], |held| &held.bytes[item.body.clone()])
     }
 
@@ -157,7 +213,7 @@ impl Inbox {
     /// Gives back the batch of a message that was handled, if it was the last in it. Tells whose it
     /// was, and how long.
     pub(super) fn release(&mut self, item: &Item, pool: &mut Pool) -> Option<(PeerId, usize)> {
-        let place = item.batch as usize;
+        let place = item.batch;
         // More may be added to the one for this side, until it is closed.
         self.batches[place].as_ref().filter(|held| held.waiting == 0)?;
         if self.local == Some(place) {
@@ -180,8 +236,9 @@ impl Inbox {
     pub(super) fn discard(&mut self, sender: PeerId, pool: &mut Pool) {
         let is_its = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.owner == sender);
         let Self { queues, batches, .. } = self;
-        for queue in queues {
-            queue.retain(|item| !is_its(&batches[item.batch as usize]));
+        for Queue { runs, messages } in queues {
+            runs.retain(|run| !is_its(&batches[run.batch as usize]));
+            *messages = runs.iter().map(|run| run.messages as usize).sum();
         }
         for place in 0..self.batches.len() {
             if is_its(&self.batches[place]) {

@@ -263,11 +263,8 @@ impl<C: 'static> Messenger<C> {
     /// handler adds to the same stage is handled too, up to the length of the queue.
     pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
         self.stage = Some(stage);
-        for _ in 0..self.inbox.queue_length() {
-            if !self.handle_next(stage, state) {
-                break;
-            }
-        }
+        let mut left = self.inbox.queue_length();
+        while left > 0 && self.handle_next(stage, state, &mut left) {}
     }
 
     /// Ends the frame: every batch goes to `deliver`, which gives it to the transport, and buffers

@@ -97,6 +97,7 @@ impl Peer {
 
     /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
     /// else the next.
+    #[inline]
     pub(super) fn batch(
         &mut self,
         id: PeerId,
@@ -108,18 +109,33 @@ impl Peer {
         let limit = self.limit(delivery);
         let is_full =
             self.open.len() + more > limit || self.open.messages() >= config.batch_messages;
-        let is_next = !self.open.is_empty() && (self.open.delivery() != delivery || is_full);
-        if is_next {
+        if self.open.is_empty() || self.open.delivery() != delivery || is_full {
+            self.next_batch(id, delivery, limit, pool, config)?;
+        }
+        Ok(&mut self.open)
+    }
+
+    /// Opens the next batch, of this delivery and with so many bytes at most.
+    #[inline(never)]
+    fn next_batch(
+        &mut self,
+        id: PeerId,
+        delivery: Delivery,
+        limit: usize,
+        pool: &mut Pool,
+        config: &MessengerConfig,
+    ) -> Result<(), SendError> {
+        if !self.open.is_empty() {
             if self.complete.len() + 1 >= config.send_queue {
                 return Err(SendError::QueueFull(id));
             }
             let next = Batch::new(delivery, pool.take(limit.min(self.mtu)));
             self.complete.push(mem::replace(&mut self.open, next));
-        } else if self.open.is_empty() {
+        } else {
             // It can be of any delivery, and have no memory yet.
             self.open.restart(delivery, limit.min(self.mtu), pool);
         }
-        Ok(&mut self.open)
+        Ok(())
     }
 
     /// Goes back to the batch before, if nothing was written into the one that was opened.
@@ -158,11 +174,11 @@ impl Peer {
         }
     }
 
-    /// Counts a message that waits for its stage.
+    /// Counts messages of so many bytes each that wait for their stage.
     #[inline]
-    pub(super) fn count_received(&mut self, number: u8, bytes: usize) {
+    pub(super) fn count_received(&mut self, number: u8, messages: usize, bytes: usize) {
         if let Some([_, received]) = self.types.get_mut(place(number)) {
-            received.add(bytes);
+            received.add_many(messages, bytes);
         }
     }
 

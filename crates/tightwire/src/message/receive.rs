@@ -6,10 +6,12 @@ use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
 use super::inbox::{Inbox, Item};
+use super::registry::NotHandled;
 use super::split::{Broken, Split};
 use super::{
-    Context, Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
+    Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
 };
+use crate::bytes::Packing;
 use crate::stream::Explained;
 
 impl<C: 'static> Messenger<C> {
@@ -141,12 +143,12 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         from: PeerId,
         delivery: Delivery,
-        (batch, split): (&[u8], Split<'_>),
+        (batch, mut split): (&[u8], Split<'_>),
         now: Duration,
         taken: &mut Taken,
     ) -> Result<(), Broken> {
         let sizes = Sizes::of(delivery);
-        for message in split {
+        while let Some(message) = split.next() {
             let (header, body) = message?;
             let (number, size) = (header.number, header.size as usize);
             let route = match self.admit(from, delivery, &header, taken.room) {
@@ -158,14 +160,20 @@ impl<C: 'static> Messenger<C> {
             };
             let Self { inbox, pool, .. } = self;
             let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
-            inbox.push(&Origin { sender: from, route, time: now, number }, held, body);
-            taken.room -= 1;
-            taken.messages += 1;
+            // Those with the same header may wait as well, as long as there is room. Hooks are asked
+            // for each.
+            let room = taken.room.min(inbox.room(route.stage));
+            let more = if self.hooks.is_none() { split.skip_same(room - 1) } else { 0 };
+            let messages = 1 + more;
+            let origin = Origin { sender: from, route, time: now, number };
+            inbox.push(&origin, held, body, messages);
+            taken.room -= messages;
+            taken.messages += messages;
             if let Some(peer) = self.peers.get_mut(from) {
-                peer.count_received(number, sizes.header() + size);
+                peer.count_received(number, messages, sizes.header() + size);
             }
             if let Some(entry) = self.registry.entry(number) {
-                entry.stats.received.add(sizes.header() + size);
+                entry.stats.received.add_many(messages, sizes.header() + size);
                 if let Some(hooks) = &mut self.hooks {
                     let message = entry.name;
                     let event = MessageEvent { peer: from, message, route, size: Some(size) };
@@ -210,10 +218,10 @@ impl<C: 'static> Messenger<C> {
         Ok(route)
     }
 
-    /// Handles one message, if there is one.
-    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C) -> bool {
-        let Some((origin, item)) = self.inbox.pop(stage) else { return false };
-        self.handle(origin, &item, state);
+    /// Handles one message and those of its run, no more than are left; `false` if there is none.
+    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
+        let Some((origin, mut item)) = self.inbox.pop(stage) else { return false };
+        self.handle(origin, &mut item, state, left);
         if let Some((owner, length)) = self.inbox.release(&item, &mut self.pool)
             && let Some(peer) = self.peers.get_mut(owner)
         {
@@ -222,12 +230,9 @@ impl<C: 'static> Messenger<C> {
         true
     }
 
-    fn handle(&mut self, origin: Origin, item: &Item, state: &mut C) {
+    fn handle(&mut self, origin: Origin, item: &mut Item, state: &mut C, left: &mut usize) {
         let Origin { sender, route, number, .. } = origin;
-        if let Some(peer) = self.peers.get_mut(sender) {
-            // Not below zero, also when a hook has panicked before this was counted.
-            peer.waiting_messages = peer.waiting_messages.saturating_sub(1);
-        }
+        self.count_popped(sender, left);
         let Some(entry) = self.registry.entry(number) else { return };
         let (message, size) = (entry.name, Some(item.size()));
         let event = || MessageEvent { peer: sender, message, route, size };
@@ -240,14 +245,11 @@ impl<C: 'static> Messenger<C> {
             self.refuse(sender, Some(number), MessageFault::Handler);
             return;
         };
-        let packing = self.config.packing;
-        match receiver.read(self.inbox.body(item), packing) {
-            Ok(()) => {
-                let result = receiver.handle(&mut Context::new(state, self, origin));
-                self.count_handled(number, result, event);
-            }
-            Err(refused) => {
-                let fault = MessageFault::Malformed(refused);
+        match receiver.handle(item, origin, self, state, left) {
+            Ok(()) => self.count_handled(number, Ok(()), event),
+            Err(NotHandled::Failed(error)) => self.count_handled(number, Err(error), event),
+            Err(NotHandled::Malformed(refused)) => {
+                let (packing, fault) = (self.config.packing, MessageFault::Malformed(refused));
                 self.refuse_explained(sender, Some(number), fault, |inbox| {
                     Some(receiver.explain(refused, inbox.body(item), packing))
                 });
@@ -259,6 +261,44 @@ impl<C: 'static> Messenger<C> {
         if let Some(entry) = self.registry.entry(number) {
             entry.receiver = Some(receiver);
         }
+    }
+
+    /// After a message was handled, the next of its run, if one more may be. With hooks each message
+    /// takes the long way, where they are asked.
+    #[inline]
+    pub(super) fn next_of_run(
+        &mut self,
+        handled: &Item,
+        origin: &Origin,
+        left: &mut usize,
+    ) -> Option<Item> {
+        if *left == 0 || self.hooks.is_some() {
+            return None;
+        }
+        let item = self.inbox.pop_behind(origin.route.stage, handled)?;
+        self.count_popped(origin.sender, left);
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.stats.handled += 1;
+        }
+        Some(item)
+    }
+
+    #[inline]
+    fn count_popped(&mut self, sender: PeerId, left: &mut usize) {
+        *left -= 1;
+        if let Some(peer) = self.peers.get_mut(sender) {
+            // Not below zero, also when a hook has panicked before this was counted.
+            peer.waiting_messages = peer.waiting_messages.saturating_sub(1);
+        }
+    }
+
+    #[inline]
+    pub(super) fn body(&self, item: &Item) -> &[u8] {
+        self.inbox.body(item)
+    }
+
+    pub(super) fn packing(&self) -> Packing {
+        self.config.packing
     }
 
     /// What a handler returned.

@@ -9,8 +9,10 @@ use core::fmt::Display;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::capture_schema::capture_schema;
+use super::context::Origin;
 use super::error::HandlerError;
-use super::{Context, Message, MessageStats, MessengerConfig, RegistryError};
+use super::inbox::Item;
+use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError};
 use crate::bytes::Packing;
 use crate::schema::{Schema, SchemaError, schema};
 use crate::stream::{Explained, Field, ReadError, Shape, Variant};
@@ -65,11 +67,20 @@ pub(super) struct Entry<C> {
 
 /// Reads and handles the messages of one type.
 pub(super) trait Receive<C> {
-    /// Reads a body into the value that is kept for it.
-    fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError>;
-
-    /// Handles what was read last.
-    fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError>;
+    /// Reads a message into the value that is kept for it, and handles it; then those of its run, as
+    /// long as the messenger gives more and all goes well.
+    ///
+    /// # Errors
+    ///
+    /// What became of the last one, which `item` then is.
+    fn handle(
+        &mut self,
+        item: &mut Item,
+        origin: Origin,
+        messenger: &mut Messenger<C>,
+        state: &mut C,
+        left: &mut usize,
+    ) -> Result<(), NotHandled>;
 
     /// Handles a message of this type that was never written.
     fn handle_value(
@@ -80,6 +91,13 @@ pub(super) trait Receive<C> {
 
     /// Names the field for which a body was refused.
     fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained;
+}
+
+/// Why a message was not handled.
+pub(super) enum NotHandled {
+    Malformed(ReadError),
+    /// What its handler returned.
+    Failed(HandlerError),
 }
 
 /// The one value that messages of a type are read into, and their handler.
@@ -94,12 +112,25 @@ where
     C: 'static,
     H: FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError> + 'static,
 {
-    fn read(&mut self, body: &[u8], packing: Packing) -> Result<(), ReadError> {
-        packing.decode_into(body, &mut self.message)
-    }
-
-    fn handle(&mut self, context: &mut Context<'_, C>) -> Result<(), HandlerError> {
-        (self.handler)(&self.message, context)
+    fn handle(
+        &mut self,
+        item: &mut Item,
+        origin: Origin,
+        messenger: &mut Messenger<C>,
+        state: &mut C,
+        left: &mut usize,
+    ) -> Result<(), NotHandled> {
+        let packing = messenger.packing();
+        loop {
+            let read = packing.decode_into(messenger.body(item), &mut self.message);
+            read.map_err(NotHandled::Malformed)?;
+            let result = (self.handler)(&self.message, &mut Context::new(state, messenger, origin));
+            result.map_err(NotHandled::Failed)?;
+            match messenger.next_of_run(item, &origin, left) {
+                Some(next) => *item = next,
+                None => return Ok(()),
+            }
+        }
     }
 
     fn handle_value(

@@ -59,8 +59,8 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<(), SendError> {
         let route = route.into();
         let number = self.number_for::<M>(route)?;
-        let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
-        self.ask_before_send(&event)?;
+        let event = || MessageEvent { peer: to, message: M::NAME, route, size: None };
+        self.ask_before_send(event)?;
         let size = if to == PeerId::LOCAL {
             self.send_to_self(state, number, message, route, None)?
         } else {
@@ -166,8 +166,8 @@ impl<C: 'static> Messenger<C> {
                 copies += 1;
                 continue;
             }
-            let event = MessageEvent { peer: to, message: M::NAME, route, size: None };
-            let sent = match self.ask_before_send(&event) {
+            let event = || MessageEvent { peer: to, message: M::NAME, route, size: None };
+            let sent = match self.ask_before_send(event) {
                 Err(vetoed) => Err(vetoed),
                 Ok(()) if to == PeerId::LOCAL && self.is_handled_now(number, route) => {
                     self.send_to_self(state, number, message, route, None)
@@ -218,16 +218,16 @@ impl<C: 'static> Messenger<C> {
         self.registry.number::<M>().ok_or(SendError::NotRegistered { message })
     }
 
-    fn ask_before_send(&mut self, event: &MessageEvent) -> Result<(), SendError> {
-        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_send(event)) {
-            return Err(SendError::Vetoed { message: event.message });
+    fn ask_before_send(&mut self, event: impl Fn() -> MessageEvent) -> Result<(), SendError> {
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_send(&event())) {
+            return Err(SendError::Vetoed { message: event().message });
         }
         Ok(())
     }
 
-    fn after_send(&mut self, event: MessageEvent, size: Option<usize>) {
+    fn after_send(&mut self, event: impl Fn() -> MessageEvent, size: Option<usize>) {
         if let Some(hooks) = &mut self.hooks {
-            hooks.after_send(&MessageEvent { size, ..event });
+            hooks.after_send(&MessageEvent { size, ..event() });
         }
     }
 
@@ -373,7 +373,7 @@ impl<C: 'static> Messenger<C> {
             }
         };
         let size = body.len();
-        self.inbox.push(&origin, batch, body);
+        self.inbox.push(&origin, batch, body, 1);
         if let Some(entry) = self.registry.entry(number) {
             entry.stats.received.add(size);
         }

@@ -150,8 +150,9 @@ impl<'b> Iterator for MessagesIn<'b> {
 pub(super) struct Split<'b> {
     batch: &'b [u8],
     sizes: Sizes,
-    /// Where the next message begins.
+    /// Where the next message begins, and the one before it.
     at: usize,
+    last: usize,
 }
 
 /// Why nothing more of a batch is taken, and the number of the message where that shows.
@@ -178,7 +179,28 @@ impl<'b> Split<'b> {
         if has == 0 {
             return Err(nothing);
         }
-        Ok(Self { batch, sizes, at: sizes.batch() })
+        Ok(Self { batch, sizes, at: sizes.batch(), last: sizes.batch() })
+    }
+
+    /// Passes over the messages that follow the last one and have its header, at most so many, and
+    /// tells how many they are. The last one must be whole.
+    pub(super) fn skip_same(&mut self, most: usize) -> usize {
+        let same = match self.sizes.header() {
+            5 => self.count_same::<5>(most),
+            7 => self.count_same::<7>(most),
+            _ => 0,
+        };
+        let length = self.at - self.last;
+        self.at += same * length;
+        same
+    }
+
+    /// Of a length that is known, or each comparison would be a call.
+    fn count_same<const HEADER: usize>(&self, most: usize) -> usize {
+        let header = self.batch.get(self.last..).and_then(<[u8]>::first_chunk::<HEADER>);
+        let rest = self.batch.get(self.at..).unwrap_or_default();
+        let messages = rest.chunks_exact((self.at - self.last).max(HEADER));
+        messages.take(most).take_while(|message| message.first_chunk() == header).count()
     }
 }
 
@@ -190,6 +212,7 @@ impl Iterator for Split<'_> {
         let rest = self.batch.get(self.at..).filter(|rest| !rest.is_empty())?;
         Some(header_of(rest, self.sizes).map(|header| {
             let start = self.at + self.sizes.header();
+            self.last = self.at;
             self.at = start + header.size as usize;
             (header, start..self.at)
         }))

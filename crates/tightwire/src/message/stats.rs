@@ -135,8 +135,13 @@ impl<C: 'static> Messenger<C> {
 
 impl Traffic {
     pub(super) fn add(&mut self, bytes: usize) {
-        self.messages += 1;
-        self.bytes += bytes as u64;
+        self.add_many(1, bytes);
+    }
+
+    /// Messages of so many bytes each.
+    pub(super) fn add_many(&mut self, messages: usize, bytes: usize) {
+        self.messages += messages as u64;
+        self.bytes += (messages * bytes) as u64;
     }
 }
 
