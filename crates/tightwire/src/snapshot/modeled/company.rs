@@ -1,21 +1,20 @@
 //! What other objects let expect of a number.
 
 use super::mixture::Forecast;
-use super::neighbours::{average, near_class};
+use super::neighbours::near_class;
 use super::plan::Now;
 use super::quaternion::Matrix;
 
 /// What others let expect of a position, 8 fraction bits.
 pub(super) struct Company {
-    /// Where it is if it moves with its reference, with its nearest neighbour, and with all of them.
+    /// Where it is if it moves with its reference, and with its neighbour.
     pub(super) carried: Option<[i64; 3]>,
-    beside: Option<[i64; 3]>,
-    pub(super) crowd: Option<[i64; 3]>,
+    pub(super) beside: Option<[i64; 3]>,
     /// How far it moves if it tumbles.
     pivot: Option<[i64; 3]>,
-    /// What the neighbours did beyond their own predictions.
+    /// What the neighbour did beyond its own prediction.
     pub(super) surplus: [i64; 3],
-    /// Classes of how wrong the neighbours were predicted, and how near they are.
+    /// Classes of how wrong the neighbour was predicted, and how near it is.
     pub(super) around: usize,
     pub(super) near: usize,
 }
@@ -33,7 +32,6 @@ impl Company {
         Self {
             carried: now.reference.map(|(other, _)| other.carry(point)),
             beside: now.neighbour.map(|(other, _)| other.carry(point)),
-            crowd: now.neighbour.map(|_| average(&now.near, &now.shares, |m| m.carry(point))),
             pivot: turned.map(|(before, after)| tumble(point[2] - ground, &before, &after)),
             ..Self::of_another(now)
         }
@@ -45,20 +43,16 @@ impl Company {
         Self {
             carried: None,
             beside: None,
-            crowd: None,
             pivot: None,
-            surplus: now.crowd.surplus,
-            around: if now.neighbour.is_none() { 7 } else { now.around(1) },
+            surplus: now.neighbour.map_or([0; 3], |(other, _)| other.surplus),
+            around: now.around(1),
             near: now.neighbour.map_or(3, |(_, distance)| near_class(distance)),
         }
     }
 
     /// Adds what a component of a position may be that was at `base`.
     #[inline(always)]
-    pub(super) fn add_to<const K: usize>(&self, forecast: &mut Forecast<K>, c: usize, base: i64) {
-        if let Some(place) = self.carried.or(self.crowd) {
-            forecast.add(4, place[c]);
-        }
+    pub(super) fn add_to(&self, forecast: &mut Forecast, c: usize, base: i64) {
         if let Some(place) = self.beside {
             forecast.add(5, place[c]);
         }

@@ -83,12 +83,22 @@ pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     if whole < 0 { value >> (-whole).min(63) } else { value << whole.min(30) }
 }
 
+/// The same where it is known to be smaller than `2^(30 - bits)`.
+#[inline(always)]
+pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
+    let part = log & ((1 << LOG) - 1);
+    let value = i64::from(EXP[(part >> (LOG - EXP_BITS)) as usize & 255]);
+    value >> ((30 - bits - (log >> LOG)) & 63)
+}
+
 /// Cumulative chance (24 bits) at `z` widths from the mean, `z` with 16 fraction bits and within `REACH`.
 #[inline(always)]
-pub(super) fn cumulative(z: i64) -> i64 {
-    let from = (z + (REACH << 16)) as usize;
+pub(super) fn cumulative(z: i32) -> i32 {
+    let from = (z + ((REACH as i32) << 16)) as usize;
     let (value, rise) = SHAPE[from >> (16 - STEPS) & 1023];
-    value as i64 + ((rise as i64 * (from & ((1 << (16 - STEPS)) - 1)) as i64) >> (16 - STEPS))
+    let way = (from & ((1 << (16 - STEPS)) - 1)) as i32;
+    // A rise is below 2^18, so that the product fits.
+    value + ((rise * way) >> (16 - STEPS))
 }
 
 /// Class of a magnitude with `FRACTION` bits: a quarter code or less is 0, then one per octave.

@@ -5,10 +5,11 @@
 
 use alloc::vec::Vec;
 
+use super::plan::ClassPlan;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
 use crate::schema::ObjectId;
-use crate::snapshot::mention::{Change, Knowledge, Mention, Past, goes_on};
+use crate::snapshot::mention::{Change, Knowledge, Mention, Past, Pasts, goes_on};
 use crate::stream::ErrorKind;
 
 /// Where what is learned about mentions is in the state.
@@ -23,6 +24,32 @@ pub(super) struct MentionPlan {
     more: usize,
     gap: usize,
     class: usize,
+}
+
+/// What a packet mentions, and what is known of that.
+pub(super) struct Lists<'a> {
+    pub(super) list: &'a mut Vec<Mention>,
+    pub(super) known: &'a mut Vec<Known>,
+    pub(super) classes: &'a [ClassPlan],
+    /// As many objects may be mentioned.
+    pub(super) most: usize,
+}
+
+/// Where an object was that is mentioned, and in which space.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) id: ObjectId,
+    pub(super) place: Option<(u32, [i64; 3])>,
+}
+
+impl Lists<'_> {
+    /// To find out what is known takes long: it is kept what the order of objects depends on.
+    fn note(&mut self, id: ObjectId, pasts: &Pasts<'_>) {
+        let class = self.classes.get(usize::from(pasts.class));
+        let newest = pasts.states().first();
+        let place = class.zip(newest).and_then(|(class, newest)| class.place(newest.cells));
+        self.known.push(Known { id, place });
+    }
 }
 
 /// How often an adaptive chance is averaged over at most.
@@ -43,31 +70,32 @@ impl MentionPlan {
         }
     }
 
-    /// Codes which objects are mentioned; a reader gets them without their cells, and without the
-    /// class of those that are known.
+    /// Codes which objects are mentioned; a reader gets them without their cells.
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
         state: &mut State,
         knowledge: &impl Knowledge,
-        list: &mut Vec<Mention>,
-        most: usize,
+        lists: &mut Lists<'_>,
     ) -> Result<(), ErrorKind> {
+        lists.known.clear();
         let mut before = knowledge.mentioned_before();
         if !before.is_empty() {
-            let goes_on = !C::DECODES && goes_on(list, before);
+            let goes_on = !C::DECODES && goes_on(lists.list, before);
             if !code_bit(coder, &mut state.bits[self.goes_on], MEMORY, goes_on) {
                 before = &[];
             }
         }
-        self.code_again(coder, state, knowledge, list, before)?;
+        self.code_again(coder, state, knowledge, lists, before)?;
+        let again = lists.known.len();
         for beyond in [false, true] {
-            self.code_others(coder, state, (knowledge, before), list, beyond, most)?;
+            self.code_others(coder, state, (knowledge, before), lists, again, beyond)?;
         }
         if C::DECODES {
-            list.sort_unstable_by_key(|mention| mention.id);
+            lists.list.sort_unstable_by_key(|mention| mention.id);
         }
-        if let Some(last) = list.last() {
+        lists.known.sort_unstable_by_key(|known| known.id);
+        if let Some(last) = lists.list.last() {
             state.last_id = state.last_id.max(Some(last.id.0));
         }
         Ok(())
@@ -79,20 +107,22 @@ impl MentionPlan {
         coder: &mut C,
         state: &mut State,
         knowledge: &impl Knowledge,
-        list: &mut Vec<Mention>,
+        lists: &mut Lists<'_>,
         before: &[ObjectId],
     ) -> Result<(), ErrorKind> {
         let (mut at, mut last) = (0, 0);
         for &id in before {
             let Some(pasts) = knowledge.find(id) else { continue };
             let class = usize::from(pasts.class).min(self.classes - 1);
-            let wanted = wanted(list, &mut at, id).filter(|_| !C::DECODES);
+            let wanted = wanted(lists.list, &mut at, id).filter(|_| !C::DECODES);
             let context = (class * 16 + activity(pasts.states())) * 4 + last;
             let slot = &mut state.bits[self.again + context];
             let is_mentioned = code_bit(coder, slot, MEMORY, wanted.is_some());
             last = (last * 2 + usize::from(is_mentioned)) & 3;
             if is_mentioned {
-                self.code_mention(coder, state, list, id, wanted, 0)?;
+                let wanted = (id, wanted);
+                self.code_mention(coder, state, lists.list, wanted, Some(pasts.class), 0)?;
+                lists.note(id, &pasts);
             }
         }
         Ok(())
@@ -104,9 +134,9 @@ impl MentionPlan {
         coder: &mut C,
         state: &mut State,
         (knowledge, before): (&impl Knowledge, &[ObjectId]),
-        list: &mut Vec<Mention>,
+        lists: &mut Lists<'_>,
+        again: usize,
         beyond: bool,
-        most: usize,
     ) -> Result<(), ErrorKind> {
         let is_again =
             |id: ObjectId| before.binary_search(&id).is_ok() && knowledge.find(id).is_some();
@@ -116,13 +146,23 @@ impl MentionPlan {
             (true, first) => first,
         };
         let is_beyond = |id: ObjectId| first_beyond.is_some_and(|first| id.0 >= first);
-        let (mut at, mut count) = (0, 0);
-        let given = if C::DECODES { 0 } else { list.len() };
+        let (mut at, mut count, mut coded) = (0, 0, 0);
+        let given = if C::DECODES { 0 } else { lists.list.len() };
         loop {
-            while at < given && (is_beyond(list[at].id) != beyond || is_again(list[at].id)) {
+            // Both are in the order of ids.
+            while at < given {
+                let id = lists.list[at].id;
+                while coded < again && lists.known[coded].id < id {
+                    coded += 1;
+                }
+                let is_coded = coded < again && lists.known[coded].id == id;
+                if is_beyond(id) == beyond && !is_coded {
+                    break;
+                }
                 at += 1;
             }
-            let wanted = (at < given).then(|| list[at]);
+            let place = at;
+            let wanted = (at < given).then(|| lists.list[at]);
             let slot = &mut state.bits[self.more + usize::from(beyond) * 16 + count];
             if !code_bit(coder, slot, MEMORY, wanted.is_some()) {
                 return Ok(());
@@ -139,21 +179,28 @@ impl MentionPlan {
             if !coder.is_sound() {
                 return Err(ErrorKind::UnexpectedEnd);
             }
-            if is_beyond(id) != beyond || is_again(id) || (C::DECODES && list.len() >= most) {
+            let is_full = C::DECODES && lists.list.len() >= lists.most;
+            if is_beyond(id) != beyond || (C::DECODES && is_again(id)) || is_full {
                 return Err(ErrorKind::OutOfRange);
             }
-            self.code_mention(coder, state, list, id, wanted, 1 + usize::from(beyond))?;
+            let pasts = knowledge.pasts(place, id);
+            let class = pasts.as_ref().map(|pasts| pasts.class);
+            let context = 1 + usize::from(beyond);
+            self.code_mention(coder, state, lists.list, (id, wanted), class, context)?;
+            if let Some(pasts) = pasts {
+                lists.note(id, &pasts);
+            }
         }
     }
 
-    /// What becomes of an object that is mentioned.
+    /// What becomes of an object that is mentioned, and of a class if it is known.
     fn code_mention<C: Coder>(
         &self,
         coder: &mut C,
         state: &mut State,
         list: &mut Vec<Mention>,
-        id: ObjectId,
-        wanted: Option<Mention>,
+        (id, wanted): (ObjectId, Option<Mention>),
+        known: Option<u16>,
         context: usize,
     ) -> Result<(), ErrorKind> {
         let is = |change| wanted.is_some_and(|mention| mention.change == change);
@@ -165,10 +212,12 @@ impl MentionPlan {
         } else {
             Change::Gone
         };
-        let mut class = wanted.map_or(0, |mention| mention.class);
-        if change == Change::Fresh {
-            class = self.code_class(coder, state, class)?;
-        }
+        let class = wanted.map_or(0, |mention| mention.class);
+        let class = match change {
+            Change::Fresh => self.code_class(coder, state, class)?,
+            Change::Update => known.ok_or(ErrorKind::OutOfRange)?,
+            Change::Gone => 0,
+        };
         if C::DECODES {
             list.push(Mention { id, class, change, start: 0, columns: 0 });
         }

@@ -4,201 +4,207 @@
 //! of each chosen by context, learned by gradient descent of the code length.
 
 use alloc::vec::Vec;
+use core::hint::select_unpredictable;
 
-use super::fixed::{CHANCE, FRACTION, ONE, REACH, cumulative, exp2};
+use super::fixed::{CHANCE, FRACTION, ONE, REACH, cumulative, exp2, exp2_down};
 use super::range_coder::Coder;
+use super::search::{find, guess};
 
-pub(super) const TABLES: usize = 6;
+pub(super) const TABLES: usize = 5;
+/// As many as fill a vector.
+pub(super) const PARTS: usize = 8;
+/// A count, the weights and the widths.
+const ROW: usize = 1 + 2 * PARTS;
 /// Fraction bits of the learned logarithms.
 const LEARNED: u32 = 11;
 const WEIGHT: u32 = 15;
 /// Parts this many octaves less likely than the best sleep: they are neither evaluated nor taught,
-/// except at every eighth use, so that they can come back.
-const ASLEEP: i32 = 6 << LEARNED;
+/// except at every 16th use, so that they can come back.
+const ASLEEP: i32 = 5 << LEARNED;
 
-/// Where the tables of a mixture of `K` parts are in the state: rows of a count, K weights, K widths.
+/// Where the tables of a mixture are in the state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mixture<const K: usize> {
+pub(super) struct Mixture {
     starts: [usize; TABLES],
     rows: [usize; TABLES],
 }
 
-pub(super) struct Forecast<const K: usize> {
-    pub(super) means: [i64; K],
-    /// Parts that have no prediction this time are left out.
-    pub(super) on: [bool; K],
+/// What a value may be, from 0 to `high`.
+pub(super) struct Forecast {
+    /// Parts and their means; those that have no prediction this time are left out.
+    parts: [(usize, i64); PARTS],
+    count: usize,
     /// Row of each table.
-    pub(super) rows: [usize; TABLES],
-    /// All values that exist; the coding leaves a small chance to each.
-    pub(super) low: i64,
-    pub(super) high: i64,
-    /// The values that are possible at all if the sender's data makes sense.
+    rows: [usize; TABLES],
+    high: i64,
+    /// The values that are possible at all if the sender's data makes sense; the coding leaves a
+    /// small chance to all others.
     pub(super) inner: Option<(i64, i64)>,
 }
 
-impl<const K: usize> Forecast<K> {
+impl Forecast {
+    #[inline(always)]
     pub(super) fn new(rows: [usize; TABLES], high: i64) -> Self {
-        Self { means: [0; K], on: [false; K], rows, low: 0, high, inner: None }
+        Self { parts: [(0, 0); PARTS], count: 0, rows, high, inner: None }
     }
 
+    /// Each part at most once.
+    #[inline(always)]
     pub(super) fn add(&mut self, part: usize, mean: i64) {
-        self.means[part] = mean;
-        self.on[part] = true;
+        if let Some(place) = self.parts.get_mut(self.count) {
+            *place = (part, mean);
+            self.count += 1;
+        }
+    }
+
+    pub(super) fn means_mut(&mut self) -> impl Iterator<Item = &mut i64> {
+        self.parts.iter_mut().take(self.count).map(|(_, mean)| mean)
     }
 }
 
-/// The parts that matter, next to each other.
-struct Active<const K: usize> {
-    count: usize,
-    parts: [Part; K],
-    /// The likeliest of them.
-    best: usize,
-}
-
+/// A part that is awake.
 #[derive(Clone, Copy, Default)]
 struct Part {
-    /// Which of the mixture's parts it is.
-    index: usize,
-    /// 15 bits for all parts together.
-    weight: i64,
     mean: i64,
     /// 1 / width, 24 fraction bits.
     inverse: i64,
+    /// 15 bits for all parts together.
+    weight: i64,
+    /// Which of the mixture's parts it is.
+    index: usize,
     /// Of the value that was looked at last: the widths between the mean and its edges, and the
     /// chances below them.
-    edges: (i64, i64),
-    below: i64,
-    upto: i64,
+    edges: (i32, i32),
+    below: i32,
+    upto: i32,
 }
 
 impl Part {
-    /// Widths between the mean and both edges of a value, 16 fraction bits.
+    /// Looks at a value, whose lower edge is given.
     #[inline(always)]
-    fn edges(&self, value: i64) -> (i64, i64) {
-        let edge = (value << FRACTION) - ONE / 2;
-        let product = (edge - self.mean).clamp(-1 << 33, 1 << 33) * self.inverse;
-        let widths = |product: i64| (product >> 16).clamp(-REACH << 16, REACH << 16);
-        (widths(product), widths(product + (self.inverse << FRACTION)))
+    fn look_at(&mut self, edge: i64) {
+        let product = clamp(edge - self.mean, 1 << 33) * self.inverse;
+        let widths = |product: i64| clamp(product >> 16, REACH << 16) as i32;
+        self.edges = (widths(product), widths(product + (self.inverse << FRACTION)));
+        (self.below, self.upto) = (cumulative(self.edges.0), cumulative(self.edges.1));
     }
 }
 
-impl<const K: usize> Active<K> {
-    #[inline(always)]
-    fn new(
-        forecast: &Forecast<K>,
-        log_weights: &[i16; K],
-        log_widths: &[i16; K],
-        asleep: i32,
-    ) -> Self {
-        let mut most = i32::MIN;
-        for (&log_weight, &is_on) in log_weights.iter().zip(&forecast.on) {
-            if is_on {
-                most = most.max(i32::from(log_weight));
-            }
-        }
-        let mut active = Self { count: 0, parts: [Part::default(); K], best: 0 };
-        let mut sum = 0;
-        for index in 0..K {
-            let less = most.saturating_sub(i32::from(log_weights[index]));
-            if !forecast.on[index] || less >= asleep {
-                continue;
-            }
-            let Some(part) = active.parts.get_mut(active.count) else { break };
-            part.index = index;
-            part.weight = exp2(-less, 20);
-            part.mean = forecast.means[index].clamp(-1 << 41, 1 << 41);
-            part.inverse = exp2(-clamp_width(log_widths[index]), 24);
-            sum += part.weight;
-            if less == 0 {
-                active.best = active.count;
-            }
-            active.count += 1;
-        }
-        // At least 2^20, for the likeliest part.
-        let unit = (1i64 << (WEIGHT + 30)) / sum.max(1);
-        for part in active.parts_mut() {
-            part.weight = (part.weight * unit) >> 30;
-        }
-        active
-    }
-
-    #[inline(always)]
-    fn parts_mut(&mut self) -> &mut [Part] {
-        &mut self.parts[..self.count.min(K)]
-    }
-
-    /// The mixed chances below a value and below the next one, 24 bits.
-    #[inline(always)]
-    fn look_at(&mut self, value: i64) -> (u64, u64) {
-        let (mut below, mut upto) = (0, 0);
-        for part in self.parts_mut() {
-            part.edges = part.edges(value);
-            (part.below, part.upto) = (cumulative(part.edges.0), cumulative(part.edges.1));
-            below += part.weight * part.below;
-            upto += part.weight * part.upto;
-        }
-        ((below >> WEIGHT) as u64, (upto >> WEIGHT) as u64)
-    }
+/// Brings `x` into `-most..=most`, without branches, which would often be foreseen wrong.
+#[inline(always)]
+fn clamp(x: i64, most: i64) -> i64 {
+    let x = select_unpredictable(x < most, x, most);
+    select_unpredictable(x > -most, x, -most)
 }
 
-fn clamp_width(log_width: i16) -> i32 {
-    i32::from(log_width).clamp(-5 << LEARNED, 15 << LEARNED)
+/// Puts the parts that matter next to each other; how many, and which of them is the likeliest.
+#[inline(always)]
+fn wake(
+    awake: &mut [Part; PARTS],
+    forecast: &Forecast,
+    log_weights: &[i16; PARTS],
+    log_widths: &[i16; PARTS],
+    asleep: i32,
+) -> (usize, usize) {
+    let offered = &forecast.parts[..forecast.count.min(PARTS)];
+    let log_weight = |index: usize| i32::from(log_weights[index % PARTS]);
+    let most = offered.iter().fold(i32::MIN, |most, &(index, _)| most.max(log_weight(index)));
+    let (mut count, mut best) = (0, 0);
+    let mut sum = 0;
+    for &(index, mean) in offered {
+        let less = most - log_weight(index);
+        let is_awake = less < asleep;
+        // Written in any case, and written over if it sleeps: a branch would often be foreseen wrong.
+        let part = &mut awake[count % PARTS];
+        part.index = index;
+        part.weight = exp2_down(-less, 20);
+        part.mean = clamp(mean, 1 << 41);
+        part.inverse = exp2_down(-i32::from(log_widths[index % PARTS]), 24);
+        sum += select_unpredictable(is_awake, part.weight, 0);
+        best = select_unpredictable(less == 0, count, best);
+        count += usize::from(is_awake);
+    }
+    // At least 2^20, for the likeliest part.
+    let unit = (1u64 << (WEIGHT + 30)) / sum.max(1) as u64;
+    for part in awake.iter_mut().take(count) {
+        part.weight = (part.weight * unit as i64) >> 30;
+    }
+    (count, best)
 }
 
-/// How the mixed chance becomes whole numbers: only values in `first..=last` have a share of it,
-/// but every value in `low..=high` has at least 1, so that anything can be coded.
-struct Scale {
-    low: i64,
-    high: i64,
-    first: i64,
-    last: i64,
+/// The mixed chances below a value and below the next one, with 24 and `WEIGHT` bits.
+#[inline(always)]
+fn look_at(parts: &mut [Part], value: i64) -> (u64, u64) {
+    let (mut below, mut upto) = (0, 0);
+    let edge = (value << FRACTION) - ONE / 2;
+    for part in parts {
+        part.look_at(edge);
+        below += part.weight * i64::from(part.below);
+        upto += part.weight * i64::from(part.upto);
+    }
+    (below as u64, upto as u64)
+}
+
+/// How the mixed chance becomes whole numbers up to a power of two: only values in `first..=last`
+/// have a share of it, but every value has at least 1, so that anything can be coded.
+pub(super) struct Scale {
+    pub(super) high: i64,
+    pub(super) first: i64,
+    pub(super) last: i64,
     bottom: u64,
     top: u64,
+    /// What the chance between bottom and top is multiplied with, and how much smaller that is.
+    factor: u64,
     shift: u32,
-    total: u64,
+    /// The whole has as many bits.
+    bits: u32,
 }
 
 impl Scale {
     #[inline(always)]
-    fn new<const K: usize>(forecast: &Forecast<K>, active: &mut Active<K>) -> Self {
-        let (low, high) = (forecast.low, forecast.high);
-        let values = (high - low + 1) as u64;
+    fn new(forecast: &Forecast, parts: &mut [Part]) -> Self {
+        let high = forecast.high;
+        let values = high as u64 + 1;
         // All the values' own chances together are about 1/256 at most.
-        let shift = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
-        let (bottom, top, first, last) = match forecast.inner {
-            Some((first, last)) => (active.look_at(first).0, active.look_at(last).1, first, last),
-            None => (0, 1 << CHANCE, low, high),
+        let more = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
+        let left = (1 << CHANCE) - ((values + (1 << more) - 1) >> more);
+        let (bottom, top, first, last, factor) = match forecast.inner {
+            Some((first, last)) => {
+                let bottom = look_at(parts, first).0 >> WEIGHT;
+                let top = look_at(parts, last).1 >> WEIGHT;
+                (bottom, top, first, last, (left << CHANCE) / (top - bottom).max(1))
+            }
+            None => (0, 1 << CHANCE, 0, high, left),
         };
-        let total = ((top - bottom) << shift) + values;
-        Self { low, high, first, last, bottom, top, shift, total }
+        Self { high, first, last, bottom, top, factor, shift: CHANCE - more, bits: CHANCE + more }
     }
 
     /// The interval of a value, of whose edges the mixed chances are given.
     #[inline(always)]
-    fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
+    pub(super) fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
         (self.place(value, below), self.place(value + 1, upto))
     }
 
     #[inline(always)]
     fn place(&self, value: i64, mixed: u64) -> u64 {
-        if value <= self.low {
+        if value <= 0 {
             return 0;
         }
         if value > self.high {
-            return self.total;
+            return 1 << self.bits;
         }
         let mass = if value <= self.first {
             0
         } else if value > self.last {
             self.top - self.bottom
         } else {
-            mixed.clamp(self.bottom, self.top) - self.bottom
+            (mixed >> WEIGHT).clamp(self.bottom, self.top) - self.bottom
         };
-        (mass << self.shift) + (value - self.low) as u64
+        ((mass * self.factor) >> self.shift) + value as u64
     }
 }
 
-impl<const K: usize> Mixture<K> {
+impl Mixture {
     /// `init` gives the first weights and widths (base-2 logarithms in 1/16) of each part and row.
     pub(super) fn new(
         params: &mut Vec<i16>,
@@ -211,8 +217,8 @@ impl<const K: usize> Mixture<K> {
             for row in 0..count {
                 let first = |sixteenths: i16| sixteenths.saturating_mul(1 << (LEARNED - 4));
                 params.push(0);
-                params.extend((0..K).map(|part| first(init(table, row, part).0)));
-                params.extend((0..K).map(|part| first(init(table, row, part).1)));
+                params.extend((0..PARTS).map(|part| first(init(table, row, part).0)));
+                params.extend((0..PARTS).map(|part| first(init(table, row, part).1)));
             }
         }
         Self { starts, rows }
@@ -222,81 +228,87 @@ impl<const K: usize> Mixture<K> {
         &self,
         coder: &mut C,
         params: &mut [i16],
-        forecast: &Forecast<K>,
+        forecast: &Forecast,
         value: i64,
     ) -> i64 {
         let rows: [usize; TABLES] = core::array::from_fn(|table| {
             let row = forecast.rows[table].min(self.rows[table] - 1);
-            self.starts[table] + row * (2 * K + 1)
+            self.starts[table] + row * ROW
         });
-        let mut log_weights = [0i16; K];
-        let mut log_widths = [0i16; K];
+        let mut log_weights = [0; PARTS];
+        let mut log_widths = [0; PARTS];
         for row in rows {
-            let (weights, widths) = params[row + 1..row + 1 + 2 * K].split_at(K);
+            let (weights, widths) = params[row + 1..row + ROW].split_at(PARTS);
             gather(&mut log_weights, weights);
             gather(&mut log_widths, widths);
         }
-        let asleep = if params[rows[0]] & 7 == 0 { 16 << LEARNED } else { ASLEEP };
-        let mut active = Active::new(forecast, &log_weights, &log_widths, asleep);
-        let scale = Scale::new(forecast, &mut active);
-        let (value, (start, end)) = if C::DECODES {
-            let best = active.parts[active.best];
-            let target = coder.target(scale.total);
-            let width = exp2(clamp_width(log_widths[best.index]), FRACTION as i32);
-            let guess = guess(best.mean, width, target, scale.total);
-            find(&scale, target, guess, width >> FRACTION, |value| active.look_at(value))
+        log_widths = log_widths.map(|width| width.clamp(-5 << LEARNED, 15 << LEARNED));
+        let asleep = if params[rows[0]] & 15 == 0 { 16 << LEARNED } else { ASLEEP };
+        let mut parts = [Part::default(); PARTS];
+        let (count, best) = wake(&mut parts, forecast, &log_weights, &log_widths, asleep);
+        let parts = &mut parts[..count.min(PARTS)];
+        let scale = Scale::new(forecast, parts);
+        let (value, mixed) = if C::DECODES {
+            let (code, unit) = coder.target(scale.bits);
+            let Some(best) = parts.get(best) else { return 0 };
+            let width = exp2(i32::from(log_widths[best.index % PARTS]), FRACTION as i32);
+            let guess = guess(best.mean, width, code, unit << scale.bits);
+            find(&scale, (code, unit), guess, width >> FRACTION, |value| look_at(parts, value))
         } else {
-            (value, scale.interval(value, active.look_at(value)))
+            (value, look_at(parts, value))
         };
-        coder.narrow(start, end, scale.total);
-        learn(params, rows, &active);
+        let (start, end) = scale.interval(value, mixed);
+        coder.narrow(start, end, scale.bits);
+        learn(params, rows, parts, mixed.1 - mixed.0);
         value
     }
 }
 
 /// Makes the parts that were right weigh more, and each as wide as it should have been.
 #[inline(always)]
-fn learn<const K: usize>(params: &mut [i16], rows: [usize; TABLES], active: &Active<K>) {
-    let mut all = 1i64 << WEIGHT;
-    let parts = &active.parts[..active.count.min(K)];
-    for part in parts {
-        all += part.weight * (part.upto - part.below);
-    }
-    let unit = (1i64 << 49) / all; // `all` has 16 to 40 bits
-    let mut weight_slope = [0i16; K];
-    let mut width_slope = [0i16; K];
+fn learn(params: &mut [i16], rows: [usize; TABLES], parts: &[Part], mass: u64) {
+    let unit = ((1u64 << 49) / (mass + (1 << WEIGHT))) as i64; // what divides has 16 to 40 bits
+    let mut weight_slope = [0i16; PARTS];
+    let mut width_slope = [0i16; PARTS];
     for part in parts {
         // The logistic's density is chance * (1 - chance).
-        let density = |chance: i64| (chance * ((1 << CHANCE) - chance)) >> CHANCE;
-        let (first, second) = part.edges;
+        let density =
+            |chance: i32| (i64::from(chance) * i64::from((1 << CHANCE) - chance)) >> CHANCE;
+        let (first, second) = (i64::from(part.edges.0), i64::from(part.edges.1));
         let steep = (first * density(part.below) - second * density(part.upto)) >> 16;
         let of_all = |mass: i64| (((part.weight * mass) >> 4) * unit) >> 30; // 15 bits
-        let share = of_all(part.upto - part.below);
-        let steep = of_all(steep).clamp(-3 * share, 3 * share);
-        weight_slope[part.index] = ((share - part.weight) >> 1) as i16;
-        width_slope[part.index] = (steep >> 3) as i16;
+        let share = of_all(i64::from(part.upto - part.below));
+        let steep = clamp(of_all(steep), 3 * share);
+        weight_slope[part.index % PARTS] = ((share - part.weight) >> 1) as i16;
+        width_slope[part.index % PARTS] = (steep >> 3) as i16;
     }
-    for row in rows {
-        teach(&mut params[row..row + 1 + 2 * K], &weight_slope, &width_slope);
-    }
+    teach(params, rows, &weight_slope, &width_slope);
 }
 
-/// One row. A function of its own, since only then the compiler makes vector instructions of it.
+/// All rows. A function of its own, since only then the compiler makes vector instructions of it.
 #[inline(never)]
-fn teach<const K: usize>(row: &mut [i16], weight_slope: &[i16; K], width_slope: &[i16; K]) {
-    let Some((count, learned)) = row.split_first_mut() else { return };
-    let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
-    *count = if *count < 1023 { *count + 1 } else { 1016 };
-    let Some((weights, widths)) = learned.split_first_chunk_mut::<K>() else { return };
-    let Some(widths) = widths.first_chunk_mut::<K>() else { return };
-    step(weights, weight_slope, weight_rate);
-    step(widths, width_slope, width_rate);
+fn teach(
+    params: &mut [i16],
+    rows: [usize; TABLES],
+    weight_slope: &[i16; PARTS],
+    width_slope: &[i16; PARTS],
+) {
+    let (weight_slope, width_slope) = (*weight_slope, *width_slope);
+    for row in rows {
+        let Some((count, learned)) = params[row..].split_first_mut() else { return };
+        let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
+        *count += if *count < 1023 { 1 } else { -7 };
+        let Some((weights, widths)) = learned.split_first_chunk_mut::<PARTS>() else { return };
+        let Some(widths) = widths.first_chunk_mut::<PARTS>() else { return };
+        step(weights, &weight_slope, weight_rate);
+        step(widths, &width_slope, width_rate);
+    }
 }
 
 #[inline(always)]
-fn gather<const K: usize>(sum: &mut [i16; K], row: &[i16]) {
-    if let Some(row) = row.first_chunk::<K>() {
-        for k in 0..K {
+fn gather(sum: &mut [i16; PARTS], row: &[i16]) {
+    if let Some(row) = row.first_chunk::<PARTS>() {
+        for k in 0..PARTS {
             sum[k] = sum[k].saturating_add(row[k]);
         }
     }
@@ -304,8 +316,8 @@ fn gather<const K: usize>(sum: &mut [i16; K], row: &[i16]) {
 
 /// Adds `slope * rate`, both halved, rounded; in the shape that becomes vector instructions.
 #[inline(always)]
-fn step<const K: usize>(learned: &mut [i16; K], slope: &[i16; K], rate: i16) {
-    for k in 0..K {
+fn step(learned: &mut [i16; PARTS], slope: &[i16; PARTS], rate: i16) {
+    for k in 0..PARTS {
         let high = ((slope[k] as i32 * rate as i32) >> 16) as i16;
         learned[k] = learned[k].saturating_add((high + 1) >> 1);
     }
@@ -328,59 +340,4 @@ const fn rates() -> [(i16, i16); 64] {
         i += 1;
     }
     table
-}
-
-/// Base-2 logarithm with 8 fraction bits, right to a tenth.
-fn rough_log2(x: u64) -> i64 {
-    let zeros = x.leading_zeros().min(63);
-    ((63 - zeros) as i64) << 8 | ((x << zeros) >> 55 & 255) as i64
-}
-
-/// Where the value would be if there were only the best part: the logistic's inverse.
-fn guess(mean: i64, width: i64, target: u64, total: u64) -> i64 {
-    // 177 / 256 is the natural logarithm of 2.
-    let offset = (width * 177 * (rough_log2(target + 1) - rough_log2(total - target))) >> (8 + 8);
-    (mean + offset + ONE / 2) >> FRACTION
-}
-
-/// The value whose interval holds the target, and the interval. Each step goes as far as the
-/// target were if all values were as likely as the one looked at, but at first not much further than
-/// a width; once that has failed a few times, every other step halves what is left.
-#[inline(always)]
-fn find(
-    scale: &Scale,
-    target: u64,
-    guess: i64,
-    width: i64,
-    mut look_at: impl FnMut(i64) -> (u64, u64),
-) -> (i64, (u64, u64)) {
-    let (mut low, mut high) = (scale.low, scale.high);
-    let mut value = guess.clamp(scale.first, scale.last);
-    let mut most = width.clamp(1, 1 << 32) as u64;
-    let mut steps = 0;
-    loop {
-        let (start, end) = scale.interval(value, look_at(value));
-        let size = (end - start).max(1);
-        let is_above = target >= end;
-        if low >= high || (target >= start && !is_above) {
-            return (value, (start, end));
-        }
-        let missing = if is_above { target - start } else { start - target + size - 1 };
-        // Without a division where the step is too far anyway.
-        let step = if missing >> 6 > size { most } else { (missing / size).min(most) } as i64;
-        value = if is_above {
-            low = value + 1;
-            value + step
-        } else {
-            high = value - 1;
-            value - step
-        };
-        steps += 1;
-        if steps >= 5 && steps % 2 == 0 && low > scale.low && high < scale.high {
-            value = low + (high - low) / 2;
-        }
-        // The bounds never cross, since all intervals together leave no gap.
-        value = value.clamp(low.min(high), high.max(low));
-        most = most.saturating_mul(4).min(1 << 32);
-    }
 }

@@ -8,6 +8,7 @@
 //! | `plan` | where in the state each group of each class has its part; one object |
 //! | `mentions` | which objects a packet is about |
 //! | `mixture`, `fixed` | a number by the mixed distribution of its hypotheses, and how they learn |
+//! | `search` | the value that a code stands for in that distribution |
 //! | `number`, `rotation`, `category` | the hypotheses of each kind of group |
 //! | `number_tables` | what is learned about numbers, and what that begins with |
 //! | `linear`, `quaternion` | a learned sum; rotations in integers |
@@ -29,6 +30,7 @@ mod plan;
 mod quaternion;
 mod range_coder;
 mod rotation;
+mod search;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -41,6 +43,7 @@ use super::mention::{Change, Knowledge, Mention, Mentions};
 use super::protocol::{ClassLayout, SnapshotProtocol};
 use super::trace::{Mark, Record};
 use crate::stream::{ErrorKind, ReadError};
+use mentions::{Known, Lists};
 use neighbours::Scene;
 use range_coder::{Coder, Decoder, Encoder};
 use traced::TracedDecoder;
@@ -52,6 +55,7 @@ pub(crate) use state::State;
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     scene: Scene,
+    known: Vec<Known>,
     /// The order of coding: a key, and the place of a mention.
     order: Vec<(u64, u32)>,
 }
@@ -104,12 +108,14 @@ fn code<C: Coder>(
     let (plan, classes) = (protocol.plan(), protocol.classes());
     let Mentions { list, cells, modeled: scratch, .. } = mentions;
     coder.mark(Mark::Objects);
-    plan.mentions.code(coder, state, knowledge, list, protocol.config().max_objects)?;
+    let most = protocol.config().max_objects;
+    let mut lists = Lists { list, known: &mut scratch.known, classes: &plan.classes, most };
+    plan.mentions.code(coder, state, knowledge, &mut lists)?;
     if C::DECODES {
-        lay_out(list, cells, knowledge, classes)?;
+        lay_out(list, cells, classes);
     }
     scratch.scene.clear();
-    sort(plan, knowledge, list, &mut scratch.order);
+    sort(plan, &scratch.known, list, &mut scratch.order);
     for &(_, place) in &scratch.order {
         let mention = list[place as usize];
         let pasts = match mention.change {
@@ -130,47 +136,41 @@ fn code<C: Coder>(
     Ok(())
 }
 
-/// Gives every mention that was read its class, and room for its cells.
-fn lay_out(
-    list: &mut [Mention],
-    cells: &mut Vec<u32>,
-    knowledge: &impl Knowledge,
-    classes: &[ClassLayout],
-) -> Result<(), ErrorKind> {
-    for (place, mention) in list.iter_mut().enumerate() {
-        match mention.change {
-            Change::Gone => continue,
-            Change::Fresh => {}
-            Change::Update => {
-                let pasts = knowledge.pasts(place, mention.id).ok_or(ErrorKind::OutOfRange)?;
-                mention.class = pasts.class;
-            }
-        }
+/// Gives every mention that was read room for its cells.
+fn lay_out(list: &mut [Mention], cells: &mut Vec<u32>, classes: &[ClassLayout]) {
+    for mention in list.iter_mut().filter(|mention| mention.change != Change::Gone) {
         mention.columns = classes[usize::from(mention.class)].layout.columns.len();
         mention.start = cells.len();
         cells.resize(cells.len() + mention.columns, 0);
     }
-    Ok(())
 }
 
 /// References first. What moves with one is best told from it outwards: then the neighbours that an
 /// object depends on are known before it. Without a reference, in the order of ids.
-fn sort(plan: &Plan, knowledge: &impl Knowledge, list: &[Mention], order: &mut Vec<(u64, u32)>) {
+fn sort(plan: &Plan, known: &[Known], list: &[Mention], order: &mut Vec<(u64, u32)>) {
     let class = |mention: &Mention| &plan.classes[usize::from(mention.class)];
-    let place = |(at, mention): (usize, &Mention)| {
-        let pasts = knowledge.pasts(at, mention.id).filter(|_| mention.change == Change::Update)?;
-        class(mention).place(pasts.states().first()?.cells)
+    let mut at = 0;
+    let mut place = |mention: &Mention| {
+        // Both are in the order of ids.
+        while known.get(at).is_some_and(|known| known.id < mention.id) {
+            at += 1;
+        }
+        let known = known.get(at).filter(|known| known.id == mention.id)?;
+        known.place.filter(|_| mention.change == Change::Update)
     };
     let is_reference =
         |mention: &Mention| mention.change == Change::Update && class(mention).is_reference;
-    let first = list.iter().enumerate().find(|(_, mention)| is_reference(mention));
-    let centre = first.and_then(place);
+    let first = list.iter().find(|mention| is_reference(mention));
+    let centre = first.and_then(|first| {
+        let known = known.iter().find(|known| known.id == first.id);
+        known.and_then(|known| known.place)
+    });
     order.clear();
     order.extend(list.iter().enumerate().map(|(at, mention)| {
         let key = match centre {
             _ if is_reference(mention) => 0,
             None => 1,
-            Some((space, centre)) => match place((at, mention)) {
+            Some((space, centre)) => match place(mention) {
                 Some((other, position)) if other == space => {
                     let square = |axis: usize| {
                         (position[axis] - centre[axis]).unsigned_abs().min(1 << 30).pow(2)

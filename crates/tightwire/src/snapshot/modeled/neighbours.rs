@@ -5,9 +5,11 @@ use alloc::vec::Vec;
 use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
 
 /// How many objects back a neighbour is looked for.
-const REACH: usize = 64;
-/// How many neighbours are looked at.
-pub(super) const NEAR: usize = 3;
+const REACH: usize = 32;
+/// As many are compared at once.
+const LANES: usize = 8;
+/// A space in which nothing is.
+const NOWHERE: u32 = u32::MAX;
 /// How many references are looked at, at most.
 const REFERENCES: usize = 8;
 
@@ -49,25 +51,31 @@ impl Motion {
 }
 
 /// The last objects that were told, with their old positions apart for a quick search.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scene {
     told: Vec<Motion>,
     /// Where the next one goes, once there are as many as are looked at.
     oldest: usize,
-    spaces: [u32; REACH],
-    axes: [[i32; REACH]; 3],
+    blocks: [Block; REACH / LANES],
     references: Vec<Motion>,
 }
 
-impl Default for Scene {
-    fn default() -> Self {
-        Self {
-            told: Vec::new(),
-            oldest: 0,
-            spaces: [0; REACH],
-            axes: [[0; REACH]; 3],
-            references: Vec::new(),
-        }
+/// Old positions in lanes, for vector instructions.
+#[derive(Debug, Default)]
+struct Block {
+    spaces: [u32; LANES],
+    axes: [[i32; LANES]; 3],
+}
+
+impl Block {
+    /// How far all are from a point, by the sum of the axes; the most there is for another space.
+    #[inline(always)]
+    fn distances(&self, space: u32, [x, y, z]: [i32; 3]) -> [i32; LANES] {
+        let [xs, ys, zs] = &self.axes;
+        core::array::from_fn(|at| {
+            let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
+            if self.spaces[at] == space { sum } else { i32::MAX }
+        })
     }
 }
 
@@ -76,100 +84,59 @@ impl Scene {
         self.told.clear();
         self.oldest = 0;
         self.references.clear();
+        for block in &mut self.blocks {
+            block.spaces = [NOWHERE; LANES];
+        }
     }
 
-    pub(super) fn tell(&mut self, motion: Motion, reference: bool) {
+    pub(super) fn tell(&mut self, motion: &Motion, reference: bool) {
         if reference && self.references.len() < REFERENCES {
-            self.references.push(motion);
+            self.references.push(*motion);
             return;
         }
         let at = self.oldest;
         self.oldest = (at + 1) % REACH;
         match self.told.get_mut(at) {
-            Some(told) => *told = motion,
-            None => self.told.push(motion),
+            Some(told) => *told = *motion,
+            None => self.told.push(*motion),
         }
-        self.spaces[at] = motion.space;
-        for (lanes, axis) in self.axes.iter_mut().zip(motion.old) {
-            lanes[at] = narrow(axis);
+        let (block, lane) = (&mut self.blocks[at / LANES], at % LANES);
+        block.spaces[lane] = motion.space;
+        for (lanes, axis) in block.axes.iter_mut().zip(motion.old) {
+            lanes[lane] = narrow(axis);
         }
-    }
-
-    /// How far all that were told were from a point, by the sum of the axes; the most there is for
-    /// another space. In lanes, for vector instructions.
-    fn distances(&self, space: u32, point: [i64; 3]) -> [i32; REACH] {
-        let [x, y, z] = point.map(narrow);
-        let [xs, ys, zs] = &self.axes;
-        let mut distances = [0; REACH];
-        for at in 0..self.told.len().min(REACH) {
-            let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
-            distances[at] = if self.spaces[at] == space { sum } else { i32::MAX };
-        }
-        distances
     }
 
     pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
         nearest(&self.references, space, point)
     }
 
-    /// The nearest few (by the sum of the axes, which is cheap) with their squared distances, nearest
-    /// first; missing ones are None.
-    pub(super) fn neighbours(&self, space: u32, point: [i64; 3]) -> Near<'_> {
-        let distances = self.distances(space, point);
-        let mut best = [(i32::MAX, 0usize); NEAR];
-        for (at, &distance) in distances.iter().take(self.told.len()).enumerate() {
-            if distance < best[NEAR - 1].0 {
-                best[NEAR - 1] = (distance, at);
-                for rank in (1..NEAR).rev() {
-                    if best[rank].0 < best[rank - 1].0 {
-                        best.swap(rank, rank - 1);
-                    }
-                }
+    /// The nearest (by the sum of the axes, which is cheap) with its squared distance.
+    pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+        let narrow_point = point.map(narrow);
+        // In each lane the nearest of the blocks.
+        let (mut least, mut places) = ([i32::MAX; LANES], [0; LANES]);
+        let used = self.told.len().div_ceil(LANES);
+        for (place, block) in self.blocks.iter().enumerate().take(used) {
+            let distances = block.distances(space, narrow_point);
+            for lane in 0..LANES {
+                let is_nearer = distances[lane] < least[lane];
+                least[lane] = if is_nearer { distances[lane] } else { least[lane] };
+                places[lane] = if is_nearer { place as i32 } else { places[lane] };
             }
         }
-        best.map(|(distance, at)| {
-            let motion = self.told.get(at).filter(|_| distance != i32::MAX)?;
-            let square =
-                |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
-            Some((motion, square(0) + square(1) + square(2)))
-        })
+        let nearest = |lane: usize| (least[lane], places[lane], lane);
+        let (distance, place, lane) = (0..LANES).map(nearest).min()?;
+        let motion = self.told.get(place as usize * LANES + lane)?;
+        let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
+        (distance != i32::MAX).then(|| (motion, square(0) + square(1) + square(2)))
     }
 }
-
-pub(super) type Near<'a> = [Option<(&'a Motion, i64)>; NEAR];
 
 /// Class of a squared distance.
 pub(super) fn near_class(squared: i64) -> usize {
     // The bounds are 128 and 256 codes.
     usize::from(squared >= 128 * 128) + usize::from(squared >= 256 * 256)
-}
-
-/// How much each neighbour counts, the nearer the more; 8 fraction bits of all.
-pub(super) fn shares(near: &Near) -> [i64; NEAR] {
-    let Some((_, least)) = near[0] else { return [0; NEAR] };
-    let raw = near.map(|n| {
-        n.map_or(0, |(_, d)| (((least.min(1 << 50) + 64) << 8) / (d.min(1 << 50) + 64)).max(1))
-    });
-    let all: i64 = raw.iter().sum();
-    raw.map(|w| (w << 8) / all)
-}
-
-/// What the neighbours did on average.
-pub(super) fn average(
-    near: &Near,
-    shares: &[i64; NEAR],
-    of: impl Fn(&Motion) -> [i64; 3],
-) -> [i64; 3] {
-    let mut sum = [0; 3];
-    for (n, share) in near.iter().zip(shares) {
-        if let Some((m, _)) = n {
-            let x = of(m);
-            for c in 0..3 {
-                sum[c] += x[c].clamp(-1 << 44, 1 << 44) * share;
-            }
-        }
-    }
-    sum.map(|s| s >> 8)
 }
 
 /// A coordinate in numbers of which the differences of all axes together fit.

@@ -2,10 +2,10 @@
 
 use super::company::Company;
 use super::fixed::{FRACTION, ONE, bucket};
-use super::linear::{self, FEATURES, MOST};
+use super::linear::{self, FEATURES, MOST, Used};
 use super::mixture::{Forecast, TABLES};
-use super::number_tables::{FRESH, LINEAR_ROWS, NumberTables, PARTS, RECENT};
-use super::plan::Now;
+use super::number_tables::{LINEAR_ROWS, NumberTables, RECENT};
+use super::plan::{Now, Pace};
 use super::range_coder::Coder;
 use super::state::State;
 use crate::snapshot::layout::{Derivative, Group, Layout};
@@ -26,8 +26,6 @@ pub(super) struct NumberPlan {
 
 /// How a group was changing; ways have 8 fraction bits.
 struct Course {
-    /// How many ticks there are to go.
-    horizon: i64,
     /// How far it gets if it goes on as between its last two states, and as between the two before.
     last: [i64; 4],
     before: [i64; 4],
@@ -103,15 +101,16 @@ impl NumberPlan {
         if d * 2 >= size { d - size } else { d }
     }
 
-    /// How far the group would move in `horizon` ticks if it went on as between two states.
-    fn motion(&self, states: Option<&[Past<'_>]>, horizon: i64) -> [i64; 4] {
+    /// How far the group gets if it goes on as between two states, which is `ratio` times that.
+    #[inline(always)]
+    fn motion(&self, states: Option<&[Past<'_>]>, ratio: i64) -> [i64; 4] {
         let Some([newer, older]) = states else { return [0; 4] };
-        let ticks = (i64::from(older.age) - i64::from(newer.age)).max(1);
         let mut motion = [0; 4];
         for (c, motion) in motion.iter_mut().enumerate().take(self.n) {
             let at = self.first + c;
             let moved = self.difference(c, newer.cells[at], older.cells[at]);
-            *motion = (moved * ONE * horizon / ticks).clamp(-MOST, MOST);
+            let moved = (moved * ONE).clamp(-4 * MOST, 4 * MOST);
+            *motion = ((moved * ratio) >> 16).clamp(-MOST, MOST);
         }
         motion
     }
@@ -128,7 +127,7 @@ impl NumberPlan {
             self.code_fresh(coder, state, cells);
             return;
         };
-        let course = self.course(newest, past);
+        let course = self.course(past, &now.pace);
         let range = self.first..self.first + self.n;
         let is_kept = cells[range.clone()] == newest.cells[range];
         if now.code_kept(coder, &mut state.bits[self.tables.same..], course.speed, is_kept) {
@@ -147,6 +146,12 @@ impl NumberPlan {
             ),
             false => Company::of_another(now),
         };
+        // The features behind these are 0.
+        let used = match (derivative, self.spatial) {
+            (Some(_), _) => Used::All,
+            (None, true) => Used::Six,
+            (None, false) => Used::Three,
+        };
         let mut residual = 0;
         let mut previous: Option<(i64, i64)> = None;
         for c in 0..n {
@@ -155,29 +160,30 @@ impl NumberPlan {
             if let Some((d, first)) = derivative {
                 let way = |cells: &[u32]| {
                     let per_tick = per_tick(&d, cells[first + c]);
-                    ((per_tick * course.horizon) >> 8).clamp(-MOST, MOST)
+                    ((per_tick * now.pace.horizon) >> 8).clamp(-MOST, MOST)
                 };
                 (features[6], features[7]) = (way(newest.cells), way(cells));
             }
             let row =
                 self.tables.linear + (c * LINEAR_ROWS + bucket(course.unrest, 11) / 2) * FEATURES;
-            let blend = linear::predict(&state.linear[row..row + FEATURES], &features);
+            let blend = linear::predict(&state.linear[row..row + FEATURES], &features, used);
             let residual_row = if c == 0 { 11 * n } else { bucket(residual, 10) * n + c };
             let rows = self.rows(c, residual_row, &course, &company, now);
-            let mut forecast = Forecast::<PARTS>::new(rows, self.max[c]);
+            let mut forecast = Forecast::new(rows, self.max[c]);
             let base = old[c] << 8;
             forecast.add(0, base);
             forecast.add(1, base + course.last[c]);
             forecast.add(2, base + blend);
             forecast.add(3, base + blend);
             if self.tables.is_rich {
-                forecast.add(6, base + course.last[c] + features[3]);
                 if self.spatial && c < 3 {
                     company.add_to(&mut forecast, c, base);
                 }
                 if derivative.is_some() {
                     forecast.add(6, base + features[7]);
                     forecast.add(7, base + (features[6] + features[7]) / 2);
+                } else {
+                    forecast.add(6, base + course.last[c] + features[3]);
                 }
             } else {
                 self.add_own(&mut forecast, c, base, state, course.last[c], previous);
@@ -191,6 +197,7 @@ impl NumberPlan {
             linear::learn(
                 &mut state.linear[row..row + FEATURES],
                 &features,
+                used,
                 error.clamp(-limit, limit),
                 120,
             );
@@ -211,17 +218,16 @@ impl NumberPlan {
     }
 
     #[inline(always)]
-    fn course(&self, newest: &Past<'_>, past: &[Past<'_>]) -> Course {
-        let horizon = newest.age.min(1 << 16) as i64;
-        let last = self.motion(past.get(..2), horizon);
-        let before = self.motion(past.get(1..3), horizon);
+    fn course(&self, past: &[Past<'_>], pace: &Pace) -> Course {
+        let last = self.motion(past.get(..2), pace.ratios[0]);
+        let before = self.motion(past.get(1..3), pace.ratios[1]);
         let speed = last.iter().map(|way| way.abs()).max().unwrap_or(0);
         let unrest = (0..4).map(|c| (last[c] - before[c]).abs()).max().unwrap_or(0);
         let history = match past.len() {
             1 => 13,
             _ => bucket(unrest, 12),
         };
-        Course { horizon, last, before, speed, unrest, history }
+        Course { last, before, speed, unrest, history }
     }
 
     /// The group keeps its value, which is all there is to say of it.
@@ -243,7 +249,7 @@ impl NumberPlan {
         if self.spatial && c < 3 {
             let way = |to: [i64; 3]| (to[c] - base).clamp(-MOST, MOST);
             features[3] = company.surplus[c].clamp(-MOST, MOST);
-            features[4] = company.crowd.map_or(0, way);
+            features[4] = company.beside.map_or(0, way);
             features[5] = company.carried.map_or(0, way);
         }
         features
@@ -265,9 +271,9 @@ impl NumberPlan {
         if self.tables.is_rich {
             let around = company.around * 4 + company.near;
             let own = own * 6 + surprise.saturating_sub(2);
-            [course.history, own, residual, around, unrest / 2 * 6 + speed / 2, c]
+            [course.history, own, residual, around, unrest / 2 * 6 + speed / 2]
         } else {
-            [course.history, own * 3 + (surprise / 3).min(2), residual, 0, unrest / 2, c]
+            [course.history, own * 3 + (surprise / 3).min(2), residual, 0, unrest / 2]
         }
     }
 
@@ -276,7 +282,7 @@ impl NumberPlan {
     #[inline(always)]
     fn add_own(
         &self,
-        forecast: &mut Forecast<PARTS>,
+        forecast: &mut Forecast,
         c: usize,
         base: i64,
         state: &State,
@@ -301,7 +307,7 @@ impl NumberPlan {
         &self,
         coder: &mut C,
         state: &mut State,
-        forecast: &mut Forecast<PARTS>,
+        forecast: &mut Forecast,
         c: usize,
         predicted: i64,
         value: i64,
@@ -312,7 +318,7 @@ impl NumberPlan {
         }
         let size = self.max[c] + 1;
         let offset = (predicted >> 8) - size / 2;
-        for mean in &mut forecast.means {
+        for mean in forecast.means_mut() {
             *mean = (*mean - (offset << 8)).rem_euclid(size << 8);
         }
         let value = (value - offset).rem_euclid(size);
@@ -327,7 +333,7 @@ impl NumberPlan {
             let average = i64::from(state.linear[average_at] as u32);
             let [newest, before] =
                 [recent, recent + 4].map(|at| i64::from(state.linear[at] as u32));
-            let mut forecast = Forecast::<FRESH>::new([c, 0, 0, 0, 0, 0], self.max[c]);
+            let mut forecast = Forecast::new([c, 0, 0, 0, 0], self.max[c]);
             let means = [newest, before, newest, average, self.max[c] / 2];
             for (part, mean) in means.into_iter().enumerate() {
                 forecast.add(part, mean << FRACTION);

@@ -5,10 +5,6 @@ use super::mixture::Mixture;
 use super::state::State;
 use crate::snapshot::layout::Group;
 
-/// Parts of the mixture.
-pub(super) const PARTS: usize = 8;
-/// Parts of the mixture of a number without a past.
-pub(super) const FRESH: usize = 5;
 pub(super) const RECENT: usize = 2;
 pub(super) const LINEAR_ROWS: usize = 6;
 const HISTORY: usize = 14;
@@ -18,9 +14,9 @@ const HISTORY: usize = 14;
 pub(super) struct NumberTables {
     /// There are more hypotheses than those of the group's own past.
     pub(super) is_rich: bool,
-    pub(super) mixture: Mixture<PARTS>,
+    pub(super) mixture: Mixture,
     /// Of a number without a past.
-    pub(super) fresh: Mixture<FRESH>,
+    pub(super) fresh: Mixture,
     /// Chances that the group keeps its value.
     pub(super) same: usize,
     /// The predictors of each component.
@@ -35,16 +31,16 @@ impl NumberTables {
         let has_derivative = group.derivative.is_some();
         let is_rich = group.spatial || has_derivative;
         let rows = if is_rich {
-            [HISTORY, 8 * 6, 12 * components, 8 * 4, 6 * 6, components]
+            [HISTORY, 8 * 6, 12 * components, 8 * 4, 6 * 6]
         } else {
             let residual = if components > 1 { 12 * components } else { 1 };
-            [HISTORY, 8 * 3, residual, 1, 6, components]
+            [HISTORY, 8 * 3, residual, 1, 6]
         };
         let mixture = Mixture::new(&mut state.params, rows, |table, row, part| {
             if table == 0 { first_guess(is_rich, has_derivative, row, part) } else { (0, 0) }
         });
         let size = (64 - max[0].leading_zeros()) as i16;
-        let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1, 1], |table, _, k| {
+        let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
             let width = match k {
                 0 | 1 => 0,
                 2 => size * 8,

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::category::CategoryPlan;
 use super::fixed::bucket;
 use super::mentions::MentionPlan;
-use super::neighbours::{Motion, NEAR, Near, Scene, average, shares};
+use super::neighbours::{Motion, Scene};
 use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
@@ -52,8 +52,33 @@ enum GroupPlan {
     Category(CategoryPlan),
 }
 
+/// How many ticks there are to go, and how many times that is what lies between the states that are
+/// known: 16 fraction bits, the newest two first.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) horizon: i64,
+    pub(super) ratios: [i64; 2],
+}
+
+impl Pace {
+    fn new(past: &[Past<'_>]) -> Self {
+        let horizon = past.first().map_or(1, |newest| newest.age.min(1 << 16));
+        let ratio = |states: Option<&[Past<'_>]>| match states {
+            Some([newer, older]) => match older.age.saturating_sub(newer.age) {
+                0 | 1 => i64::from(horizon) << 16,
+                ticks if ticks == horizon => 1 << 16,
+                ticks => (i64::from(horizon) << 16) / i64::from(ticks),
+            },
+            _ => 0,
+        };
+        let ratios = [ratio(past.get(..2)), ratio(past.get(1..3))];
+        Self { horizon: i64::from(horizon), ratios }
+    }
+}
+
 /// What is known and found out while one object is coded.
 pub(super) struct Now<'a> {
+    pub(super) pace: Pace,
     pub(super) neighbour: Option<(&'a Motion, i64)>,
     pub(super) reference: Option<(&'a Motion, i64)>,
     /// Matrices of the old and the new orientation, if it changed.
@@ -62,10 +87,6 @@ pub(super) struct Now<'a> {
     pub(super) other: (usize, usize),
     /// The derivative of the group that is being coded is there, and was.
     pub(super) has_derivative: bool,
-    pub(super) near: Near<'a>,
-    pub(super) shares: [i64; NEAR],
-    /// What the neighbours did on average.
-    pub(super) crowd: Motion,
     pub(super) motion: Motion,
     /// The largest error of the groups so far, 8 fraction bits.
     pub(super) surprise: i64,
@@ -74,36 +95,25 @@ pub(super) struct Now<'a> {
 }
 
 impl<'a> Now<'a> {
-    /// Before anything is coded of an object that was at `point`.
-    fn new(scene: &'a Scene, position: Option<(u32, [i64; 3])>) -> Self {
+    /// Before anything is coded of an object that was at a position.
+    fn new(scene: &'a Scene, past: &[Past<'_>], position: Option<(u32, [i64; 3])>) -> Self {
         let mut now = Self {
+            pace: Pace::new(past),
             neighbour: None,
             reference: None,
             turned: None,
             other: (0, 0),
             has_derivative: false,
-            near: [None; NEAR],
-            shares: [0; NEAR],
-            crowd: Motion::NONE,
             motion: Motion::NONE,
             surprise: 0,
             kept: 0,
         };
         if let Some((space, point)) = position {
-            now.near = scene.neighbours(space, point);
-            now.neighbour = now.near[0];
-            now.shares = shares(&now.near);
-            let average = |of: fn(&Motion) -> [i64; 3]| average(&now.near, &now.shares, of);
-            let crowd = Motion {
-                surplus: average(|motion| motion.surplus),
-                turn_surplus: average(|motion| motion.turn_surplus),
-                turn: average(|motion| motion.turn),
-                ..Motion::NONE
-            };
-            let [turned, moved, _] = average(|motion| [motion.errors[0], motion.errors[1], 0]);
-            now.crowd = Motion { errors: [turned, moved], ..crowd };
+            now.neighbour = scene.neighbour(space, point);
             now.reference = scene.reference(space, point);
-            now.motion = Motion { space, old: point, new: point, ..Motion::NONE };
+            now.motion.space = space;
+            now.motion.old = point;
+            now.motion.new = point;
         }
         now
     }
@@ -125,9 +135,10 @@ impl<'a> Now<'a> {
         is_kept
     }
 
-    /// Class of how wrong the neighbours' rotations (0) or positions (1) were predicted.
+    /// Class of how wrong the neighbour's rotation (0) or position (1) was predicted; 7 without one.
     pub(super) fn around(&self, which: usize) -> usize {
-        bucket(self.crowd.errors[which], 11).saturating_sub(2).min(13) / 2
+        let class = |error| bucket(error, 11).saturating_sub(2) / 2;
+        self.neighbour.map_or(7, |(other, _)| class(other.errors[which]))
     }
 }
 
@@ -218,7 +229,8 @@ impl ClassPlan {
         cells: &mut [u32],
         past: &[Past<'_>],
     ) {
-        let mut now = Now::new(scene, past.first().and_then(|newest| self.place(newest.cells)));
+        let mut now =
+            Now::new(scene, past, past.first().and_then(|newest| self.place(newest.cells)));
         if let Some(position) = self.position
             && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
         {
@@ -246,7 +258,7 @@ impl ClassPlan {
         }
         let motion = now.motion;
         if self.position.is_some() && !past.is_empty() {
-            scene.tell(motion, self.is_reference);
+            scene.tell(&motion, self.is_reference);
         }
     }
 }

@@ -36,8 +36,14 @@ pub(super) fn from_cells(cells: &[u32], max: i64, half_code: i64) -> Quaternion 
             code += 1;
         }
     }
-    q[largest] = rest.max(0).isqrt();
+    q[largest] = root(rest);
     q
+}
+
+/// The square root of a number with 60 fraction bits, right to 16 bits, which is enough for a rotation.
+pub(super) fn root(square: i64) -> i64 {
+    let square = (square >> 28).clamp(0, u32::MAX.into()) as u32;
+    i64::from(square.isqrt()) << 14
 }
 
 /// The code that a component would have, with 8 fraction bits.
@@ -69,18 +75,14 @@ pub(super) fn inverse(q: &Quaternion) -> Quaternion {
 /// The turn that this rotation is, the short way round.
 pub(super) fn log(q: &Quaternion) -> Turn {
     let sign = if q[3] < 0 { -1 } else { 1 };
-    let mut v = [q[0] * sign, q[1] * sign, q[2] * sign];
-    let w = q[3] * sign;
-    // Halve the angle, so that a short series will do.
-    let norm = ((2 * (UNIT + w)) << 30).isqrt().max(1);
-    let inverse = (1i64 << 60) / norm;
-    v = v.map(|x| (x * inverse) >> 30);
-    let s = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) >> 30;
-    let s2 = (s * s) >> 30;
-    let s3 = (s2 * s) >> 30;
-    // asin(r) / r in s = r * r
-    let factor = UNIT + s / 6 + s2 * 3 / 40 + s3 * 15 / 336 + ((s3 * s) >> 30) * 105 / 3456;
-    v.map(|x| (x * factor) >> 29)
+    // acos(w) / sqrt(1 - w * w) in 1 - w, whose coefficients are k / (2 * k + 1) of the one before.
+    let t = UNIT - q[3] * sign;
+    let mut factor = UNIT;
+    let shares = [6, 5, 4, 3, 2, 1].map(|k| k * UNIT / (2 * k + 1));
+    for share in shares {
+        factor = UNIT + ((((factor * t) >> 30) * share) >> 30);
+    }
+    [0, 1, 2].map(|i| (q[i] * sign * factor) >> 30)
 }
 
 /// The rotation by this turn.

@@ -13,17 +13,17 @@ pub(super) trait Coder: Marked {
     /// Codes a bit whose chance of being set is `chance / 2^16`, `0 < chance < 2^16`.
     fn bit(&mut self, chance: u32, bit: bool) -> bool;
 
-    /// Where in `0..total` the coded value lies; 0 when encoding.
-    fn target(&mut self, total: u64) -> u64;
+    /// Where in the range the coded value lies, and the unit of intervals of `2^bits`; 0 when encoding.
+    fn target(&mut self, bits: u32) -> (u64, u64);
 
-    /// Codes the interval `start..end` of `0..total`, `total` at most 2^40.
-    fn narrow(&mut self, start: u64, end: u64, total: u64);
+    /// Codes the interval `start..end` of `0..2^bits`, `bits` at most 41.
+    fn narrow(&mut self, start: u64, end: u64, bits: u32);
 
     /// Whether what was coded so far is really there, or has room.
     fn is_sound(&self) -> bool;
 }
 
-/// The interval is kept at least this wide, so that any total up to 2^40 loses nothing to rounding.
+/// The interval is kept at least this wide, so that a whole of up to 2^41 loses nothing to rounding.
 const NARROW: u64 = 1 << 56;
 
 pub(super) struct Encoder<'a> {
@@ -101,12 +101,12 @@ impl Coder for Encoder<'_> {
         bit
     }
 
-    fn target(&mut self, _total: u64) -> u64 {
-        0
+    fn target(&mut self, _bits: u32) -> (u64, u64) {
+        (0, 0)
     }
 
-    fn narrow(&mut self, start: u64, end: u64, total: u64) {
-        let unit = self.range / total;
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        let unit = self.range >> bits;
         self.take(unit * start, unit * (end - start));
     }
 }
@@ -117,13 +117,11 @@ pub(super) struct Decoder<'a> {
     /// The code's distance from the interval's low end.
     code: u64,
     range: u64,
-    /// Of the last target.
-    unit: u64,
 }
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(input: &'a [u8]) -> Self {
-        let mut decoder = Self { input, position: 0, code: 0, range: u64::MAX, unit: 0 };
+        let mut decoder = Self { input, position: 0, code: 0, range: u64::MAX };
         for _ in 0..8 {
             decoder.shift();
         }
@@ -184,16 +182,16 @@ impl Coder for Decoder<'_> {
         bit
     }
 
-    fn target(&mut self, total: u64) -> u64 {
-        let unit = self.range / total;
-        // Only hostile input lies in the remainder of the division.
-        self.code = self.code.min(unit * total - 1);
-        self.unit = unit;
-        self.code / unit
+    fn target(&mut self, bits: u32) -> (u64, u64) {
+        let unit = self.range >> bits;
+        // Only hostile input lies in what the units leave.
+        self.code = self.code.min((unit << bits) - 1);
+        (self.code, unit)
     }
 
-    fn narrow(&mut self, start: u64, end: u64, _total: u64) {
-        self.take(self.unit * start, self.unit * (end - start));
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        let unit = self.range >> bits;
+        self.take(unit * start, unit * (end - start));
     }
 
     fn is_sound(&self) -> bool {

@@ -1,16 +1,17 @@
 //! Orientations: predicted as rotations, coded as smallest-three.
 
+use core::ops::Range;
+
 use super::fixed::bucket;
-use super::linear::{self, FEATURES};
+use super::linear::{self, FEATURES, Used};
 use super::mixture::{Forecast, Mixture};
 use super::neighbours::{Motion, near_class};
-use super::plan::Now;
+use super::plan::{Now, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn, UNIT};
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
 use crate::snapshot::mention::Past;
 
-const PARTS: usize = 8;
 const LINEAR_ROWS: usize = 6;
 
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ pub(super) struct RotationPlan {
     first: usize,
     max: i64,
     half_code: i64,
-    pub(super) mixture: Mixture<PARTS>,
-    fresh: Mixture<2>,
+    pub(super) mixture: Mixture,
+    fresh: Mixture,
     same: usize,
     index: usize,
     fresh_index: usize,
@@ -45,11 +46,7 @@ struct Guesses {
     blend: Quaternion,
     /// Turned on as it was.
     goes_on: Quaternion,
-    with_reference: Option<Quaternion>,
     with_neighbour: Option<Quaternion>,
-    /// The rotation may be more or less of the same turn: this is what more of it adds, so that one
-    /// component tells the others.
-    own_axis: Option<Quaternion>,
 }
 
 impl Course {
@@ -58,7 +55,8 @@ impl Course {
     #[inline(always)]
     fn features(&self, now: &Now<'_>) -> [[i64; FEATURES]; 3] {
         let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
-        let turns = [&self.last, &self.before, &now.crowd.turn_surplus, &now.crowd.turn, &carried];
+        let beside = now.neighbour.map_or(&Motion::NONE, |(other, _)| other);
+        let turns = [&self.last, &self.before, &beside.turn_surplus, &beside.turn, &carried];
         core::array::from_fn(|i| {
             core::array::from_fn(|feature| turns.get(feature).map_or(0, |turn| turn[i] >> 8))
         })
@@ -69,21 +67,11 @@ impl Guesses {
     #[inline(always)]
     fn new(course: &Course, blend_turn: &Turn, now: &Now<'_>) -> Self {
         let q0 = &course.newest;
-        let blend = quat::multiply(&quat::exp(blend_turn), q0);
-        let with = |other: Option<(&Motion, i64)>| {
-            other.filter(|other| other.0.turns).map(|other| quat::multiply(&other.0.rotation, q0))
-        };
-        let size = largest(&course.last);
-        let own_axis = (size > 1 << 20).then(|| {
-            let [x, y, z] = course.last.map(|x| x * (UNIT / 2) / size);
-            quat::multiply(&[x, y, z, 0], &blend)
-        });
+        let turned = now.neighbour.filter(|(other, _)| other.turns);
         Self {
+            blend: quat::multiply(&quat::exp(blend_turn), q0),
             goes_on: quat::multiply(&quat::exp(&course.last), q0),
-            with_reference: with(now.reference),
-            with_neighbour: with(now.neighbour),
-            blend,
-            own_axis,
+            with_neighbour: turned.map(|(other, _)| quat::multiply(&other.rotation, q0)),
         }
     }
 }
@@ -98,7 +86,7 @@ impl RotationPlan {
         let bits = (u32::BITS - max.leading_zeros()) as i16;
         let max = i64::from(max);
         let mixture =
-            Mixture::new(&mut state.params, [14, 8 * 4, 12 * 3, 8 * 4, 6 * 6, 3], |t, row, k| {
+            Mixture::new(&mut state.params, [14, 8 * 4, 12 * 3, 8 * 4, 6 * 6], |t, row, k| {
                 if t != 0 {
                     return (0, 0);
                 }
@@ -111,12 +99,11 @@ impl RotationPlan {
                 let width = match k {
                     0 => -16,
                     3 => 48 + b * 8,
-                    7 => 96,
                     _ => b * 8 - 8,
                 };
                 (log_weight, width)
             });
-        let fresh = Mixture::new(&mut state.params, [3, 1, 1, 1, 1, 1], |t, _, k| {
+        let fresh = Mixture::new(&mut state.params, [3, 1, 1, 1, 1], |t, _, k| {
             if t != 0 { (0, 0) } else { (0, if k == 0 { 0 } else { bits * 16 - 32 }) }
         });
         let linear = state.linear.len();
@@ -144,12 +131,12 @@ impl RotationPlan {
         past: &[Past<'_>],
         now: &mut Now<'_>,
     ) {
-        let range = self.first..self.first + 4;
+        let range = self.columns();
         let Some(newest) = past.first() else {
             self.code_fresh(coder, state, &mut cells[range]);
             return;
         };
-        let course = self.course(newest, past);
+        let course = self.course(newest, past, &now.pace);
         let other = (bucket(course.unrest, 11), bucket(course.speed, 11));
         let is_kept = cells[range.clone()] == newest.cells[range.clone()];
         if now.code_kept(coder, &mut state.bits[self.same..], course.speed, is_kept) {
@@ -161,7 +148,7 @@ impl RotationPlan {
         let row = self.linear + other.0 / 2 * FEATURES;
         let features = course.features(now);
         let blend_turn: Turn = core::array::from_fn(|i| {
-            linear::predict(&state.linear[row..row + FEATURES], &features[i]) << 8
+            linear::predict(&state.linear[row..row + FEATURES], &features[i], Used::Six) << 8
         });
         let guesses = Guesses::new(&course, &blend_turn, now);
         let index = self.code_index(coder, state, cells[self.first], &guesses.blend, course.speed);
@@ -179,6 +166,7 @@ impl RotationPlan {
             linear::learn(
                 &mut state.linear[row..row + FEATURES],
                 &features[i],
+                Used::Six,
                 error.clamp(-limit, limit),
                 40,
             );
@@ -191,19 +179,27 @@ impl RotationPlan {
         now.motion.turn_surplus = core::array::from_fn(|i| turn[i] - course.last[i]);
     }
 
+    fn columns(&self) -> Range<usize> {
+        self.first..self.first + 4
+    }
+
     #[inline(always)]
-    fn course(&self, newest: &Past<'_>, past: &[Past<'_>]) -> Course {
+    fn course(&self, newest: &Past<'_>, past: &[Past<'_>], pace: &Pace) -> Course {
         let at = |past: &Past<'_>| {
-            quat::from_cells(&past.cells[self.first..self.first + 4], self.max, self.half_code)
+            quat::from_cells(&past.cells[self.columns()], self.max, self.half_code)
         };
+        let is_same =
+            |a: &Past<'_>, b: &Past<'_>| a.cells[self.columns()] == b.cells[self.columns()];
         let q0 = at(newest);
-        let horizon = newest.age.min(1 << 16) as i64;
         let (mut last, mut before) = ([0; 3], [0; 3]);
-        if let [a, b, ..] = past {
-            let q1 = at(b);
-            last = scaled_turn(&q0, &q1, horizon, b.age as i64 - a.age as i64);
-            if let Some(c) = past.get(2) {
-                before = scaled_turn(&q1, &at(c), horizon, c.age as i64 - b.age as i64);
+        if let Some(second) = past.get(1) {
+            // What did not turn needs no arithmetic.
+            let q1 = if is_same(newest, second) { q0 } else { at(second) };
+            if !is_same(newest, second) {
+                last = scaled_turn(&q0, &q1, pace.ratios[0]);
+            }
+            if let Some(third) = past.get(2).filter(|third| !is_same(second, third)) {
+                before = scaled_turn(&q1, &at(third), pace.ratios[1]);
             }
         }
         let unrest = (0..3).map(|i| (last[i] - before[i]).abs()).max().unwrap_or(0);
@@ -232,11 +228,9 @@ impl RotationPlan {
         let (max, blend) = (self.max, &guesses.blend);
         let frame =
             |q: &Quaternion, i: usize| quat::code(if q[index] < 0 { -q[i] } else { q[i] }, max);
-        let slope = |q: &Quaternion, i: usize| (if blend[index] < 0 { -q[i] } else { q[i] }) >> 14;
-        let around = if now.neighbour.is_none() { 7 } else { now.around(0) };
+        let around = now.around(0);
         let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
         let mut residual = 0;
-        let mut fit = (0i64, 0i64);
         let mut rest = UNIT * UNIT; // squared norm left for the components to come
         let mut c = 0;
         for i in 0..4 {
@@ -250,44 +244,28 @@ impl RotationPlan {
                 if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c },
                 around * 4 + near,
                 now.other.0 / 2 * 6 + now.other.1 / 2,
-                c,
             ];
-            let mut forecast = Forecast::<PARTS>::new(rows, max);
+            let mut forecast = Forecast::new(rows, max);
             let center = frame(blend, i);
             // No component may exceed the largest; that matters only near the bound.
             let middle = (blend[i].abs() >> 15) + (1 << 12);
             if middle * middle > rest >> 31 {
-                let reach = (quat::turn_codes((rest / 2).max(0).isqrt(), max) >> 8) + 2;
+                let reach = (quat::turn_codes(quat::root(rest / 2), max) >> 8) + 2;
                 forecast.inner = Some(((max / 2 - reach).max(0), (max / 2 + 1 + reach).min(max)));
             }
             forecast.add(0, frame(&course.newest, i));
             forecast.add(1, frame(&guesses.goes_on, i));
             forecast.add(2, center);
             forecast.add(3, center);
-            if let Some(q) = &guesses.with_reference {
+            if let Some(q) = &guesses.with_neighbour {
                 forecast.add(4, frame(q, i));
             }
-            if let Some(q) = &guesses.with_neighbour {
-                forecast.add(5, frame(q, i));
-            }
-            if let Some(axis) = &guesses.own_axis
-                && let (along, norm) = fit
-                && norm > 1 << 24
-            {
-                forecast.add(6, center + ((along / (norm >> 14) * slope(axis, i)) >> 14));
-            }
-            forecast.add(7, center);
             let at = self.first + 1 + c;
             let value =
                 self.mixture.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
             cells[at] = value as u32;
             let error = (value << 8) - center;
             residual = residual.max(error.abs());
-            if let Some(axis) = &guesses.own_axis {
-                let slope = slope(axis, i);
-                fit.0 += error * slope;
-                fit.1 += slope * slope;
-            }
             let component = quat::component(value as u32, max, self.half_code);
             rest -= component * component;
             c += 1;
@@ -329,10 +307,9 @@ impl RotationPlan {
         cells[0] = u32::from(high) * 2 + u32::from(low);
         let max = self.max;
         for c in 0..3 {
-            let mut f = Forecast::<2>::new([c, 0, 0, 0, 0, 0], max);
+            let mut f = Forecast::new([c, 0, 0, 0, 0], max);
             for k in 0..2 {
-                f.on[k] = true;
-                f.means[k] = max << 7;
+                f.add(k, max << 7);
             }
             cells[1 + c] =
                 self.fresh.code(coder, &mut state.params, &f, cells[1 + c] as i64) as u32;
@@ -344,9 +321,8 @@ fn largest(turn: &Turn) -> i64 {
     turn.iter().map(|part| part.abs()).max().unwrap_or(0)
 }
 
-/// The turn from `b` to `a`, stretched from `ticks` to the horizon.
-fn scaled_turn(a: &Quaternion, b: &Quaternion, horizon: i64, ticks: i64) -> Turn {
-    let ticks = ticks.max(1);
+/// The turn from `b` to `a`, times a ratio with 16 fraction bits.
+fn scaled_turn(a: &Quaternion, b: &Quaternion, ratio: i64) -> Turn {
     let turn = quat::log(&quat::multiply(a, &quat::inverse(b)));
-    turn.map(|x| (x * horizon / ticks).clamp(-2 * UNIT, 2 * UNIT))
+    turn.map(|x| ((x * ratio) >> 16).clamp(-2 * UNIT, 2 * UNIT))
 }

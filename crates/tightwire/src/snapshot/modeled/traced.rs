@@ -35,12 +35,12 @@ impl Coder for TracedDecoder<'_, '_> {
         self.decoder.bit(chance, bit)
     }
 
-    fn target(&mut self, total: u64) -> u64 {
-        self.decoder.target(total)
+    fn target(&mut self, bits: u32) -> (u64, u64) {
+        self.decoder.target(bits)
     }
 
-    fn narrow(&mut self, start: u64, end: u64, total: u64) {
-        self.decoder.narrow(start, end, total);
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        self.decoder.narrow(start, end, bits);
     }
 
     fn is_sound(&self) -> bool {

@@ -1,0 +1,62 @@
+//! Finds the value that a code stands for, in as few looks at the mixture as possible.
+
+use super::fixed::{FRACTION, ONE};
+use super::mixture::Scale;
+
+/// Base-2 logarithm with 8 fraction bits, right to a tenth.
+fn rough_log2(x: u64) -> i64 {
+    let zeros = x.leading_zeros().min(63);
+    ((63 - zeros) as i64) << 8 | ((x << zeros) >> 55 & 255) as i64
+}
+
+/// Where the value would be if there were only the best part: the logistic's inverse.
+pub(super) fn guess(mean: i64, width: i64, code: u64, whole: u64) -> i64 {
+    // 177 / 256 is the natural logarithm of 2.
+    let offset = (width * 177 * (rough_log2(code | 1) - rough_log2(whole - code))) >> (8 + 8);
+    (mean + offset + ONE / 2) >> FRACTION
+}
+
+/// The value whose interval, times the unit, holds the code; and the mixed chances at its edges. Each
+/// step goes as far as the code were if all values were as likely as the one looked at, but at first
+/// not much further than a width; once that has failed a few times, every other step halves what is
+/// left.
+#[inline(always)]
+pub(super) fn find(
+    scale: &Scale,
+    (code, unit): (u64, u64),
+    guess: i64,
+    width: i64,
+    mut look_at: impl FnMut(i64) -> (u64, u64),
+) -> (i64, (u64, u64)) {
+    let (mut low, mut high) = (0, scale.high);
+    let mut value = guess.clamp(scale.first, scale.last);
+    let mut most = width.clamp(1, 1 << 32) as u64;
+    let mut steps = 0;
+    loop {
+        let mixed = look_at(value);
+        let (start, end) = scale.interval(value, mixed);
+        let (start, end) = (start * unit, end * unit);
+        let size = (end - start).max(1);
+        let is_above = code >= end;
+        if low >= high || (code >= start && !is_above) {
+            return (value, mixed);
+        }
+        let missing = if is_above { code - start } else { start - code + size - 1 };
+        // Without a division where the step is too far anyway.
+        let step = if missing >> 6 > size { most } else { (missing / size).min(most) } as i64;
+        value = if is_above {
+            low = value + 1;
+            value + step
+        } else {
+            high = value - 1;
+            value - step
+        };
+        steps += 1;
+        if steps >= 5 && steps % 2 == 0 && low > 0 && high < scale.high {
+            value = low + (high - low) / 2;
+        }
+        // The bounds never cross, since all intervals together leave no gap.
+        value = value.clamp(low.min(high), high.max(low));
+        most = most.saturating_mul(4).min(1 << 32);
+    }
+}
