@@ -106,8 +106,15 @@ impl History {
         self.version(versions).map(|(state, _)| state)
     }
 
-    /// The version that held at a tick.
+    /// A version that held at a tick then; none if it is forgotten. Its place may have another one
+    /// by now, but only one that came to be later.
     #[inline]
+    pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
+        self.newest(version).filter(|state| state.stamp.tick <= tick)
+    }
+
+    /// The version that held at a tick.
+    #[cfg(test)]
     pub(super) fn at(&self, versions: Versions, tick: u32) -> Option<State<'_>> {
         self.iter(versions).find(|state| state.stamp.tick <= tick)
     }
@@ -123,7 +130,7 @@ impl History {
             if keep(stamp, cells.is_some()) {
                 newer = Some(place);
             } else {
-                self.classes[usize::from(place.class)].free.push(place.block);
+                self.classes[usize::from(place.class)].release(place.block);
                 match newer {
                     Some(newer) => self.set_older(newer, older),
                     None => *versions = older,
@@ -138,6 +145,25 @@ impl History {
         let start = blocks.start(of.block);
         if let Some([_, _, block, link]) = blocks.words[start..].first_chunk_mut::<HEAD>() {
             (*block, *link) = (older.block, *link & GONE | u32::from(older.class));
+        }
+    }
+
+    /// Forgets the newest version.
+    pub(super) fn forget_newest(&mut self, versions: &mut Versions) {
+        if let Some((_, older)) = self.version(*versions) {
+            self.classes[usize::from(versions.class)].release(versions.block);
+            *versions = older;
+        }
+    }
+
+    /// Forgets what is older than a version of this tick, if that is still there.
+    pub(super) fn forget_older(&mut self, version: Versions, tick: u32) {
+        let found = self.version(version).filter(|(state, _)| state.stamp.tick == tick);
+        if let Some((_, mut older)) = found
+            && !older.is_empty()
+        {
+            self.set_older(version, Versions::NONE);
+            self.retain(&mut older, |_, _| false);
         }
     }
 
@@ -162,6 +188,7 @@ impl Versions {
     /// Of an object that nothing is known of.
     pub(super) const NONE: Self = Self { class: 0, block: u32::MAX };
 
+    #[inline]
     pub(super) fn is_empty(self) -> bool {
         self.block == u32::MAX
     }
@@ -177,6 +204,13 @@ impl Blocks {
     fn block(&self, block: u32) -> Option<&[u32]> {
         let start = self.start(block);
         self.words.get(start..start + HEAD + self.columns)
+    }
+
+    /// Gives up a block. Nothing was ever so late: whoever still has its place finds that out.
+    fn release(&mut self, block: u32) {
+        let start = self.start(block);
+        self.words[start] = u32::MAX;
+        self.free.push(block);
     }
 
     fn insert(&mut self, head: [u32; HEAD], cells: Option<&[u32]>) -> u32 {

@@ -81,6 +81,13 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Whether packets keep to nothing but the maxima of their columns.
+    pub(super) fn is_unchecked(&self) -> bool {
+        self.fixed.is_some() && self.checks.is_empty()
+    }
+}
+
 /// The bits of a code.
 #[inline(always)]
 pub(super) fn width(max: u32) -> u32 {

@@ -166,6 +166,13 @@ impl Layout {
         cells::read(self, packet, cells)
     }
 
+    /// Whether cells come from a packet for no other reason than that each is in its range.
+    pub(crate) fn is_any(&self, cells: &[u32]) -> bool {
+        self.program.is_unchecked()
+            && cells.len() == self.columns.len()
+            && cells.iter().zip(&self.columns).all(|(cell, column)| *cell <= column.max)
+    }
+
     /// Turns cells into the packet that they come from. Cells that come from no packet are refused.
     pub(crate) fn packet_of<'b>(
         &self,
