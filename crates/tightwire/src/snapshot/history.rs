@@ -113,12 +113,6 @@ impl History {
         self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
 
-    /// The version that held at a tick.
-    #[cfg(test)]
-    pub(super) fn at(&self, versions: Versions, tick: u32) -> Option<State<'_>> {
-        self.iter(versions).find(|state| state.stamp.tick <= tick)
-    }
-
     /// Keeps the versions for which `keep`, which sees the newest first.
     pub(super) fn retain(
         &mut self,
@@ -250,14 +244,22 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_what_it_was_at_a_tick() {
-        let (history, versions) = history(&[3, 5, 9]);
-        let tick_at = |tick| history.at(versions, tick).map(|state| state.stamp.tick);
-        assert_eq!(
-            [2, 3, 4, 8, 9, 99].map(tick_at),
-            [None, Some(3), Some(3), Some(5), Some(9), Some(9)]
-        );
+    fn a_version_is_found_until_it_is_forgotten() {
+        let (mut history, mut versions) = history(&[3]);
+        let first = versions;
+        history.push(&mut versions, stamp(5), 0, Some(&[5, 7]));
+        let tick_of =
+            |history: &History| history.remembered(first, 4).map(|state| state.stamp.tick);
+        assert_eq!(tick_of(&history), Some(3));
+        history.forget_older(versions, 9);
+        assert_eq!(tick_of(&history), Some(3), "no version of that tick");
+        history.forget_older(versions, 5);
+        assert_eq!(tick_of(&history), None);
+        history.push(&mut versions, stamp(9), 0, Some(&[9, 7]));
+        assert_eq!(tick_of(&history), None, "another one has its place");
         assert_eq!(history.newest(versions).unwrap().cells, Some(&[9, 7][..]));
+        history.forget_newest(&mut versions);
+        assert_eq!(history.newest(versions).unwrap().cells, Some(&[5, 7][..]));
     }
 
     #[test]
@@ -283,6 +285,6 @@ mod tests {
         let (mut history, mut versions) = history(&[3]);
         history.push(&mut versions, stamp(4), 0, None);
         assert!(history.newest(versions).unwrap().cells.is_none());
-        assert!(history.at(versions, 3).unwrap().cells.is_some());
+        assert!(history.iter(versions).nth(1).unwrap().cells.is_some());
     }
 }

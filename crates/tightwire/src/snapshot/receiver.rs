@@ -215,11 +215,9 @@ impl SnapshotReceiver {
         for mention in self.mentions.list.iter().filter(|mention| mention.change != Change::Gone) {
             let class = &self.protocol.classes()[usize::from(mention.class)];
             let cells = self.mentions.cells_of(mention).unwrap_or_default();
-            if !class.layout.is_any(cells) {
-                self.value.resize(class.max_bytes, 0);
-                if class.layout.packet_of(cells, &mut self.value).is_err() {
-                    return Err(SnapshotError::Object(mention.id));
-                }
+            self.value.resize(class.max_bytes, 0);
+            if !class.layout.accepts(cells, &mut self.value) {
+                return Err(SnapshotError::Object(mention.id));
             }
             added += usize::from(!self.world.has(mention.id));
         }

@@ -81,13 +81,6 @@ impl Program {
     }
 }
 
-impl Program {
-    /// Whether packets keep to nothing but the maxima of their columns.
-    pub(super) fn is_unchecked(&self) -> bool {
-        self.fixed.is_some() && self.checks.is_empty()
-    }
-}
-
 /// The bits of a code.
 #[inline(always)]
 pub(super) fn width(max: u32) -> u32 {
@@ -168,6 +161,21 @@ pub(super) fn write<'b>(
     let mut stream = WriteStream::new(buffer);
     let Ok(()) = walk(layout, steps, &mut cells, &mut stream);
     stream.finish()
+}
+
+/// As [`Layout::accepts`].
+pub(super) fn accepts(layout: &Layout, mut cells: &[u32], buffer: &mut [u8]) -> bool {
+    let Program { fixed: Some(_), checks, .. } = &layout.program else {
+        return write(layout, cells, buffer).is_ok();
+    };
+    // Nothing has to be written to know.
+    let is_in_range = |(cell, column): (&u32, &Column)| *cell <= column.max;
+    if cells.len() != layout.columns.len() || !cells.iter().zip(&layout.columns).all(is_in_range) {
+        return false;
+    }
+    let mut stream = WriteStream::new(&mut []);
+    let Ok(()) = walk(layout, checks, &mut cells, &mut stream);
+    stream.finish().is_ok()
 }
 
 /// Runs steps between a stream and cells, which are not above their columns' maxima.

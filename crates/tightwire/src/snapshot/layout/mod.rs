@@ -166,11 +166,9 @@ impl Layout {
         cells::read(self, packet, cells)
     }
 
-    /// Whether cells come from a packet for no other reason than that each is in its range.
-    pub(crate) fn is_any(&self, cells: &[u32]) -> bool {
-        self.program.is_unchecked()
-            && cells.len() == self.columns.len()
-            && cells.iter().zip(&self.columns).all(|(cell, column)| *cell <= column.max)
+    /// Whether cells come from a packet, for which the buffer has room.
+    pub(crate) fn accepts(&self, cells: &[u32], buffer: &mut [u8]) -> bool {
+        cells::accepts(self, cells, buffer)
     }
 
     /// Turns cells into the packet that they come from. Cells that come from no packet are refused.
