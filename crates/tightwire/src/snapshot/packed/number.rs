@@ -42,8 +42,8 @@ pub(super) fn number<S: Stream, const N: usize>(
             }
         }
     }
-    for i in 0..N {
-        predicted[i] = into_range(predicted[i], plan.max[i], plan.wraps);
+    for (predicted, &max) in predicted.iter_mut().zip(&plan.max) {
+        *predicted = into_range(*predicted, max, plan.wraps);
     }
     let was_at_rest = sparse && velocity.is_none();
     let (expected, usual) = tuning.expect(size, was_at_rest, plan.top);
