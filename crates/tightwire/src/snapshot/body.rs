@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::mention::{Knowledge, MANY, Mentions};
+use super::mention::{Change, Knowledge, MANY, Mentions};
 use super::model::Model;
 use super::protocol::SnapshotProtocol;
 use super::select::Candidate;
 use super::trace::Record;
-use super::view::{Seen, View};
+use super::view::{Basis, View};
 use super::{Level, modeled, packed};
 use crate::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 
@@ -162,9 +162,9 @@ struct Body {
     model: Model,
     base: Option<u64>,
     is_complete: bool,
-    objects: Vec<(Candidate, Seen)>,
-    /// The objects that the base mentions: how much they change is known too, and made use of.
-    before: Vec<Seen>,
+    objects: Vec<(u32, Change, Basis)>,
+    /// Of the objects that the base mentions, for the level that makes use of how much they change.
+    before: Vec<Basis>,
 }
 
 /// What a body is made of.
@@ -177,10 +177,16 @@ pub(super) struct Recipe<'r> {
 
 impl<'r> Recipe<'r> {
     /// What is known of the objects that the base mentions.
-    fn before(&self) -> impl Iterator<Item = &'r Seen> {
-        let view = self.view;
-        let slots = view.base().map_or(&[][..], |base| &base.slots);
-        slots.iter().map(move |&(slot, _)| &view.objects[slot as usize])
+    fn before(self) -> impl Iterator<Item = Basis> {
+        let objects = self.view.base().map_or(&[][..], |base| &base.objects);
+        objects.iter().map(move |object| self.view.objects[object.slot as usize].basis())
+    }
+
+    /// What is chosen, and what is known of it.
+    fn objects(self) -> impl Iterator<Item = (u32, Change, Basis)> + 'r {
+        self.chosen.iter().map(move |&Candidate { slot, change, .. }| {
+            (slot, change, self.view.objects[slot as usize].basis())
+        })
     }
 }
 
@@ -212,12 +218,9 @@ impl Bodies {
             let body = &self.list[body as usize];
             body.base == base
                 && body.is_complete == recipe.is_complete
-                && body.before.iter().zip(recipe.before()).all(|(seen, other)| seen.knows_as(other))
+                && body.before.iter().copied().zip(recipe.before()).all(|(one, other)| one == other)
                 && body.objects.len() == recipe.chosen.len()
-                && body.objects.iter().zip(recipe.chosen).all(|((made_of, seen), candidate)| {
-                    (made_of.slot, made_of.change) == (candidate.slot, candidate.change)
-                        && seen.knows_as(&recipe.view.objects[candidate.slot as usize])
-                })
+                && body.objects.iter().copied().eq(recipe.objects())
         })
     }
 
@@ -250,12 +253,12 @@ impl Bodies {
             body.objects.clear();
             self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
             body.objects.reserve(self.most_mentions);
+            body.objects.extend(recipe.objects());
             body.before.clear();
-            body.before.reserve(self.most_mentions);
-            body.before.extend(recipe.before());
-            let seen =
-                |&candidate: &Candidate| (candidate, recipe.view.objects[candidate.slot as usize]);
-            body.objects.extend(recipe.chosen.iter().map(seen));
+            if protocol.config().level == Level::Modeled {
+                body.before.reserve(self.most_mentions);
+                body.before.extend(recipe.before());
+            }
             body.users = 1;
             self.recent.push(place);
         } else {

@@ -106,10 +106,11 @@ impl History {
         self.version(versions).map(|(state, _)| state)
     }
 
-    /// The version that held at a tick.
+    /// A version that held at a tick then; none if it is forgotten. Its place may have another one
+    /// by now, but only one that came to be later.
     #[inline]
-    pub(super) fn at(&self, versions: Versions, tick: u32) -> Option<State<'_>> {
-        self.iter(versions).find(|state| state.stamp.tick <= tick)
+    pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
+        self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
 
     /// Keeps the versions for which `keep`, which sees the newest first.
@@ -123,7 +124,7 @@ impl History {
             if keep(stamp, cells.is_some()) {
                 newer = Some(place);
             } else {
-                self.classes[usize::from(place.class)].free.push(place.block);
+                self.classes[usize::from(place.class)].release(place.block);
                 match newer {
                     Some(newer) => self.set_older(newer, older),
                     None => *versions = older,
@@ -138,6 +139,25 @@ impl History {
         let start = blocks.start(of.block);
         if let Some([_, _, block, link]) = blocks.words[start..].first_chunk_mut::<HEAD>() {
             (*block, *link) = (older.block, *link & GONE | u32::from(older.class));
+        }
+    }
+
+    /// Forgets the newest version.
+    pub(super) fn forget_newest(&mut self, versions: &mut Versions) {
+        if let Some((_, older)) = self.version(*versions) {
+            self.classes[usize::from(versions.class)].release(versions.block);
+            *versions = older;
+        }
+    }
+
+    /// Forgets what is older than a version of this tick, if that is still there.
+    pub(super) fn forget_older(&mut self, version: Versions, tick: u32) {
+        let found = self.version(version).filter(|(state, _)| state.stamp.tick == tick);
+        if let Some((_, mut older)) = found
+            && !older.is_empty()
+        {
+            self.set_older(version, Versions::NONE);
+            self.retain(&mut older, |_, _| false);
         }
     }
 
@@ -162,6 +182,7 @@ impl Versions {
     /// Of an object that nothing is known of.
     pub(super) const NONE: Self = Self { class: 0, block: u32::MAX };
 
+    #[inline]
     pub(super) fn is_empty(self) -> bool {
         self.block == u32::MAX
     }
@@ -177,6 +198,13 @@ impl Blocks {
     fn block(&self, block: u32) -> Option<&[u32]> {
         let start = self.start(block);
         self.words.get(start..start + HEAD + self.columns)
+    }
+
+    /// Gives up a block. Nothing was ever so late: whoever still has its place finds that out.
+    fn release(&mut self, block: u32) {
+        let start = self.start(block);
+        self.words[start] = u32::MAX;
+        self.free.push(block);
     }
 
     fn insert(&mut self, head: [u32; HEAD], cells: Option<&[u32]>) -> u32 {
@@ -216,14 +244,22 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_what_it_was_at_a_tick() {
-        let (history, versions) = history(&[3, 5, 9]);
-        let tick_at = |tick| history.at(versions, tick).map(|state| state.stamp.tick);
-        assert_eq!(
-            [2, 3, 4, 8, 9, 99].map(tick_at),
-            [None, Some(3), Some(3), Some(5), Some(9), Some(9)]
-        );
+    fn a_version_is_found_until_it_is_forgotten() {
+        let (mut history, mut versions) = history(&[3]);
+        let first = versions;
+        history.push(&mut versions, stamp(5), 0, Some(&[5, 7]));
+        let tick_of =
+            |history: &History| history.remembered(first, 4).map(|state| state.stamp.tick);
+        assert_eq!(tick_of(&history), Some(3));
+        history.forget_older(versions, 9);
+        assert_eq!(tick_of(&history), Some(3), "no version of that tick");
+        history.forget_older(versions, 5);
+        assert_eq!(tick_of(&history), None);
+        history.push(&mut versions, stamp(9), 0, Some(&[9, 7]));
+        assert_eq!(tick_of(&history), None, "another one has its place");
         assert_eq!(history.newest(versions).unwrap().cells, Some(&[9, 7][..]));
+        history.forget_newest(&mut versions);
+        assert_eq!(history.newest(versions).unwrap().cells, Some(&[5, 7][..]));
     }
 
     #[test]
@@ -249,6 +285,6 @@ mod tests {
         let (mut history, mut versions) = history(&[3]);
         history.push(&mut versions, stamp(4), 0, None);
         assert!(history.newest(versions).unwrap().cells.is_none());
-        assert!(history.at(versions, 3).unwrap().cells.is_some());
+        assert!(history.iter(versions).nth(1).unwrap().cells.is_some());
     }
 }

@@ -13,18 +13,26 @@ use crate::schema::ObjectId;
 
 /// What the sender says of objects that it chose: what it had told, and knows to have arrived.
 pub(super) struct SenderKnowledge<'s> {
-    pub(super) store: &'s Store,
-    pub(super) view: &'s View,
-    pub(super) chosen: &'s [Candidate],
+    store: &'s Store,
+    view: &'s View,
+    chosen: &'s [Candidate],
+    complete_age: Option<u32>,
+}
+
+impl<'s> SenderKnowledge<'s> {
+    pub(super) fn new(store: &'s Store, view: &'s View, chosen: &'s [Candidate]) -> Self {
+        Self { store, view, chosen, complete_age: view.complete_age(store.tick) }
+    }
 }
 
 impl Knowledge for SenderKnowledge<'_> {
+    #[inline]
     fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.chosen.get(mention)?.slot)
+        self.view.pasts(self.store, self.chosen.get(mention)?.slot, self.complete_age)
     }
 
     fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.store.find(id)?)
+        self.view.pasts(self.store, self.store.find(id)?, self.complete_age)
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {
@@ -37,11 +45,20 @@ impl Knowledge for SenderKnowledge<'_> {
 
 /// What the receiver finds by the header of a packet.
 pub(super) struct ReceiverKnowledge<'w> {
-    pub(super) world: &'w World,
-    pub(super) header: &'w Header,
+    world: &'w World,
+    header: &'w Header,
+    /// How old the base is, if it is complete.
+    complete_age: Option<u32>,
 }
 
-impl ReceiverKnowledge<'_> {
+impl<'w> ReceiverKnowledge<'w> {
+    pub(super) fn new(world: &'w World, header: &'w Header) -> Self {
+        let mut knowledge = Self { world, header, complete_age: None };
+        let told = knowledge.base().and_then(|base| base.told).filter(|base| base.is_complete);
+        knowledge.complete_age = told.map(|base| header.tick.saturating_sub(base.tick));
+        knowledge
+    }
+
     pub(super) fn base(&self) -> Option<&Got> {
         self.world.packet(self.header.base?)
     }
@@ -60,9 +77,7 @@ impl Knowledge for ReceiverKnowledge<'_> {
         let (mut known, initial) = self.world.known(id, self.header)?;
         let newest = known.next().or_else(initial)?;
         let past = |state, cells| Past { age: self.age(state), cells };
-        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
-        let complete_age = complete.map(|base| self.header.tick.saturating_sub(base.tick));
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), complete_age);
+        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), self.complete_age);
         for state in known.take(MOST_PASTS - 1) {
             match state.cells {
                 Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {

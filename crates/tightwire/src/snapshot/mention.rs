@@ -95,19 +95,12 @@ impl Mentions {
         (mention.change != Change::Gone).then(|| &self.cells[mention.start..][..mention.columns])
     }
 
-    /// Adds an object with room for its cells; one that is gone has neither cells nor a class.
-    pub(super) fn push(
-        &mut self,
-        id: ObjectId,
-        class: u16,
-        change: Change,
-        columns: usize,
-    ) -> &mut [u32] {
+    /// Adds an object with its cells; one that is gone has neither cells nor a class.
+    pub(super) fn push(&mut self, id: ObjectId, class: u16, change: Change, cells: &[u32]) {
         let start = self.cells.len();
-        let (class, columns) = if change == Change::Gone { (0, 0) } else { (class, columns) };
-        self.list.push(Mention { id, class, change, start, columns });
-        self.cells.resize(start + columns, 0);
-        &mut self.cells[start..]
+        let (class, cells) = if change == Change::Gone { (0, &[][..]) } else { (class, cells) };
+        self.list.push(Mention { id, class, change, start, columns: cells.len() });
+        self.cells.extend_from_slice(cells);
     }
 }
 

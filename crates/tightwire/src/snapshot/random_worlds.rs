@@ -154,13 +154,14 @@ pub(super) fn mention(
         let fresh_class = dice.below(protocol.classes().len() as u64) as u16;
         let class = past.filter(|_| change == Change::Update).map_or(fresh_class, |past| past.0);
         let layout = &protocol.classes()[usize::from(class)].layout;
-        let cells = into.push(id, class, change, layout.columns.len());
-        if let (Change::Update, Some((_, states))) = (change, past) {
-            cells.copy_from_slice(&states[0].1);
-        }
+        let mut cells = match (change, past) {
+            (Change::Update, Some((_, states))) => states[0].1.clone(),
+            _ => vec![0; layout.columns.len()],
+        };
         if change != Change::Gone {
-            stir(dice, layout, cells, change == Change::Fresh);
+            stir(dice, layout, &mut cells, change == Change::Fresh);
         }
+        into.push(id, class, change, &cells);
     }
     into.list.sort_by_key(|mention| mention.id);
 }

@@ -199,7 +199,7 @@ impl SnapshotReceiver {
         at: usize,
         trace: Option<(&mut Record, usize)>,
     ) -> Result<(), SnapshotError> {
-        let knowledge = ReceiverKnowledge { world: &self.world, header };
+        let knowledge = ReceiverKnowledge::new(&self.world, header);
         self.model.clone_from(knowledge.base().map_or(&self.pristine, |base| &base.model));
         let body = packet.get(at..).unwrap_or_default();
         let Self { protocol, mentions, model, .. } = self;
@@ -216,7 +216,7 @@ impl SnapshotReceiver {
             let class = &self.protocol.classes()[usize::from(mention.class)];
             let cells = self.mentions.cells_of(mention).unwrap_or_default();
             self.value.resize(class.max_bytes, 0);
-            if class.layout.packet_of(cells, &mut self.value).is_err() {
+            if !class.layout.accepts(cells, &mut self.value) {
                 return Err(SnapshotError::Object(mention.id));
             }
             added += usize::from(!self.world.has(mention.id));

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
+use super::history::Versions;
 use super::mention::Change;
-use super::store::Store;
+use super::store::{Slot, Store};
 use super::view::View;
 use super::{Leaving, ObjectView};
 use crate::schema::ObjectId;
@@ -36,6 +37,8 @@ pub(super) struct Candidate {
     pub(super) change: Change,
     /// The receiver is known to have something else; otherwise it may have something else.
     differs: bool,
+    /// How it is now.
+    pub(super) version: Versions,
     urgency: u64,
     /// What its class takes at most.
     max_bytes: usize,
@@ -52,7 +55,7 @@ impl Selection {
     ) {
         self.candidates.clear();
         self.never_complete = false;
-        view.objects.resize(store.slots(), Default::default());
+        view.resize(store.slots());
         take_changes(store, view);
         if interest.is_none() && core::mem::take(&mut view.has_interest) {
             show_hidden(view);
@@ -62,21 +65,35 @@ impl Selection {
             patrol(store, view, interest);
         }
         let in_flight = view.oldest_in_flight();
-        let mut outdated = core::mem::take(&mut view.outdated);
-        outdated.retain(|&slot| {
-            let keep = self.consider(store, view, slot, in_flight, interest.as_deref_mut());
-            view.objects[slot as usize].is_outdated = keep;
-            keep
-        });
-        view.outdated = outdated;
+        for word in 0..view.outdated.len() {
+            let mut left = view.outdated[word];
+            while left != 0 {
+                let slot = word as u32 * 64 + left.trailing_zeros();
+                left &= left - 1;
+                if !self.consider(store, view, slot, in_flight, interest.as_deref_mut()) {
+                    view.set_outdated(slot, false);
+                }
+            }
+        }
         self.differing = self.candidates.iter().filter(|candidate| candidate.differs).count();
     }
 
     /// Chooses all that differs.
     pub(super) fn choose_all(&mut self) {
         self.chosen.clear();
-        self.chosen.extend(self.candidates.iter().filter(|candidate| candidate.differs));
-        self.chosen.sort_unstable_by_key(|candidate| candidate.id);
+        if self.differing == self.candidates.len() {
+            self.chosen.extend_from_slice(&self.candidates);
+        } else {
+            self.chosen.extend(self.candidates.iter().filter(|candidate| candidate.differs));
+        }
+        self.sort_chosen();
+    }
+
+    fn sort_chosen(&mut self) {
+        // The places of objects that were added in the order of their ids are in that order too.
+        if !self.chosen.is_sorted_by_key(|candidate| candidate.id) {
+            self.chosen.sort_unstable_by_key(|candidate| candidate.id);
+        }
     }
 
     /// If not everything fits, what may differ waits in the same line as what does.
@@ -103,7 +120,7 @@ impl Selection {
     pub(super) fn choose_first(&mut self, count: usize) {
         self.chosen.clear();
         self.chosen.extend_from_slice(&self.candidates[..count]);
-        self.chosen.sort_unstable_by_key(|candidate| candidate.id);
+        self.sort_chosen();
     }
 
     /// Whether the receiver may not have the object as it is.
@@ -150,43 +167,33 @@ impl Selection {
             Change::Update => known_cells != target,
             Change::Fresh => true,
             // Also if what it has is from so long ago that nobody remembers.
-            Change::Gone => known_cells.is_some() || known.is_none() && !seen.ticks().is_empty(),
+            Change::Gone => known_cells.is_some() || known.is_none() && seen.was_told(),
         };
         if !differs && !is_in_flight {
             return false;
         }
         seen.urgency = seen.urgency.saturating_add(u64::from(weight.unwrap_or(GONE).max(1)));
-        let (id, urgency) = (store.slot(slot).id, seen.urgency);
+        let (&Slot { id, versions: version, .. }, urgency) = (store.slot(slot), seen.urgency);
         let max_bytes = if change == Change::Gone { 0 } else { store.max_bytes(now.class) };
-        self.candidates.push(Candidate { slot, id, change, differs, urgency, max_bytes });
+        self.candidates.push(Candidate { slot, id, change, differs, version, urgency, max_bytes });
         true
     }
 }
 
 /// What changed since the last snapshot may be outdated; for a new receiver everything is.
 fn take_changes(store: &Store, view: &mut View) {
-    let View { objects, outdated, recorded, .. } = view;
-    let mut add = |slot: u32| {
-        let seen = &mut objects[slot as usize];
-        if !seen.is_outdated {
-            seen.is_outdated = true;
-            outdated.push(slot);
-        }
-    };
-    match recorded.and_then(|recorded| store.changed_since(recorded)) {
-        Some((slots, _)) => slots.for_each(&mut add),
-        None => store.iter().for_each(|(_, slot)| add(slot)),
+    match view.recorded.and_then(|recorded| store.changed_since(recorded)) {
+        Some((slots, _)) => slots.for_each(|slot| view.set_outdated(slot, true)),
+        None => store.iter().for_each(|(_, slot)| view.set_outdated(slot, true)),
     }
-    *recorded = Some(store.recorded());
+    view.recorded = Some(store.recorded());
 }
 
 /// Everything is for the receiver now, also what was not.
 fn show_hidden(view: &mut View) {
-    let View { objects, outdated, .. } = view;
-    for (slot, seen) in (0..).zip(objects.iter_mut()).filter(|(_, seen)| seen.is_outside) {
-        if !seen.is_outdated {
-            seen.is_outdated = true;
-            outdated.push(slot);
+    for slot in 0..view.objects.len() {
+        if view.objects[slot].is_outside {
+            view.set_outdated(slot as u32, true);
         }
     }
 }
@@ -200,14 +207,12 @@ fn patrol(store: &Store, view: &mut View, interest: &mut Interest<'_>) {
         let Some(now) = store.newest(slot as u32).filter(|now| now.cells.is_some()) else {
             continue;
         };
-        let seen = &mut view.objects[slot];
-        if seen.is_outdated {
+        if view.is_outdated(slot as u32) {
             continue;
         }
         let is_outside = interest(object_view(store, slot as u32, now.class)).is_none();
-        if is_outside != seen.is_outside {
-            seen.is_outdated = true;
-            view.outdated.push(slot as u32);
+        if is_outside != view.objects[slot].is_outside {
+            view.set_outdated(slot as u32, true);
         }
     }
 }

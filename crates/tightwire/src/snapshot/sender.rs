@@ -7,10 +7,10 @@ use alloc::vec::Vec;
 use super::body::{Bodies, Recipe};
 use super::header::Header;
 use super::knowledge::SenderKnowledge;
-use super::mention::{Change, Mentions};
+use super::mention::Mentions;
 use super::select::{Candidate, Interest, Selection};
 use super::store::Store;
-use super::view::View;
+use super::view::{SentObject, View};
 use super::{Leaving, SetError, SnapshotAck, SnapshotProtocol};
 use crate::schema::ObjectId;
 use crate::stream::{Wire, WriteStream};
@@ -311,7 +311,12 @@ impl SnapshotSender {
         let chosen = &self.selection.chosen;
         let sent = view.sent(&header, chosen.len(), |body| self.bodies.release(body));
         sent.body = Some(body);
-        sent.slots.extend(chosen.iter().map(|candidate| (candidate.slot, candidate.change)));
+        let object = |&Candidate { slot, change, version, .. }: &Candidate| SentObject {
+            slot,
+            change,
+            version,
+        };
+        sent.objects.extend(chosen.iter().map(object));
         sent.ids.extend(chosen.iter().map(|candidate| candidate.id));
         for candidate in chosen {
             let seen = &mut view.objects[candidate.slot as usize];
@@ -372,13 +377,11 @@ impl SnapshotSender {
         }
         self.mentions.clear();
         for candidate in &self.selection.chosen {
-            let now = self.store.newest(candidate.slot)?;
-            let cells = now.cells.filter(|_| candidate.change != Change::Gone).unwrap_or_default();
-            let Candidate { id, change, .. } = *candidate;
-            self.mentions.push(id, now.class, change, cells.len()).copy_from_slice(cells);
+            let Candidate { id, change, version, .. } = *candidate;
+            let now = self.store.history.newest(version)?;
+            self.mentions.push(id, now.class, change, now.cells.unwrap_or_default());
         }
-        let knowledge =
-            SenderKnowledge { store: &self.store, view, chosen: &self.selection.chosen };
+        let knowledge = SenderKnowledge::new(&self.store, view, &self.selection.chosen);
         let body =
             self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
         let count = self.selection.chosen.len();

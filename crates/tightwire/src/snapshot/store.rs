@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::mem::take;
+use core::mem::{replace, take};
 
 use super::history::{History, Stamp, State, Versions};
 use super::protocol::SnapshotProtocol;
@@ -50,6 +50,10 @@ pub(super) struct Recorded {
 struct Changes {
     tick: u32,
     slots: Vec<u32>,
+    /// What each of them was then; another version of the tick may have taken its place.
+    versions: Vec<Versions>,
+    /// What is older than these is forgotten.
+    is_oldest: bool,
 }
 
 impl Store {
@@ -73,18 +77,26 @@ impl Store {
     pub(super) fn begin_tick(&mut self, tick: u32) {
         self.tick = tick;
         let oldest = tick.saturating_sub(self.remembered);
+        // Nobody is told of what was before a version that is this old. Version by version, and not
+        // object by object, whose lists are long and all over the memory.
+        let is_old = |changes: &&mut Changes| changes.tick <= oldest;
+        for changes in self.changes.iter_mut().take_while(is_old) {
+            if !replace(&mut changes.is_oldest, true) {
+                for &version in &changes.versions {
+                    self.history.forget_older(version, changes.tick);
+                }
+            }
+        }
         let mut changes = Changes::default();
         while self.changes.front().is_some_and(|changes| changes.tick < oldest) {
             changes = self.changes.pop_front().unwrap_or_default();
-            for &slot in &changes.slots {
-                let slot = &mut self.slots[slot];
-                self.history.forget_before(&mut slot.versions, oldest);
-            }
         }
         self.most_changes = self.most_changes.max(self.recorded().changes);
         changes.slots.clear();
         changes.slots.reserve(self.most_changes);
-        changes.tick = tick;
+        changes.versions.clear();
+        changes.versions.reserve(self.most_changes);
+        (changes.tick, changes.is_oldest) = (tick, false);
         self.changes.push_back(changes);
     }
 
@@ -149,19 +161,18 @@ impl Store {
             None if self.slots.len() >= self.most => return false,
             None => self.add(id),
         };
-        let is_same = self
-            .newest(slot)
-            .is_some_and(|now| now.cells == cells && (now.class == class || cells.is_none()));
+        let now = self.newest(slot);
+        let is_same =
+            now.is_some_and(|now| now.cells == cells && (now.class == class || cells.is_none()));
         if is_same {
             return true;
         }
+        let tick = self.tick;
+        let is_new = now.is_none_or(|now| now.stamp.tick != tick);
         let mut versions = self.slots[slot].versions;
-        let (tick, mut is_new) = (self.tick, true);
-        self.history.retain(&mut versions, |stamp, _| {
-            let keep = stamp.tick != tick;
-            is_new &= keep;
-            keep
-        });
+        if !is_new {
+            self.history.forget_newest(&mut versions);
+        }
         self.history.push(&mut versions, Stamp { tick, packet: 0 }, class, cells);
         let place = &mut self.slots[slot];
         if cells.is_none() && !place.is_listed_gone {
@@ -171,6 +182,7 @@ impl Store {
         self.slots[slot].versions = versions;
         if let Some(changes) = self.changes.back_mut().filter(|_| is_new) {
             changes.slots.push(slot);
+            changes.versions.push(versions);
         }
         true
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
-use super::history::State;
+use super::history::{State, Versions};
 use super::mention::{Change, MANY, MOST_PASTS, Past, Pasts};
 use super::store::{Recorded, Store};
 use super::{Leaving, SnapshotAck};
@@ -15,8 +15,9 @@ use crate::schema::ObjectId;
 pub(super) struct View {
     /// By slot of the store.
     pub(super) objects: Vec<Seen>,
-    /// The slots of objects that the receiver may not have as they are.
-    pub(super) outdated: Vec<u32>,
+    /// A bit for each slot: the receiver may not have the object as it is. In this order objects are
+    /// mostly in the order of their ids too.
+    pub(super) outdated: Vec<u64>,
     /// The changes that went into `outdated`.
     pub(super) recorded: Option<Recorded>,
     /// Where the search for objects that became relevant, or are no longer, goes on.
@@ -39,12 +40,11 @@ pub(super) struct View {
 /// What the receiver has of one object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
-    /// When the known packets that mention it were made, the newest first.
-    ticks: [u32; MOST_PASTS],
+    /// What the known packets told that mention it, the newest first.
+    told: [ToldState; MOST_PASTS],
     len: u8,
     /// When the newest known packet was made that says that it is gone: what was before is of no use.
     gone: Option<u32>,
-    pub(super) is_outdated: bool,
     /// It is not for this receiver to see.
     pub(super) is_outside: bool,
     /// When it was mentioned last, if the packet may still arrive.
@@ -55,12 +55,31 @@ pub(super) struct Seen {
     pub(super) urgency: u64,
 }
 
+/// What a packet told of an object.
+#[derive(Clone, Copy, Debug, Default)]
+struct ToldState {
+    tick: u32,
+    /// Where it is, if it is not forgotten.
+    version: Versions,
+}
+
+/// Which states of an object a receiver has: those of these ticks. None is of tick 0.
+pub(super) type Basis = [u32; MOST_PASTS];
+
+/// An object that a packet mentions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentObject {
+    pub(super) slot: u32,
+    pub(super) change: Change,
+    pub(super) version: Versions,
+}
+
 /// A packet that was sent.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
     number: Option<u32>,
     told: Option<Told>,
-    pub(super) slots: Vec<(u32, Change)>,
+    pub(super) objects: Vec<SentObject>,
     pub(super) ids: Vec<ObjectId>,
     /// Which body it had, while it can be the base of another.
     pub(super) body: Option<u32>,
@@ -112,7 +131,7 @@ impl View {
         self.base = None;
         self.known = Known::default();
         self.recorded = None;
-        self.outdated.clear();
+        self.outdated.fill(0);
         self.objects.fill(Seen::default());
     }
 
@@ -143,6 +162,24 @@ impl View {
     pub(super) fn forget(&mut self, slot: u32) {
         if let Some(seen) = self.objects.get_mut(slot as usize) {
             *seen = Seen::default();
+            self.set_outdated(slot, false);
+        }
+    }
+
+    /// Room for so many objects.
+    pub(super) fn resize(&mut self, slots: usize) {
+        self.objects.resize(slots, Seen::default());
+        self.outdated.resize(slots.div_ceil(64), 0);
+    }
+
+    /// Whether the receiver may not have the object as it is.
+    pub(super) fn is_outdated(&self, slot: u32) -> bool {
+        self.outdated.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
+    }
+
+    pub(super) fn set_outdated(&mut self, slot: u32, is_outdated: bool) {
+        if let Some(word) = self.outdated.get_mut(slot as usize / 64) {
+            *word = *word & !(1 << (slot % 64)) | u64::from(is_outdated) << (slot % 64);
         }
     }
 
@@ -162,9 +199,9 @@ impl View {
         let Header { tick, is_complete, start, base, .. } = *header;
         sent.told = Some(Told { tick, is_complete, start, base });
         sent.body.take().into_iter().for_each(release);
-        sent.slots.clear();
+        sent.objects.clear();
         sent.ids.clear();
-        sent.slots.reserve(self.most_mentions);
+        sent.objects.reserve(self.most_mentions);
         sent.ids.reserve(self.most_mentions);
         sent
     }
@@ -193,14 +230,12 @@ impl View {
             self.base = self.base.max(Some(number));
             let sent = &self.packets[place];
             let Some(told) = sent.told else { continue };
-            for &(slot, change) in &sent.slots {
+            for &SentObject { slot, change, version } in &sent.objects {
                 let seen = &mut self.objects[slot as usize];
-                seen.learn(told.tick, change);
-                let is_newest =
-                    store.newest(slot).is_none_or(|state| state.stamp.tick <= told.tick);
-                if !is_newest && !seen.is_outdated {
-                    seen.is_outdated = true;
-                    self.outdated.push(slot);
+                seen.learn(ToldState { tick: told.tick, version }, change);
+                let newest = store.newest(slot);
+                if newest.is_some_and(|state| state.stamp.tick > told.tick) {
+                    self.outdated[slot as usize / 64] |= 1 << (slot % 64);
                 }
             }
         }
@@ -216,46 +251,45 @@ impl View {
     pub(super) fn has_forgotten(&self, slot: u32, tick: u32) -> bool {
         let Some(seen) = self.objects.get(slot as usize) else { return true };
         let has_heard = self.recorded.is_some_and(|recorded| recorded.tick > tick);
-        !seen.is_outdated && seen.sent.is_none() && (seen.ticks().is_empty() || has_heard)
+        !self.is_outdated(slot) && seen.sent.is_none() && (!seen.was_told() || has_heard)
+    }
+
+    /// How old the base of the next packet is, if that one is complete.
+    pub(super) fn complete_age(&self, tick: u32) -> Option<u32> {
+        let told = self.base()?.told.filter(|told| told.is_complete)?;
+        Some(tick - told.tick)
     }
 
     /// The state of an object that the receiver has for sure.
+    #[inline]
     pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
-        let versions = store.slot(slot);
         let seen = &self.objects[slot as usize];
-        match seen.ticks().first() {
-            Some(&tick) => {
-                store.history.at(versions.versions, tick).map(|state| state.told_at(tick))
+        match seen.told().first() {
+            Some(&ToldState { tick, version }) => {
+                store.history.remembered(version, tick).map(|state| state.told_at(tick))
             }
             None if seen.gone.is_some() => None,
-            None => store.history.newest(versions.initial),
+            None => store.history.newest(store.slot(slot).initial),
         }
     }
 
     /// The same with the states before it.
-    pub(super) fn pasts<'s>(&self, store: &'s Store, slot: u32) -> Option<Pasts<'s>> {
-        let complete = self.base().and_then(|base| base.told).filter(|base| base.is_complete);
-        let complete_age = complete.map(|base| store.tick - base.tick);
+    #[inline]
+    pub(super) fn pasts<'s>(
+        &self,
+        store: &'s Store,
+        slot: u32,
+        complete_age: Option<u32>,
+    ) -> Option<Pasts<'s>> {
         let past = |tick: u32, cells| Past { age: (store.tick - tick).max(1), cells };
-        let Some((&newest_tick, older)) = self.objects[slot as usize].ticks().split_first() else {
-            let State { stamp, class, cells } = self.known(store, slot)?;
-            return Some(Pasts::new(class, past(stamp.tick, cells?), complete_age));
-        };
-        // The list is long, and walked once.
-        let mut versions = store.history.iter(store.slot(slot).versions).peekable();
-        let mut at = |tick: u32| {
-            // Not `next_if`, which is a call for each.
-            while versions.peek().is_some_and(|state| state.stamp.tick > tick) {
-                versions.next();
+        let State { stamp, class, cells } = self.known(store, slot)?;
+        let mut pasts = Pasts::new(class, past(stamp.tick, cells?), complete_age);
+        for &ToldState { tick, version } in self.objects[slot as usize].told().iter().skip(1) {
+            let state = store.history.remembered(version, tick);
+            match state.and_then(|state| state.cells.filter(|_| state.class == class)) {
+                Some(cells) if store.tick - tick <= PAST_TICKS => pasts.push(past(tick, cells)),
+                _ => break,
             }
-            versions.peek().copied()
-        };
-        let newest = at(newest_tick)?;
-        let mut pasts = Pasts::new(newest.class, past(newest_tick, newest.cells?), complete_age);
-        for &tick in older.iter().take_while(|&&tick| store.tick - tick <= PAST_TICKS) {
-            let state = at(tick).filter(|state| state.class == newest.class);
-            let Some(cells) = state.and_then(|state| state.cells) else { break };
-            pasts.push(past(tick, cells));
         }
         Some(pasts)
     }
@@ -268,33 +302,44 @@ impl Sent {
 }
 
 impl Seen {
-    pub(super) fn ticks(&self) -> &[u32] {
-        &self.ticks[..usize::from(self.len)]
+    #[inline]
+    fn told(&self) -> &[ToldState] {
+        self.told.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Whether another receiver knows the same of it.
-    pub(super) fn knows_as(&self, other: &Self) -> bool {
+    /// Whether the receiver has a state of it.
+    pub(super) fn was_told(&self) -> bool {
+        self.len > 0
+    }
+
+    /// Whoever has the same knows the same of it.
+    pub(super) fn basis(&self) -> Basis {
+        let mut basis = [0; MOST_PASTS];
         // What is gone is not as it was at first.
-        let is_initial = |seen: &Self| seen.ticks().is_empty() && seen.gone.is_none();
-        self.ticks() == other.ticks() && is_initial(self) == is_initial(other)
+        basis[MOST_PASTS - 1] = u32::from(self.gone.is_some() && !self.was_told());
+        for (tick, told) in basis.iter_mut().zip(self.told()) {
+            *tick = told.tick;
+        }
+        basis
     }
 
     /// When the receiver heard of it last, for sure.
     pub(super) fn newest(&self) -> Option<u32> {
-        self.ticks().first().copied().max(self.gone)
+        self.told().first().map(|told| told.tick).max(self.gone)
     }
 
     /// A packet of this tick, which mentions it, arrived.
-    fn learn(&mut self, tick: u32, change: Change) {
+    fn learn(&mut self, state: ToldState, change: Change) {
+        let tick = state.tick;
         if change == Change::Gone {
             self.gone = self.gone.max(Some(tick));
-            self.len = self.ticks().iter().filter(|&&known| Some(known) > self.gone).count() as u8;
+            self.len = self.told().iter().filter(|told| Some(told.tick) > self.gone).count() as u8;
         } else if Some(tick) > self.gone {
             let len = usize::from(self.len);
-            let place = self.ticks().iter().position(|&known| known < tick).unwrap_or(len);
+            let place = self.told().iter().position(|told| told.tick < tick).unwrap_or(len);
             if place < MOST_PASTS {
-                self.ticks[place..].rotate_right(1);
-                self.ticks[place] = tick;
+                self.told[place..].rotate_right(1);
+                self.told[place] = state;
                 self.len = (self.len + 1).min(MOST_PASTS as u8);
             }
         }

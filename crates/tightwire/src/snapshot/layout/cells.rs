@@ -163,6 +163,21 @@ pub(super) fn write<'b>(
     stream.finish()
 }
 
+/// As [`Layout::accepts`].
+pub(super) fn accepts(layout: &Layout, mut cells: &[u32], buffer: &mut [u8]) -> bool {
+    let Program { fixed: Some(_), checks, .. } = &layout.program else {
+        return write(layout, cells, buffer).is_ok();
+    };
+    // Nothing has to be written to know.
+    let is_in_range = |(cell, column): (&u32, &Column)| *cell <= column.max;
+    if cells.len() != layout.columns.len() || !cells.iter().zip(&layout.columns).all(is_in_range) {
+        return false;
+    }
+    let mut stream = WriteStream::new(&mut []);
+    let Ok(()) = walk(layout, checks, &mut cells, &mut stream);
+    stream.finish().is_ok()
+}
+
 /// Runs steps between a stream and cells, which are not above their columns' maxima.
 fn walk<S: Stream, R: Row>(
     layout: &Layout,

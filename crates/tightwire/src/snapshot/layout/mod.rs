@@ -166,6 +166,11 @@ impl Layout {
         cells::read(self, packet, cells)
     }
 
+    /// Whether cells come from a packet, for which the buffer has room.
+    pub(crate) fn accepts(&self, cells: &[u32], buffer: &mut [u8]) -> bool {
+        cells::accepts(self, cells, buffer)
+    }
+
     /// Turns cells into the packet that they come from. Cells that come from no packet are refused.
     pub(crate) fn packet_of<'b>(
         &self,

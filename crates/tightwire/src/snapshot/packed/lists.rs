@@ -60,6 +60,7 @@ impl Lists {
         {
             return stream.refuse_at(kind, start);
         }
+        self.most_mentions = self.most_mentions.max(list.len());
         if is_unusual {
             let start = stream.position();
             ascending(stream, &mut self.fresh, list.len() as u64, list.len())?;

@@ -89,7 +89,7 @@ pub(super) fn code<S: Stream + Marked>(
         let columns = class.layout.columns.len();
         if S::READING {
             (mention.start, mention.columns) = (cells.len(), columns);
-            // Absent parts and columns of no group stay 0.
+            // Of a fresh object, absent parts and columns of no group stay 0.
             cells.resize(cells.len() + columns, 0);
         }
         let row = cells.get_mut(mention.start..).and_then(|cells| cells.get_mut(..columns));

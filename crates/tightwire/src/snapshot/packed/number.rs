@@ -17,17 +17,22 @@ pub(super) fn number<S: Stream, const N: usize>(
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     let start = stream.position();
+    let (Some(now), Some(before)) = (plan.row::<N>(motion.now), plan.row::<N>(motion.before))
+    else {
+        return stream.refuse_at(ErrorKind::Misuse, start);
+    };
     let velocity = plan.velocity.as_ref().filter(|velocity| {
         velocity.is_in(motion.layout, cells) && velocity.is_in(motion.layout, motion.now)
     });
-    let (mut predicted, mut size) = (codes::<N>(motion.now, plan), 0);
+    let (mut predicted, mut size) = ([0; N], 0);
+    for i in 0..N {
+        predicted[i] = i64::from(now[i]);
+    }
     if let Some(velocity) = velocity {
         size = integrate(&mut predicted, velocity, tuning.mode, motion, cells);
-    } else if let Some(before) = motion.before
-        && !sparse
-    {
+    } else if !sparse {
         for i in 0..N {
-            let past = i64::from(before[plan.first + i]);
+            let past = i64::from(before[i]);
             let on = motion.extend(difference(predicted[i], past, plan.max[i], plan.wraps));
             size |= on.unsigned_abs();
             match tuning.mode {
@@ -37,15 +42,16 @@ pub(super) fn number<S: Stream, const N: usize>(
             }
         }
     }
-    for (predicted, max) in predicted.iter_mut().zip(plan.max) {
+    for (predicted, &max) in predicted.iter_mut().zip(&plan.max) {
         *predicted = into_range(*predicted, max, plan.wraps);
     }
     let was_at_rest = sparse && velocity.is_none();
-    let expected = tuning.expect(size, was_at_rest);
+    let (expected, usual) = tuning.expect(size, was_at_rest, plan.top);
     let mut values = [0; N];
     if S::WRITING {
+        let Some(cells_now) = plan.row::<N>(cells) else { return Ok(()) };
         for i in 0..N {
-            let cell = i64::from(cells[plan.first + i]);
+            let cell = i64::from(cells_now[i]);
             values[i] = zigzag(difference(cell, predicted[i], plan.max[i], plan.wraps));
         }
         if !was_at_rest && tuning.is_due() {
@@ -54,10 +60,11 @@ pub(super) fn number<S: Stream, const N: usize>(
                 None => compare(plan, tuning, motion, cells),
             }
         }
-        tuning.note(width_of(&values), size, was_at_rest);
+        tuning.note(width_of(&values), usual, was_at_rest);
     }
     residual(stream, &mut values, expected, plan.top)?;
     if S::READING {
+        let Some(cells) = plan.row_mut::<N>(cells) else { return Ok(()) };
         for i in 0..N {
             let max = i64::from(plan.max[i]);
             let mut cell = predicted[i] + unzigzag(values[i]);
@@ -72,15 +79,10 @@ pub(super) fn number<S: Stream, const N: usize>(
             if cell < 0 || cell > max {
                 return stream.refuse_at(ErrorKind::OutOfRange, start);
             }
-            cells[plan.first + i] = cell as u32;
+            cells[i] = cell as u32;
         }
     }
     Ok(())
-}
-
-#[inline(always)]
-fn codes<const N: usize>(cells: &[u32], plan: &GroupPlan) -> [i64; N] {
-    core::array::from_fn(|i| i64::from(cells[plan.first + i]))
 }
 
 /// The way from `from` to `to`; the shorter one if they are on a circle.
@@ -141,9 +143,7 @@ fn integrate<const N: usize>(
         // 32 bits of the scale, and one since it is twice the mean.
         let way = (i128::from(sum) * scale - rest) >> 33;
         predicted[i] += way.clamp(-FAR, FAR) as i64;
-        let expected = motion
-            .before
-            .map_or(0, |before| motion.extend(past - i64::from(before[velocity.first + i])));
+        let expected = motion.extend(past - i64::from(motion.before[velocity.first + i]));
         let surprise = (now - past - expected) * age;
         let off = (i128::from(surprise) * scale) >> 33;
         size |= off.clamp(-FAR, FAR).unsigned_abs() as u64;
@@ -159,11 +159,10 @@ pub(super) fn compare(
     motion: &Motion<'_>,
     cells: &[u32],
 ) {
-    let Some(before) = motion.before else { return };
     let mut left = [0; 3];
     for i in 0..plan.len {
         let (now, max) = (i64::from(motion.now[plan.first + i]), plan.max[i]);
-        let past = i64::from(before[plan.first + i]);
+        let past = i64::from(motion.before[plan.first + i]);
         let on = motion.extend(difference(now, past, max, plan.wraps));
         let way = difference(i64::from(cells[plan.first + i]), now, max, plan.wraps);
         left[0] |= zigzag(way);
@@ -183,7 +182,7 @@ fn compare_velocity<const N: usize>(
     cells: &[u32],
 ) {
     let left = [Mode::Damped, Mode::Linear].map(|mode| {
-        let mut predicted = codes::<N>(motion.now, plan);
+        let mut predicted: [_; N] = core::array::from_fn(|i| i64::from(motion.now[plan.first + i]));
         integrate(&mut predicted, velocity, mode, motion, cells);
         (0..N).fold(0, |left, i| {
             let predicted = into_range(predicted[i], plan.max[i], plan.wraps);

@@ -16,7 +16,7 @@ use crate::stream::{ErrorKind, Stream};
 const CHUNK: usize = 32;
 
 /// An object that both sides know: first which groups at rest changed, then what the groups that
-/// moved or changed are now. The cells that are read are 0 before.
+/// moved or changed are now.
 #[inline(always)]
 pub(super) fn update<S: Stream + Marked>(
     stream: &mut S,
@@ -25,18 +25,25 @@ pub(super) fn update<S: Stream + Marked>(
     pasts: &[Past<'_>],
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
-    let Some(motion) = Motion::new(&class.layout, pasts) else {
-        return stream.refuse_at(ErrorKind::Misuse, stream.position());
+    let motion = match Motion::new(&class.layout, pasts) {
+        Some(motion) if motion.now.len() == cells.len() => motion,
+        _ => return stream.refuse_at(ErrorKind::Misuse, stream.position()),
     };
-    let plans = &class.plan.groups;
-    // What is mentioned has mostly changed: if nothing else can have, the flags need not say so.
-    let is_whole = plans.len() <= CHUNK;
+    if S::READING {
+        cells.copy_from_slice(motion.now);
+    }
+    let plans = &class.plan.groups[..];
+    if plans.len() <= CHUNK {
+        // What is mentioned has mostly changed: nothing else can have, and flags need not say so.
+        return chunk(stream, plans, tuning, &motion, true, cells);
+    }
     for (plans, tuning) in plans.chunks(CHUNK).zip(tuning.chunks_mut(CHUNK)) {
-        chunk(stream, plans, tuning, &motion, is_whole, cells)?;
+        chunk(stream, plans, tuning, &motion, false, cells)?;
     }
     Ok(())
 }
 
+/// At most 32 groups, each a bit of a word.
 #[inline(always)]
 fn chunk<S: Stream + Marked>(
     stream: &mut S,
@@ -47,17 +54,20 @@ fn chunk<S: Stream + Marked>(
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     let layout = motion.layout;
-    let (mut dense, mut changed, mut at_rest) = (0u32, 0u64, 0);
-    for (index, (plan, tuning)) in plans.iter().zip(tuning.iter_mut()).enumerate() {
+    let (mut dense, mut at_rest, mut changed, mut absent) = (0u32, 0u32, 0u32, 0u32);
+    for (index, (plan, tuning)) in plans.iter().zip(&mut *tuning).enumerate() {
+        let bit = 1 << index;
+        if plan.is_conditional {
+            absent |= bit;
+        }
         if plan.is_ordered
-            && let Some(before) = motion.before
-            && !is_same(plan, motion.now, before)
+            && !is_same(plan, motion.now, motion.before)
             // From or to nothing is no motion.
             && plan.is_in(layout, motion.now)
-            && plan.is_in(layout, before)
+            && plan.is_in(layout, motion.before)
         {
             if tuning.mode != Mode::Sparse {
-                dense |= 1 << index;
+                dense |= bit;
                 continue;
             }
             if S::WRITING && matches!(plan.kind, Kind::Number { .. }) && tuning.is_due() {
@@ -65,31 +75,28 @@ fn chunk<S: Stream + Marked>(
                 number::compare(plan, tuning, motion, cells);
             }
         }
-        if S::WRITING {
-            let is_changed = !is_same(plan, motion.now, cells) && plan.is_in(layout, cells);
-            changed |= u64::from(is_changed) << at_rest;
+        at_rest |= bit;
+        if S::WRITING && !is_same(plan, motion.now, cells) && plan.is_in(layout, cells) {
+            changed |= bit;
         }
-        at_rest += 1;
     }
     stream.mark(Mark::Flags);
     sparse::flags(stream, &mut changed, at_rest, is_whole && dense == 0)?;
-    for (index, (plan, tuning)) in plans.iter().zip(tuning).enumerate() {
-        let is_dense = dense >> index & 1 != 0;
-        let is_sent = is_dense || changed & 1 != 0;
-        if !is_dense {
-            changed >>= 1;
-        }
+    let sent = dense | changed;
+    // Where nothing is sent the cells are as before, unless the group is no longer there.
+    let mut left = if S::READING { sent | absent } else { sent };
+    while left != 0 {
+        let index = left.trailing_zeros() as usize;
+        let bit = left & left.wrapping_neg();
+        left ^= bit;
+        let (Some(plan), Some(tuning)) = (plans.get(index), tuning.get_mut(index)) else { break };
         if !plan.is_in(layout, cells) {
-            continue;
-        }
-        if is_sent {
-            stream.mark(Mark::Group(layout, plan.index));
-            group(stream, plan, tuning, motion, !is_dense, cells)?;
-        } else if S::READING {
-            let columns = plan.first..plan.first + plan.len;
-            for (cell, now) in cells[columns.clone()].iter_mut().zip(&motion.now[columns]) {
-                *cell = *now;
+            if S::READING {
+                cells[plan.first..plan.first + plan.len].fill(0);
             }
+        } else if sent & bit != 0 {
+            stream.mark(Mark::Group(layout, plan.index));
+            group(stream, plan, tuning, motion, dense & bit == 0, cells)?;
         }
     }
     Ok(())

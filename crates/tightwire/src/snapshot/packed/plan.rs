@@ -111,6 +111,20 @@ impl GroupPlan {
         }
     }
 
+    /// The group's part of a row of cells.
+    #[inline(always)]
+    pub(super) fn row<'a, const N: usize>(&self, cells: &'a [u32]) -> Option<&'a [u32; N]> {
+        cells.get(self.first..)?.first_chunk()
+    }
+
+    #[inline(always)]
+    pub(super) fn row_mut<'a, const N: usize>(
+        &self,
+        cells: &'a mut [u32],
+    ) -> Option<&'a mut [u32; N]> {
+        cells.get_mut(self.first..)?.first_chunk_mut()
+    }
+
     /// Whether the group is there.
     #[inline(always)]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {

@@ -36,7 +36,7 @@ pub(super) fn expected_width(motion: u64) -> u32 {
 
 /// The place of `width` among `0..=top` in the order of its distance from `expected`.
 #[inline(always)]
-fn rank(width: u32, expected: u32, top: u32) -> u32 {
+pub(super) fn rank(width: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
     let distance = width.abs_diff(expected);
     if distance > near { distance + near } else { 2 * distance - u32::from(width > expected) }
@@ -44,7 +44,7 @@ fn rank(width: u32, expected: u32, top: u32) -> u32 {
 
 /// The inverse of [`rank`].
 #[inline(always)]
-fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
+pub(super) fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
     if rank > 2 * near {
         let distance = rank - near;
@@ -69,16 +69,53 @@ pub(super) fn residual<S: Stream, const N: usize>(
     expected: u32,
     top: u32,
 ) -> Result<(), S::Error> {
-    let expected = expected.min(top);
     let (mut place, mut width) = (0, 0);
     if S::WRITING {
         width = width_of(values).min(top);
         place = rank(width, expected, top);
+        return write(stream, place, top, values, width);
     }
     stream.raw_unary(&mut place, top)?;
     if S::READING {
         width = width_at(place, expected, top);
     }
+    components(stream, values, width)
+}
+
+/// The place of the width and the components, in one step if they fit a word, as they mostly do.
+#[inline(always)]
+pub(super) fn write<S: Stream, const N: usize>(
+    stream: &mut S,
+    mut place: u32,
+    limit: u32,
+    values: &mut [u64; N],
+    width: u32,
+) -> Result<(), S::Error> {
+    let bits = place + 1 + N as u32 * width;
+    if N > 1 && place < limit && bits < u64::BITS {
+        let mut word = (side_by_side(values, width) << 1 | 1) << place;
+        return stream.raw_word(&mut word, bits);
+    }
+    stream.raw_unary(&mut place, limit)?;
+    components(stream, values, width)
+}
+
+#[inline(always)]
+fn side_by_side<const N: usize>(values: &[u64; N], width: u32) -> u64 {
+    let mut word = 0;
+    for (index, value) in values.iter().enumerate() {
+        word |= value << (index as u32 * width);
+    }
+    word
+}
+
+/// The components in this width.
+#[inline(always)]
+pub(super) fn components<S: Stream, const N: usize>(
+    stream: &mut S,
+    values: &mut [u64; N],
+    width: u32,
+) -> Result<(), S::Error> {
     if N == 1 {
         // A single number fills its width, so its highest bit is known.
         let highest = (1u64 << width) >> 1;
@@ -88,12 +125,7 @@ pub(super) fn residual<S: Stream, const N: usize>(
         return Ok(());
     }
     if width * N as u32 <= u64::BITS {
-        let mut word = 0;
-        if S::WRITING {
-            for (index, value) in values.iter().enumerate() {
-                word |= value << (index as u32 * width);
-            }
-        }
+        let mut word = if S::WRITING { side_by_side(values, width) } else { 0 };
         stream.raw_bits(&mut word, width * N as u32)?;
         if S::READING {
             let mask = (1u64 << width) - 1;

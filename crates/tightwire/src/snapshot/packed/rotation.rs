@@ -1,18 +1,19 @@
-//! Rotations: four components again, turned on, and back to the smallest three.
+//! Rotations: the smallest three turned on, in the frame of the largest.
 //!
-//! Turning on by the angle of the last turn is `2 cos(a) q0 - q1` for unit quaternions: exact for a
-//! steady rotation, and no more than a product, where differences of the codes would break at every
-//! change of the largest component.
+//! While the largest component stays the same one, the other three move as a vector does, on a ball:
+//! the way of before once more, and towards its middle by what a turn of that length bends. Where
+//! the largest changes, what is relative to the other is unpacked to four components, and packed
+//! again.
 
 use super::motion::Motion;
 use super::plan::GroupPlan;
-use super::residual::{residual, unzigzag, width_of, zigzag};
+use super::residual::{components, rank, unzigzag, width_at, width_of, write, zigzag};
 use super::root::root;
-use super::tuning::{GroupTuning, Mode};
+use super::tuning::GroupTuning;
 use crate::stream::{ErrorKind, Stream};
 
-/// Components in steps of half a code, `2 * code - max`: zero is `max / 2`, a code or between two.
-type Turn = [i64; 4];
+/// The place among the ranks of widths that says that another component is the largest.
+const OTHER: u32 = 3;
 
 #[inline(always)]
 pub(super) fn rotation<S: Stream>(
@@ -25,169 +26,126 @@ pub(super) fn rotation<S: Stream>(
 ) -> Result<(), S::Error> {
     let start = stream.position();
     let max = i64::from(plan.max[1]);
-    let Some(now) = cells_of(motion.now, plan) else { return misuse(stream) };
-    let now = unpack(now, max);
-    let (mut predicted, mut size) = (now, 0);
-    if let Some(before) = motion.before
-        && !sparse
-    {
-        let Some(before) = cells_of(before, plan) else { return misuse(stream) };
-        (predicted, size) = turn_on(now, unpack(before, max), plan, motion, tuning.mode);
-    }
-    let guess = largest(&predicted);
-    let mut index = guess;
+    let (Some(now), Some(before)) = (plan.row(motion.now), plan.row(motion.before)) else {
+        return misuse(stream);
+    };
+    let Some(cells) = plan.row_mut::<4>(cells) else { return misuse(stream) };
+    let before = if sparse { now } else { before };
+    let (mut predicted, size) = turn_on(now, before, plan, motion);
+    let (expected, usual) = tuning.expect(size, sparse, plan.top);
+    let (mut index, mut place, mut width, mut values) = (now[0], 0, 0, [0; 3]);
     if S::WRITING {
-        index = cells[plan.first] & 3;
+        index = cells[0];
+        if index != now[0] {
+            predicted = in_frame(now[0], predicted, index, max);
+        }
+        for i in 0..3 {
+            values[i] = zigzag(i64::from(cells[1 + i]) - predicted[i]);
+        }
+        width = width_of(&values).min(plan.top);
+        tuning.note(width, usual, sparse);
+        place = rank(width, expected, plan.top);
+        if index == now[0] {
+            place += u32::from(place >= OTHER);
+            return write(stream, place, plan.top + 1, &mut values, width);
+        }
     }
-    let mut other = u64::from(index != guess);
-    stream.raw_bits(&mut other, 1)?;
-    if other != 0 {
-        let mut value = u64::from(index);
-        stream.raw_bits(&mut value, 2)?;
-        if S::READING && value == u64::from(guess) {
+    let mut told = OTHER;
+    stream.raw_unary(&mut told, plan.top + 1)?;
+    if told == OTHER {
+        let mut other = u64::from(index);
+        stream.raw_bits(&mut other, 2)?;
+        if S::WRITING {
+            return write(stream, place, plan.top, &mut values, width);
+        }
+        if other == u64::from(now[0]) {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        index = value as u32;
+        index = other as u32;
+        predicted = in_frame(now[0], predicted, index, max);
+        stream.raw_unary(&mut told, plan.top)?;
+    } else {
+        told -= u32::from(told > OTHER);
     }
-    let codes = pack(&predicted, index, max);
-    let mut values = [0; 3];
-    if S::WRITING {
-        for i in 0..3 {
-            values[i] = zigzag(i64::from(cells[plan.first + 1 + i]) - codes[i]);
-        }
-        if !sparse && tuning.is_due() {
-            compare(plan, tuning, motion, now, cells);
-        }
-    }
-    let expected = tuning.expect(size, sparse);
-    if S::WRITING {
-        tuning.note(width_of(&values), size, sparse);
-    }
-    residual(stream, &mut values, expected, plan.top)?;
     if S::READING {
-        cells[plan.first] = index;
+        width = width_at(told, expected, plan.top);
+    }
+    components(stream, &mut values, width)?;
+    if S::READING {
+        cells[0] = index;
         for i in 0..3 {
-            let code = codes[i] + unzigzag(values[i]);
+            let code = predicted[i] + unzigzag(values[i]);
             if code < 0 || code > max {
                 return stream.refuse_at(ErrorKind::OutOfRange, start);
             }
-            cells[plan.first + 1 + i] = code as u32;
+            cells[1 + i] = code as u32;
         }
     }
     Ok(())
 }
 
-/// All four components; the largest is what is missing to the length of a unit, `max * sqrt(2)`.
-///
-/// Which one that is differs from object to object, so it is selected, not indexed or branched on.
-#[inline(always)]
-fn unpack(cells: &[u32; 4], max: i64) -> Turn {
-    let [index, a, b, c] = *cells;
-    let [a, b, c] = [a, b, c].map(|code| 2 * i64::from(code) - max);
-    let rest = 2 * max * max - (a * a + b * b + c * c);
-    let l = root(rest.max(0).cast_unsigned()).cast_signed();
-    let select = core::hint::select_unpredictable::<i64>;
-    [
-        select(index == 0, l, a),
-        select(index == 0, a, select(index == 1, l, b)),
-        select(index <= 1, b, select(index == 2, l, c)),
-        select(index <= 2, c, l),
-    ]
-}
-
-/// The codes of the three components beside `index`, which becomes positive.
-#[inline(always)]
-fn pack(turn: &Turn, index: u32, max: i64) -> [i64; 3] {
-    let [x, y, z, w] = *turn;
-    let select = core::hint::select_unpredictable::<i64>;
-    let largest = select(index <= 1, select(index == 0, x, y), select(index == 2, z, w));
-    let sign = largest >> 63;
-    [select(index == 0, y, x), select(index <= 1, z, y), select(index <= 2, w, z)]
-        .map(|value| (((value ^ sign) - sign + max + 1) >> 1).clamp(0, max))
-}
-
-#[inline(always)]
-fn largest(turn: &Turn) -> u32 {
-    let [x, y, z, w] = turn.map(i64::abs);
-    let (low, low_index) = core::hint::select_unpredictable(y > x, (y, 1), (x, 0));
-    let (high, high_index) = core::hint::select_unpredictable(w > z, (w, 3), (z, 2));
-    core::hint::select_unpredictable(high > low, high_index, low_index)
-}
-
-/// The rotation that `before` to `now` goes on to, and how far it moves, in codes.
+/// The codes that `before` to `now` goes on to in the frame of `now`, and how far they move.
 #[inline(always)]
 fn turn_on(
-    now: Turn,
-    before: Turn,
+    now: &[u32; 4],
+    before: &[u32; 4],
     plan: &GroupPlan,
     motion: &Motion<'_>,
-    mode: Mode,
-) -> (Turn, u64) {
-    let dot: i64 = (0..4).map(|i| now[i] * before[i]).sum();
-    // Both signs are the same rotation: the nearer one is meant.
-    let sign = if dot < 0 { -1 } else { 1 };
-    let before = before.map(|value| value * sign);
-    let mut size = 0;
-    for i in 0..4 {
-        size |= (now[i] - before[i]).unsigned_abs();
-    }
-    let size = motion.extend((size / 2).cast_signed()).unsigned_abs();
-    if mode == Mode::Stay {
-        return (now, size);
-    }
-    // Twice the cosine, 16.16; the squared length of a unit is `2 * max * max`.
-    let cosine = ((dot * sign) * plan.inverse) >> plan.inverse_shift;
+) -> ([i64; 3], u64) {
     let max = i64::from(plan.max[1]);
-    let steps = ((motion.ratio + (1 << 15)) >> 16).max(1);
-    let (mut last, mut next) = (before, now);
-    for _ in 0..steps {
-        for i in 0..4 {
-            // The length stays about the same, and the clamp makes it certain.
-            let value = ((cosine * next[i] + (1 << 15)) >> 16) - last[i];
-            last[i] = next[i];
-            next[i] = value.clamp(-2 * max, 2 * max);
-        }
+    let codes = codes_of(now);
+    let mut last = codes_of(before);
+    if before[0] != now[0] {
+        last = in_frame(before[0], last, now[0], max);
     }
-    if steps << 16 != motion.ratio {
-        for i in 0..4 {
-            next[i] =
-                now[i] + (next[i] - now[i]) * i64::from(motion.ratio) / (i64::from(steps) << 16);
-        }
+    let (mut ways, mut size, mut square) = ([0; 3], 0, 0);
+    for i in 0..3 {
+        let way = motion.extend(codes[i] - last[i]).clamp(-max, max);
+        size |= way.unsigned_abs();
+        square += way * way;
+        ways[i] = way;
     }
-    if mode == Mode::Damped {
-        for i in 0..4 {
-            next[i] = now[i] + (next[i] - now[i]) / 2;
-        }
+    // A unit is `max / sqrt(2)` codes, and a step of length d bends by d * d of the radius.
+    let bend = (square * plan.inverse) >> plan.inverse_shift;
+    let mut predicted = [0; 3];
+    for i in 0..3 {
+        let inwards = ((2 * codes[i] - max) * bend + (1 << 15)) >> 16;
+        predicted[i] = (codes[i] + ways[i] - inwards).clamp(0, max);
     }
-    (next, size)
+    (predicted, size)
 }
 
 #[inline(always)]
-fn cells_of<'a>(cells: &'a [u32], plan: &GroupPlan) -> Option<&'a [u32; 4]> {
-    cells.get(plan.first..)?.first_chunk()
+fn codes_of(cells: &[u32; 4]) -> [i64; 3] {
+    let [_, a, b, c] = *cells;
+    // Not mapped, which is a call.
+    [i64::from(a), i64::from(b), i64::from(c)]
+}
+
+/// The codes of a rotation whose largest component is at `from`, as if it were at `to`.
+#[cold]
+#[inline(never)]
+fn in_frame(from: u32, codes: [i64; 3], to: u32, max: i64) -> [i64; 3] {
+    // All four components, `2 * code - max`; the largest is what is missing to the length of a
+    // unit, `max * sqrt(2)`.
+    let mut four = [0; 4];
+    let mut rest = 2 * max * max;
+    let others = |index: u32| (0..4).filter(move |&place| place != index as usize);
+    for (place, code) in others(from).zip(codes) {
+        four[place] = 2 * code - max;
+        rest -= four[place] * four[place];
+    }
+    four[from as usize & 3] = root(rest.max(0).cast_unsigned()).cast_signed();
+    // Both signs are the same rotation, and the largest component is positive.
+    let sign = if four[to as usize & 3] < 0 { -1 } else { 1 };
+    let mut codes = [0; 3];
+    for (code, place) in codes.iter_mut().zip(others(to)) {
+        *code = ((four[place] * sign + max + 1) >> 1).clamp(0, max);
+    }
+    codes
 }
 
 #[cold]
 fn misuse<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
     stream.refuse_at(ErrorKind::Misuse, stream.position())
-}
-
-/// Tells the writer's statistics what each way to predict would have left.
-#[inline(never)]
-fn compare(
-    plan: &GroupPlan,
-    tuning: &mut GroupTuning,
-    motion: &Motion<'_>,
-    now: Turn,
-    cells: &[u32],
-) {
-    let Some(before) = motion.before.and_then(|cells| cells_of(cells, plan)) else { return };
-    let before = unpack(before, i64::from(plan.max[1]));
-    let left = [Mode::Stay, Mode::Damped, Mode::Linear].map(|mode| {
-        let (predicted, _) = turn_on(now, before, plan, motion, mode);
-        let codes = pack(&predicted, cells[plan.first] & 3, i64::from(plan.max[1]));
-        let values = [0, 1, 2].map(|i| zigzag(i64::from(cells[plan.first + 1 + i]) - codes[i]));
-        values[0] | values[1] | values[2]
-    });
-    tuning.compare(left, 3);
 }

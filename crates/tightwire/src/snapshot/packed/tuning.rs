@@ -64,7 +64,7 @@ pub(crate) struct Tuning {
 const ENOUGH: u32 = 6;
 
 /// One object in so many is asked how it would have been predicted best.
-const EVERY: u32 = 4;
+const EVERY: u32 = 16;
 
 /// What a choice has to save to be named, in bits, over the packets that are remembered: some four.
 const WORTH: u32 = 40;
@@ -83,30 +83,29 @@ impl GroupTuning {
         }
     }
 
-    /// The width to be expected of a residual.
+    /// The width to be expected of a residual, and the one before the offset.
     #[inline(always)]
-    pub(super) fn expect(&self, motion: u64, sparse: bool) -> u32 {
-        if sparse {
-            return self.sparse_width;
-        }
-        expected_width(motion).saturating_add_signed(self.offset)
+    pub(super) fn expect(&self, motion: u64, sparse: bool, top: u32) -> (u32, u32) {
+        let usual = expected_width(motion);
+        let width =
+            if sparse { self.sparse_width } else { usual.saturating_add_signed(self.offset) };
+        (width.min(top), usual)
     }
 
     /// A residual was so wide.
     #[inline(always)]
-    pub(super) fn note(&mut self, width: u32, motion: u64, sparse: bool) {
+    pub(super) fn note(&mut self, width: u32, usual: u32, sparse: bool) {
         let seen = &mut self.seen;
         if sparse {
             seen.sparse += 1;
             seen.sparse_width += width;
         } else {
             seen.dense += 1;
-            seen.dense_offset += width.cast_signed() - expected_width(motion).cast_signed();
+            seen.dense_offset += width.cast_signed() - usual.cast_signed();
         }
     }
 
-    /// Whether the predictions of this object are to be compared. Of every object, encoding takes
-    /// some 45 % longer (cubes_d, alternating runs) and packets are 0.1 % smaller at best.
+    /// Whether the predictions of this object are to be compared: some are enough to choose by.
     #[inline(always)]
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.due == 0;

@@ -67,6 +67,12 @@ impl World {
         }
         let known = known(history, packets, place, header).next();
         let known = known.or_else(|| history.newest(place.initial));
+        // A packet says one thing of an object.
+        if let (Some(known), Some(shown)) = (known, shown)
+            && known.stamp == shown.stamp
+        {
+            return;
+        }
         let mut cells = take(&mut self.cells);
         cells.clear();
         cells.extend(known.iter().flat_map(|known| known.cells).flatten());
