@@ -20,6 +20,13 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
             let text = String::from_utf8_lossy(&closed.reason);
             of_code(closed.error_code, &format!("the other side said: {text}"))
         }
+        // Answers of two servers that have the certificate do not fit together: the first was killed
+        // while this client connected, and the second took a copy of its first packet.
+        ConnectionError::TransportError(error)
+            if side.is_client() && error.code == TransportErrorCode::TRANSPORT_PARAMETER_ERROR =>
+        {
+            Reason::Forgotten
+        }
         ConnectionError::TransportError(error) => of_code(error.code, &error.reason),
         ConnectionError::TimedOut => Reason::TimedOut,
         ConnectionError::Reset => Reason::Forgotten,
@@ -64,3 +71,21 @@ const CRYPTO_ERRORS: u64 = 0x100;
 /// bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired,
 /// certificate_unknown, unknown_ca, bad_certificate_status_response (RFC 8446, 6).
 const CERTIFICATE_ALERTS: [u64; 7] = [42, 43, 44, 45, 46, 48, 113];
+
+#[cfg(test)]
+mod tests {
+    use quinn_proto::TransportError;
+
+    use super::*;
+
+    #[test]
+    fn only_a_client_takes_ids_that_do_not_fit_for_a_server_that_was_started_again() {
+        let code = TransportErrorCode::TRANSPORT_PARAMETER_ERROR;
+        let error =
+            TransportError { code, frame: None, reason: "CID authentication failure".into() };
+        let error = ConnectionError::TransportError(error);
+        assert_eq!(reason_of(&error, Side::Client), Reason::Forgotten);
+        let failed = "QUIC error 0x8: CID authentication failure";
+        assert_eq!(reason_of(&error, Side::Server), Reason::failed(failed));
+    }
+}
