@@ -18,7 +18,21 @@ impl Process {
     /// of its own, as if somebody had started it in another terminal: Linux shares out the processors
     /// to sessions first, and one that floods would take its share from the server otherwise.
     pub(crate) fn start(test: &str, wishes: &str) -> Self {
-        let mut child = Command::new("setsid")
+        Self::start_by(Command::new("setsid"), test, wishes)
+    }
+
+    /// The same with a process that takes only the time that others leave.
+    #[allow(dead_code, reason = "not every test has one")]
+    pub(crate) fn start_idle(test: &str, wishes: &str) -> Self {
+        let mut command = Command::new("setsid");
+        // As a session among sessions, and as a process where there is no such thing.
+        let script = "echo 19 > /proc/self/autogroup || true; exec nice -n 19 \"$@\"";
+        command.args(["sh", "-c", script, "sh"]);
+        Self::start_by(command, test, wishes)
+    }
+
+    fn start_by(mut command: Command, test: &str, wishes: &str) -> Self {
+        let mut child = command
             .arg(env::current_exe().unwrap())
             .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
             .env(WISHES, wishes)
