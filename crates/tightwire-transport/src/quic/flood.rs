@@ -15,8 +15,9 @@ use super::watch::Watch;
 /// limit too: whoever has many ports, or makes up addresses, keeps newcomers out, but does not take
 /// the time of those who are connected.
 ///
-/// A packet counts for a connection only if it has an id that this side has given out, which those
-/// who make up its address do not know.
+/// A packet counts for a connection only if it has an id that this side has given out, which strangers
+/// who make up its address do not know. One who is connected does: where the network lets it send in the
+/// name of others, it can use up what they have.
 #[derive(Debug)]
 pub(super) struct Flood {
     known: HashMap<SocketAddr, Known>,

@@ -75,7 +75,9 @@ impl Watch {
         let seconds = now.saturating_sub(self.since).max(WINDOW).as_secs_f32();
         let offered = self.strangers as f32 / self.share / seconds;
         // Not at once back to everything: a flood that pauses is expected to go on.
-        self.share = (self.most as f32 / offered.max(1.0)).min(2.0 * self.share).min(1.0);
+        let share = (self.most as f32 / offered.max(1.0)).min(2.0 * self.share);
+        // A socket may have let pass more than it was asked to: then there seem to be more and more.
+        self.share = share.clamp(LEAST, 1.0);
         self.loud.retain(|_, until| now < *until);
         (self.since, self.strangers) = (now, 0);
 
@@ -99,6 +101,8 @@ impl Watch {
     }
 }
 
+/// The smallest share: from here it is a second or so until all pass again.
+const LEAST: f32 = 1.0 / 4096.0;
 /// So long it counts before it decides.
 const WINDOW: Duration = Duration::from_millis(100);
 /// So long nothing is heard of one who sends too much. By default this is less than the time after
@@ -149,6 +153,21 @@ mod tests {
         }
         assert_eq!(windows, 6, "from a fiftieth, twice as many each time");
         assert_eq!(after(&mut watch, &mut window, 0), None);
+    }
+
+    #[test]
+    fn a_socket_that_lets_all_pass_does_not_keep_newcomers_out_for_ever() {
+        let mut watch = Watch::new(KeyedHash::random(), MOST);
+        for window in 0..100 {
+            (0..20_000).for_each(|_| watch.see_stranger());
+            assert!(watch.filter(WINDOW * window, [].iter()).is_some());
+        }
+        assert_eq!(watch.share, LEAST);
+        let mut is_over = |window: &u32| {
+            let filter = watch.filter(WINDOW * (100 + window), [].iter());
+            filter.is_some_and(|filter| filter.strangers.is_none())
+        };
+        assert_eq!((0..20).find(|window| is_over(window)), Some(11));
     }
 
     #[test]
