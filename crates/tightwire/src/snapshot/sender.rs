@@ -117,7 +117,7 @@ impl SnapshotSender {
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<(), SetError> {
-        if self.store.tick > 0 {
+        if self.store.tick > 0 || self.is_sent {
             return Err(SetError::HasBegun);
         }
         let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;

@@ -169,7 +169,8 @@ impl Store {
         }
         let tick = self.tick;
         let is_new = now.is_none_or(|now| now.stamp.tick != tick);
-        let mut versions = self.slots[slot].versions;
+        let before = self.slots[slot].versions;
+        let mut versions = before;
         if !is_new {
             self.history.forget_newest(&mut versions);
         }
@@ -180,9 +181,14 @@ impl Store {
             self.gone.push(slot);
         }
         self.slots[slot].versions = versions;
-        if let Some(changes) = self.changes.back_mut().filter(|_| is_new) {
-            changes.slots.push(slot);
-            changes.versions.push(versions);
+        if let Some(changes) = self.changes.back_mut() {
+            if is_new {
+                changes.slots.push(slot);
+            }
+            // By where the newest is, those before it are forgotten later.
+            if is_new || versions != before {
+                changes.versions.push(versions);
+            }
         }
         true
     }
@@ -218,5 +224,30 @@ impl Store {
 
     pub(super) fn unlist_gone(&mut self, slot: u32) {
         self.slots[slot].is_listed_gone = false;
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::snapshot::SnapshotConfig;
+
+    #[test]
+    fn an_object_that_is_made_anew_in_each_tick_leaves_no_more_behind_than_others() {
+        let config = SnapshotConfig::default();
+        let protocol = SnapshotProtocol::builder(config).class::<bool>().class::<u32>();
+        let protocol = protocol.build().unwrap();
+        let (mut store, id) = (Store::new(&protocol), ObjectId(7));
+        for tick in 1..=200 {
+            store.begin_tick(tick);
+            store.set(id, 0, None);
+            store.set(id, 0, Some(&[1]));
+            store.set(id, 1, Some(&[tick]));
+        }
+        let slot = store.slots.find(id).unwrap();
+        let ticks: Vec<_> =
+            store.history.iter(store.slot(slot).versions).map(|state| state.stamp.tick).collect();
+        assert_eq!(ticks, (200 - config.history..=200).rev().collect::<Vec<_>>());
     }
 }

@@ -359,3 +359,30 @@ fn receivers_have_what_the_sender_had_whatever_the_network_does() {
         }
     }
 }
+
+#[test]
+fn what_was_told_in_tick_0_is_not_what_was_never_told() {
+    let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<Body>();
+    let protocol = protocol.build().unwrap();
+    let mut sender = SnapshotSender::new(&protocol);
+    let ids = [0; 2].map(|_| sender.add_receiver(Leaving::Despawn));
+    let mut receivers = [0; 2].map(|_| SnapshotReceiver::new(&protocol));
+    for (tick, x) in [(0, 100), (1, 140), (2, 190)] {
+        sender.begin_tick(tick);
+        sender.set(1, &mut Body { x, ..Body::default() }).unwrap();
+        for (place, receiver) in receivers.iter_mut().enumerate() {
+            let packet = sender.snapshot(ids[place], 1000).unwrap();
+            // The first one for the second receiver is lost.
+            if (tick, place) != (0, 1) {
+                receiver.handle_snapshot(packet).unwrap();
+                assert_eq!(receiver.get::<Body>(1).unwrap().x, x);
+            }
+        }
+        if tick == 1 {
+            for (id, receiver) in ids.iter().zip(&receivers) {
+                sender.handle_ack(*id, receiver.ack().unwrap());
+            }
+        }
+    }
+    assert_eq!(sender.set_initial(2, &mut Body::default()), Err(SetError::HasBegun));
+}

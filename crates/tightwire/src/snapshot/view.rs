@@ -63,8 +63,8 @@ struct ToldState {
     version: Versions,
 }
 
-/// Which states of an object a receiver has: those of these ticks. None is of tick 0.
-pub(super) type Basis = [u32; MOST_PASTS];
+/// Which states of an object a receiver has: how many, and of which ticks.
+pub(super) type Basis = (u8, [u32; MOST_PASTS]);
 
 /// An object that a packet mentions.
 #[derive(Clone, Copy, Debug)]
@@ -314,13 +314,13 @@ impl Seen {
 
     /// Whoever has the same knows the same of it.
     pub(super) fn basis(&self) -> Basis {
-        let mut basis = [0; MOST_PASTS];
-        // What is gone is not as it was at first.
-        basis[MOST_PASTS - 1] = u32::from(self.gone.is_some() && !self.was_told());
-        for (tick, told) in basis.iter_mut().zip(self.told()) {
+        let mut ticks = [0; MOST_PASTS];
+        for (tick, told) in ticks.iter_mut().zip(self.told()) {
             *tick = told.tick;
         }
-        basis
+        // What is gone is not as it was at first.
+        let is_gone = self.gone.is_some() && !self.was_told();
+        (if is_gone { u8::MAX } else { self.len }, ticks)
     }
 
     /// When the receiver heard of it last, for sure.
