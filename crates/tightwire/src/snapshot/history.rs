@@ -1,23 +1,32 @@
 //! What objects were like, for as long as somebody may need it.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// Versions of objects: for each object a list, the newest first.
 ///
-/// Versions that are removed leave their memory to the next ones, so that a world that neither grows
-/// nor changes faster than before allocates nothing.
+/// Versions that are removed leave their memory to the next ones of their class, so that a world that
+/// neither grows nor changes faster than before allocates nothing.
 #[derive(Debug)]
 pub(super) struct History {
-    classes: Vec<Blocks>,
+    /// A block for each version: when it came to be, which one is older, its class, its cells. They are
+    /// beside each other since whoever asks for one wants all, and memory is far away.
+    words: Vec<u32>,
+    /// By class.
+    columns: Vec<usize>,
+    blocks: Vec<Blocks>,
 }
 
-/// An object's versions, of which the history knows the rest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Versions {
-    /// The newest one: its class, and its block there.
-    class: u16,
-    block: u32,
+/// The blocks of a class: how many there are, and which have no version.
+#[derive(Clone, Debug, Default)]
+struct Blocks {
+    count: usize,
+    free: Vec<Versions>,
 }
+
+/// An object's versions, of which the history knows the rest: where the newest one is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Versions(u32);
 
 /// When a version came to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,25 +52,20 @@ impl State<'_> {
     }
 }
 
-/// The versions of a class, each in a block of words: when it came to be, which one is older, its
-/// cells. They are beside each other since whoever asks for one wants all, and memory is far away.
-#[derive(Debug)]
-struct Blocks {
-    columns: usize,
-    words: Vec<u32>,
-    free: Vec<u32>,
-}
-
-/// The words of a block before its cells: the tick, the packet, the block of the older version, and
-/// its class with the flag for what is gone.
+/// The words of a block before its cells: the tick, the packet, the older version, and the class with
+/// the flag for what is gone.
 const HEAD: usize = 4;
 const GONE: u32 = 1 << 16;
+
+/// Blocks begin at multiples of so many words: 2^32 of these are more memory than there is.
+const UNIT: usize = 4;
 
 impl History {
     /// For classes of as many columns as given.
     pub(super) fn new(columns: impl Iterator<Item = usize>) -> Self {
-        let blocks = |columns| Blocks { columns, words: Vec::new(), free: Vec::new() };
-        Self { classes: columns.map(blocks).collect() }
+        let columns: Vec<_> = columns.collect();
+        let blocks = vec![Blocks::default(); columns.len()];
+        Self { words: Vec::new(), columns, blocks }
     }
 
     /// Adds the newest version; `cells` is none if the object is gone.
@@ -72,11 +76,30 @@ impl History {
         class: u16,
         cells: Option<&[u32]>,
     ) {
-        let Some(blocks) = self.classes.get_mut(usize::from(class)) else { return };
+        let Some(place) = self.free_block(class) else { return };
         let gone = if cells.is_some() { 0 } else { GONE };
-        let link = u32::from(versions.class) | gone;
-        let block = blocks.insert([stamp.tick, stamp.packet, versions.block, link], cells);
-        *versions = Versions { class, block };
+        let head = [stamp.tick, stamp.packet, versions.0, u32::from(class) | gone];
+        let words = &mut self.words[place.start()..];
+        words[..HEAD].copy_from_slice(&head);
+        if let Some(cells) = cells {
+            words[HEAD..HEAD + cells.len()].copy_from_slice(cells);
+        }
+        *versions = place;
+    }
+
+    /// A block that has no version.
+    fn free_block(&mut self, class: u16) -> Option<Versions> {
+        let columns = *self.columns.get(usize::from(class))?;
+        let blocks = self.blocks.get_mut(usize::from(class))?;
+        if let Some(place) = blocks.free.pop() {
+            return Some(place);
+        }
+        let place = Versions(u32::try_from(self.words.len() / UNIT).ok()?);
+        self.words.resize(self.words.len() + (HEAD + columns).next_multiple_of(UNIT), 0);
+        blocks.count += 1;
+        // All of them may be free at a time: then there is room for that.
+        blocks.free.reserve(blocks.count);
+        Some(place)
     }
 
     /// The versions, the newest first.
@@ -91,24 +114,25 @@ impl History {
     }
 
     /// A version, and the older ones.
-    #[inline]
+    #[inline(always)]
     fn version(&self, versions: Versions) -> Option<(State<'_>, Versions)> {
-        let block = self.classes.get(usize::from(versions.class))?.block(versions.block)?;
+        let block = self.words.get(versions.start()..)?;
         let (&[tick, packet, older, link], cells) = block.split_first_chunk::<HEAD>()?;
+        let class = link as u16;
+        let cells = cells.get(..*self.columns.get(usize::from(class))?)?;
         let cells = (link & GONE == 0).then_some(cells);
-        let state = State { stamp: Stamp { tick, packet }, class: versions.class, cells };
-        Some((state, Versions { class: link as u16, block: older }))
+        Some((State { stamp: Stamp { tick, packet }, class, cells }, Versions(older)))
     }
 
     /// The newest version.
-    #[inline]
+    #[inline(always)]
     pub(super) fn newest(&self, versions: Versions) -> Option<State<'_>> {
         self.version(versions).map(|(state, _)| state)
     }
 
     /// A version that held at a tick then; none if it is forgotten. Its place may have another one
     /// by now, but only one that came to be later.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
         self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
@@ -120,11 +144,11 @@ impl History {
         mut keep: impl FnMut(Stamp, bool) -> bool,
     ) {
         let (mut newer, mut place) = (None, *versions);
-        while let Some((State { stamp, cells, .. }, older)) = self.version(place) {
+        while let Some((State { stamp, class, cells }, older)) = self.version(place) {
             if keep(stamp, cells.is_some()) {
                 newer = Some(place);
             } else {
-                self.classes[usize::from(place.class)].release(place.block);
+                self.release(place, class);
                 match newer {
                     Some(newer) => self.set_older(newer, older),
                     None => *versions = older,
@@ -135,17 +159,21 @@ impl History {
     }
 
     fn set_older(&mut self, of: Versions, older: Versions) {
-        let blocks = &mut self.classes[usize::from(of.class)];
-        let start = blocks.start(of.block);
-        if let Some([_, _, block, link]) = blocks.words[start..].first_chunk_mut::<HEAD>() {
-            (*block, *link) = (older.block, *link & GONE | u32::from(older.class));
+        if let Some([_, _, place, _]) = self.words[of.start()..].first_chunk_mut::<HEAD>() {
+            *place = older.0;
         }
+    }
+
+    /// Gives up a block. Nothing was ever so late: whoever still has its place finds that out.
+    fn release(&mut self, place: Versions, class: u16) {
+        self.words[place.start()] = u32::MAX;
+        self.blocks[usize::from(class)].free.push(place);
     }
 
     /// Forgets the newest version.
     pub(super) fn forget_newest(&mut self, versions: &mut Versions) {
-        if let Some((_, older)) = self.version(*versions) {
-            self.classes[usize::from(versions.class)].release(versions.block);
+        if let Some((State { class, .. }, older)) = self.version(*versions) {
+            self.release(*versions, class);
             *versions = older;
         }
     }
@@ -180,48 +208,18 @@ impl Default for Versions {
 
 impl Versions {
     /// Of an object that nothing is known of.
-    pub(super) const NONE: Self = Self { class: 0, block: u32::MAX };
+    pub(super) const NONE: Self = Self(u32::MAX);
 
     #[inline]
     pub(super) fn is_empty(self) -> bool {
-        self.block == u32::MAX
-    }
-}
-
-impl Blocks {
-    #[inline]
-    fn start(&self, block: u32) -> usize {
-        block as usize * (HEAD + self.columns)
+        self == Self::NONE
     }
 
-    #[inline]
-    fn block(&self, block: u32) -> Option<&[u32]> {
-        let start = self.start(block);
-        self.words.get(start..start + HEAD + self.columns)
-    }
-
-    /// Gives up a block. Nothing was ever so late: whoever still has its place finds that out.
-    fn release(&mut self, block: u32) {
-        let start = self.start(block);
-        self.words[start] = u32::MAX;
-        self.free.push(block);
-    }
-
-    fn insert(&mut self, head: [u32; HEAD], cells: Option<&[u32]>) -> u32 {
-        let size = HEAD + self.columns;
-        let block = self.free.pop().unwrap_or_else(|| {
-            let block = self.words.len() / size;
-            self.words.resize(self.words.len() + size, 0);
-            // All of them may be free at a time: then there is room for that.
-            self.free.reserve(block + 1);
-            block as u32
-        });
-        let start = self.start(block);
-        self.words[start..start + HEAD].copy_from_slice(&head);
-        if let Some(cells) = cells {
-            self.words[start + HEAD..start + size].copy_from_slice(cells);
-        }
-        block
+    /// The first of its words.
+    #[inline(always)]
+    fn start(self) -> usize {
+        // With words of 32 bits, none of what is there wraps, and none is at what `NONE` wraps to.
+        (self.0 as usize).wrapping_mul(UNIT)
     }
 }
 
@@ -270,10 +268,10 @@ mod tests {
             history.iter(versions).map(|state| state.stamp.tick).collect::<Vec<_>>()
         };
         assert_eq!(ticks(&history, versions), [9, 5]);
-        let memory = history.classes[0].words.len();
+        let memory = history.words.len();
         history.push(&mut versions, stamp(11), 0, Some(&[11, 7]));
         assert_eq!(ticks(&history, versions), [11, 9, 5]);
-        assert_eq!(memory, history.classes[0].words.len());
+        assert_eq!(memory, history.words.len());
         history.retain(&mut versions, |stamp, _| stamp.tick != 9);
         assert_eq!(ticks(&history, versions), [11, 5]);
         history.retain(&mut versions, |stamp, _| stamp.tick != 11);
