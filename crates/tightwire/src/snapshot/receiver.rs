@@ -200,7 +200,11 @@ impl SnapshotReceiver {
         trace: Option<(&mut Record, usize)>,
     ) -> Result<(), SnapshotError> {
         let knowledge = ReceiverKnowledge::new(&self.world, header);
-        self.model.clone_from(knowledge.base().map_or(&self.pristine, |base| &base.model));
+        let learned = match knowledge.base() {
+            Some(base) => base.model.as_ref().ok_or(SnapshotError::UnknownBase)?,
+            None => &self.pristine,
+        };
+        self.model.clone_from(learned);
         let body = packet.get(at..).unwrap_or_default();
         let Self { protocol, mentions, model, .. } = self;
         body::read(protocol, body, mentions, &knowledge, model, trace).map_err(

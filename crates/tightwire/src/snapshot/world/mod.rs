@@ -3,7 +3,7 @@
 mod shown;
 
 use alloc::vec::Vec;
-use core::mem::{swap, take};
+use core::mem::take;
 
 use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
@@ -29,6 +29,9 @@ pub(super) struct World {
     /// Something from before the start may be shown.
     is_stale: bool,
     most: usize,
+    /// The first packet that can be the base of another; the memory of what others had learned.
+    first_base: u32,
+    spare_models: Vec<Model>,
     /// Packets that became known with the newest one.
     news: Vec<u32>,
     cells: Vec<u32>,
@@ -56,7 +59,8 @@ pub(super) struct Got {
     pub(super) ids: Vec<ObjectId>,
     /// The slots of those objects that have one.
     slots: Vec<u32>,
-    pub(super) model: Model,
+    /// What is learned with it, while it can be the base of another.
+    pub(super) model: Option<Model>,
 }
 
 impl World {
@@ -71,6 +75,8 @@ impl World {
             start: 0,
             first: 0,
             is_stale: false,
+            first_base: 0,
+            spare_models: Vec::new(),
             most: protocol.config().max_objects,
             news: Vec::new(),
             cells: Vec::new(),
@@ -204,7 +210,23 @@ impl World {
         got.is_known = false;
         got.ids.clear();
         got.slots.clear();
-        swap(&mut got.model, model);
+        let learned = got.model.replace(take(model));
+        // What the base of the next one learned is copied, into the memory of what nobody needs.
+        *model = learned.or_else(|| self.spare_models.pop()).unwrap_or_default();
+        self.forget_models(base);
+    }
+
+    /// What packets before `base` learned is of no use: bases do not go back.
+    fn forget_models(&mut self, base: Option<u32>) {
+        let Some(base) = base.filter(|&base| base > self.first_base) else { return };
+        let oldest = base.saturating_sub(SPAN as u32).max(self.first_base);
+        for number in oldest..base {
+            let got = &mut self.packets[number as usize % SPAN];
+            if got.number.is_none_or(|got| got < base) {
+                self.spare_models.extend(got.model.take());
+            }
+        }
+        self.first_base = base;
     }
 
     fn take_mentions(
