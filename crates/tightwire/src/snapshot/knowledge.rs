@@ -4,7 +4,7 @@
 use super::config::PAST_TICKS;
 use super::header::{Header, Told};
 use super::history::State;
-use super::mention::{Knowledge, MOST_PASTS, Past, Pasts};
+use super::mention::{Knowledge, Past, tell};
 use super::select::Candidate;
 use super::store::Store;
 use super::view::View;
@@ -27,12 +27,17 @@ impl<'s> SenderKnowledge<'s> {
 
 impl Knowledge for SenderKnowledge<'_> {
     #[inline]
-    fn pasts(&self, mention: usize, _: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.chosen.get(mention)?.slot, self.complete_age)
+    fn pasts<'k>(
+        &'k self,
+        mention: usize,
+        _: ObjectId,
+        each: impl FnMut(Past<'k>) -> bool,
+    ) -> Option<u16> {
+        self.view.pasts(self.store, self.chosen.get(mention)?.slot, self.complete_age, each)
     }
 
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
-        self.view.pasts(self.store, self.store.find(id)?, self.complete_age)
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16> {
+        self.view.pasts(self.store, self.store.find(id)?, self.complete_age, each)
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {
@@ -69,24 +74,25 @@ impl<'w> ReceiverKnowledge<'w> {
 }
 
 impl Knowledge for ReceiverKnowledge<'_> {
-    fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
-        self.find(id)
+    fn pasts<'k>(
+        &'k self,
+        _: usize,
+        id: ObjectId,
+        each: impl FnMut(Past<'k>) -> bool,
+    ) -> Option<u16> {
+        self.find(id, each)
     }
 
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16> {
         let (mut known, initial) = self.world.known(id, self.header)?;
         let newest = known.next().or_else(initial)?;
         let past = |state, cells| Past { age: self.age(state), cells };
-        let mut pasts = Pasts::new(newest.class, past(newest, newest.cells?), self.complete_age);
-        for state in known.take(MOST_PASTS - 1) {
-            match state.cells {
-                Some(cells) if state.class == newest.class && self.age(state) <= PAST_TICKS => {
-                    pasts.push(past(state, cells));
-                }
-                _ => break,
-            }
-        }
-        Some(pasts)
+        let older = known.map_while(|state| {
+            let is_of_use = state.class == newest.class && self.age(state) <= PAST_TICKS;
+            state.cells.filter(|_| is_of_use).map(|cells| past(state, cells))
+        });
+        tell(past(newest, newest.cells?), self.complete_age, older, each);
+        Some(newest.class)
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {

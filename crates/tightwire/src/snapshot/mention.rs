@@ -48,7 +48,12 @@ pub(super) fn goes_on(list: &[Mention], before: &[ObjectId]) -> bool {
         while before_rest.next_if(|id| **id < mention.id).is_some() {}
         before_rest.peek() == Some(&&mention.id)
     });
-    again.count() * 3 >= before.len()
+    is_worth_it(again.count(), before.len())
+}
+
+/// The same, if so many of `before` objects are mentioned again.
+pub(super) fn is_worth_it(again: usize, before: usize) -> bool {
+    again * 3 >= before
 }
 
 /// How many states of an object are of use.
@@ -62,26 +67,52 @@ pub(super) struct Past<'a> {
     pub(super) cells: &'a [u32],
 }
 
-/// What both sides know of an object.
-#[derive(Clone, Copy, Debug)]
+/// States that both sides know of an object, the newest first.
+#[derive(Debug, Default)]
 pub(super) struct Pasts<'a> {
-    pub(super) class: u16,
     states: [Past<'a>; MOST_PASTS],
     len: usize,
 }
 
 /// What both sides know when a packet is written and when it is read.
 pub(super) trait Knowledge {
-    /// Of an object; none if it is unknown or known to be gone. A writer finds it by the place of
-    /// its mention, a reader by its id.
-    fn pasts(&self, mention: usize, id: ObjectId) -> Option<Pasts<'_>>;
+    /// The class of an object; none if it is unknown or known to be gone. `each` is told of its states,
+    /// the newest first, as long as it asks for more. A writer finds the object by the place of its
+    /// mention, a reader by its id.
+    fn pasts<'k>(
+        &'k self,
+        mention: usize,
+        id: ObjectId,
+        each: impl FnMut(Past<'k>) -> bool,
+    ) -> Option<u16>;
 
     /// The same by the id alone, for an object that the base of the packet mentions.
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>>;
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16>;
 
     /// The objects that the base of the packet mentions, in the order of their ids; none if it is so
     /// old that the sender may have forgotten what they were like.
     fn mentioned_before(&self) -> &[ObjectId];
+}
+
+/// Tells `each` of an object's states. If the base of the packet is complete, newer than the newest
+/// state, and does not mention the object, that is at rest: its state is that of the base's time too.
+#[inline(always)]
+pub(super) fn tell<'a>(
+    newest: Past<'a>,
+    complete_base_age: Option<u32>,
+    older: impl Iterator<Item = Past<'a>>,
+    mut each: impl FnMut(Past<'a>) -> bool,
+) {
+    let mut left = MOST_PASTS - 1;
+    if let Some(age) = complete_base_age.filter(|&age| age < newest.age) {
+        left -= 1;
+        if !each(Past { age: age.max(1), cells: newest.cells }) {
+            return;
+        }
+    }
+    if each(newest) {
+        let _ = older.take(left).all(each);
+    }
 }
 
 impl Mentions {
@@ -105,27 +136,22 @@ impl Mentions {
 }
 
 impl<'a> Pasts<'a> {
-    /// With the newest state. If the base of the packet is complete, newer, and does not mention the
-    /// object, that is at rest: its state is that of the base's time too.
-    pub(super) fn new(class: u16, newest: Past<'a>, complete_base_age: Option<u32>) -> Self {
-        let mut pasts = Self { class, states: [Past::default(); MOST_PASTS], len: 0 };
-        if let Some(age) = complete_base_age.filter(|&age| age < newest.age) {
-            pasts.push(Past { age: age.max(1), cells: newest.cells });
-        }
-        pasts.push(newest);
-        pasts
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
     }
 
-    /// Adds an older state, unless there are enough.
-    pub(super) fn push(&mut self, older: Past<'a>) {
+    /// Adds an older state; whether there is room for more.
+    pub(super) fn push(&mut self, older: Past<'a>) -> bool {
         if let Some(state) = self.states.get_mut(self.len) {
             *state = older;
             self.len += 1;
         }
+        self.len < MOST_PASTS
     }
 
     /// The newest first.
+    #[inline(always)]
     pub(super) fn states(&self) -> &[Past<'a>] {
-        &self.states[..self.len]
+        self.states.get(..self.len).unwrap_or_default()
     }
 }

@@ -185,8 +185,7 @@ impl SnapshotProtocol {
     pub(super) fn of_layouts(config: SnapshotConfig, layouts: Vec<Layout>) -> Self {
         let mut classes = Vec::<ClassLayout>::new();
         for layout in layouts {
-            let first_group = classes.last().map_or(0, |class| class.plan.next_group());
-            let plan = ClassPlan::new(&layout, first_group);
+            let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
             let (name, schema) = ("test".into(), Schema::default());
             let declared = Declared { name, type_id: None, schema };
             classes.push(ClassLayout { declared, layout, plan, max_bytes: 0 });
@@ -293,8 +292,7 @@ impl SnapshotProtocol {
             };
             hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
-            let first_group = classes.last().map_or(0, |class| class.plan.next_group());
-            let plan = ClassPlan::new(&layout, first_group);
+            let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
             classes.push(ClassLayout { declared, layout, plan, max_bytes });
         }
         let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::layout::{Column, Derivative, Group, Kind, Layout};
-use super::mention::{Change, Knowledge, Mentions, Past, Pasts};
+use super::mention::{Change, Knowledge, Mentions, Past, tell};
 use super::protocol::SnapshotProtocol;
 use crate::schema::ObjectId;
 
@@ -113,16 +113,20 @@ pub(super) struct Known {
 }
 
 impl Knowledge for Known {
-    fn find(&self, id: ObjectId) -> Option<Pasts<'_>> {
-        self.pasts(0, id)
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16> {
+        self.pasts(0, id, each)
     }
 
-    fn pasts(&self, _: usize, id: ObjectId) -> Option<Pasts<'_>> {
+    fn pasts<'k>(
+        &'k self,
+        _: usize,
+        id: ObjectId,
+        each: impl FnMut(Past<'k>) -> bool,
+    ) -> Option<u16> {
         let (class, states) = self.objects.get(&id.0)?;
         let mut states = states.iter().map(|(age, cells)| Past { age: *age, cells });
-        let mut pasts = Pasts::new(*class, states.next()?, None);
-        states.for_each(|past| pasts.push(past));
-        Some(pasts)
+        tell(states.next()?, None, states, each);
+        Some(*class)
     }
 
     fn mentioned_before(&self) -> &[ObjectId] {

@@ -1,11 +1,12 @@
 //! What the sender knows of what one receiver has.
 
 use alloc::vec::Vec;
+use core::mem::take;
 
 use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
 use super::history::{State, Versions};
-use super::mention::{Change, MANY, MOST_PASTS, Past, Pasts};
+use super::mention::{Change, MANY, MOST_PASTS, Past, tell};
 use super::store::{Recorded, Store};
 use super::{Leaving, SnapshotAck};
 use crate::schema::ObjectId;
@@ -35,10 +36,13 @@ pub(super) struct View {
     known: Known,
     /// Records have room for as many as there ever were, so that in time none has to grow.
     most_mentions: usize,
+    /// The memory of records that nobody asks for any more.
+    spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
 
-/// What the receiver has of one object.
+/// What the receiver has of one object: a line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Seen {
     /// What the known packets told that mention it, the newest first.
     told: [ToldState; MOST_PASTS],
@@ -100,6 +104,7 @@ impl View {
             base: None,
             known: Known::default(),
             most_mentions: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -199,6 +204,11 @@ impl View {
         let Header { tick, is_complete, start, base, .. } = *header;
         sent.told = Some(Told { tick, is_complete, start, base });
         sent.body.take().into_iter().for_each(release);
+        if sent.objects.capacity() == 0
+            && let Some(spare) = self.spare.pop()
+        {
+            (sent.objects, sent.ids) = spare;
+        }
         sent.objects.clear();
         sent.ids.clear();
         sent.objects.reserve(self.most_mentions);
@@ -206,20 +216,28 @@ impl View {
         sent
     }
 
-    /// The oldest tick of which an acknowledgement would still count.
+    /// The first packet of which an acknowledgement would still count.
+    fn first_in_flight(&self) -> u32 {
+        self.base.map_or(self.start, |base| base.saturating_sub(LATE).max(self.start))
+    }
+
+    /// The tick of that one.
     pub(super) fn oldest_in_flight(&self) -> u32 {
-        let first = self.base.map_or(self.start, |base| base.saturating_sub(LATE).max(self.start));
+        let first = self.first_in_flight();
         (first..self.next).find_map(|number| self.told(number)).map_or(u32::MAX, |told| told.tick)
     }
 
     /// What the receiver says that it has.
-    pub(super) fn handle_ack(&mut self, store: &Store, ack: SnapshotAck, release: impl FnMut(u32)) {
+    pub(super) fn handle_ack(
+        &mut self,
+        store: &Store,
+        ack: SnapshotAck,
+        mut release: impl FnMut(u32),
+    ) {
         let Some(newest_sent) = self.next.checked_sub(1) else { return };
-        let base = self.base;
+        let (first_base, first) = (self.base.unwrap_or(self.start), self.first_in_flight());
         for number in ack.packets(newest_sent) {
-            let first =
-                self.base.map_or(self.start, |base| base.saturating_sub(LATE).max(self.start));
-            if number < first || self.known.contains(number) {
+            if number < self.first_in_flight() || self.known.contains(number) {
                 continue;
             }
             let place = number as usize % SPAN;
@@ -239,11 +257,12 @@ impl View {
                 }
             }
         }
-        if self.base != base {
-            let oldest = self.base.unwrap_or(0);
-            let is_before = |sent: &&mut Sent| sent.number.is_some_and(|number| number < oldest);
-            let before = self.packets.iter_mut().filter(is_before);
-            before.filter_map(|sent| sent.body.take()).for_each(release);
+        for number in first_base..self.base.unwrap_or(first_base) {
+            self.packets[number as usize % SPAN].body.take().into_iter().for_each(&mut release);
+        }
+        for number in first..self.first_in_flight() {
+            let sent = &mut self.packets[number as usize % SPAN];
+            self.spare.push((take(&mut sent.objects), take(&mut sent.ids)));
         }
     }
 
@@ -273,25 +292,25 @@ impl View {
         }
     }
 
-    /// The same with the states before it.
-    #[inline]
+    /// The same with the states before it, and its class.
+    #[inline(always)]
     pub(super) fn pasts<'s>(
         &self,
         store: &'s Store,
         slot: u32,
         complete_age: Option<u32>,
-    ) -> Option<Pasts<'s>> {
+        each: impl FnMut(Past<'s>) -> bool,
+    ) -> Option<u16> {
         let past = |tick: u32, cells| Past { age: (store.tick - tick).max(1), cells };
         let State { stamp, class, cells } = self.known(store, slot)?;
-        let mut pasts = Pasts::new(class, past(stamp.tick, cells?), complete_age);
-        for &ToldState { tick, version } in self.objects[slot as usize].told().iter().skip(1) {
-            let state = store.history.remembered(version, tick);
-            match state.and_then(|state| state.cells.filter(|_| state.class == class)) {
-                Some(cells) if store.tick - tick <= PAST_TICKS => pasts.push(past(tick, cells)),
-                _ => break,
-            }
-        }
-        Some(pasts)
+        let told = self.objects[slot as usize].told().iter();
+        let older = told.skip(1).map_while(|&ToldState { tick, version }| {
+            let state = store.history.remembered(version, tick)?;
+            let is_of_use = state.class == class && store.tick - tick <= PAST_TICKS;
+            state.cells.filter(|_| is_of_use).map(|cells| past(tick, cells))
+        });
+        tell(past(stamp.tick, cells?), complete_age, older, each);
+        Some(class)
     }
 }
 

@@ -44,8 +44,8 @@ pub(super) struct Known {
 
 impl Lists<'_> {
     /// To find out what is known takes long: it is kept what the order of objects depends on.
-    fn note(&mut self, id: ObjectId, pasts: &Pasts<'_>) {
-        let class = self.classes.get(usize::from(pasts.class));
+    fn note(&mut self, id: ObjectId, class: u16, pasts: &Pasts<'_>) {
+        let class = self.classes.get(usize::from(class));
         let newest = pasts.states().first();
         let place = class.zip(newest).and_then(|(class, newest)| class.place(newest.cells));
         self.known.push(Known { id, place });
@@ -111,9 +111,11 @@ impl MentionPlan {
         before: &[ObjectId],
     ) -> Result<(), ErrorKind> {
         let (mut at, mut last) = (0, 0);
+        let mut pasts = Pasts::default();
         for &id in before {
-            let Some(pasts) = knowledge.find(id) else { continue };
-            let class = usize::from(pasts.class).min(self.classes - 1);
+            pasts.clear();
+            let Some(known) = knowledge.find(id, |past| pasts.push(past)) else { continue };
+            let class = usize::from(known).min(self.classes - 1);
             let wanted = wanted(lists.list, &mut at, id).filter(|_| !C::DECODES);
             let context = (class * 16 + activity(pasts.states())) * 4 + last;
             let slot = &mut state.bits[self.again + context];
@@ -121,8 +123,8 @@ impl MentionPlan {
             last = (last * 2 + usize::from(is_mentioned)) & 3;
             if is_mentioned {
                 let wanted = (id, wanted);
-                self.code_mention(coder, state, lists.list, wanted, Some(pasts.class), 0)?;
-                lists.note(id, &pasts);
+                self.code_mention(coder, state, lists.list, wanted, Some(known), 0)?;
+                lists.note(id, known, &pasts);
             }
         }
         Ok(())
@@ -138,8 +140,7 @@ impl MentionPlan {
         again: usize,
         beyond: bool,
     ) -> Result<(), ErrorKind> {
-        let is_again =
-            |id: ObjectId| before.binary_search(&id).is_ok() && knowledge.find(id).is_some();
+        let mut pasts = Pasts::default();
         let first_beyond = state.last_id.map_or(Some(0), |last| last.checked_add(1));
         let mut next = match (beyond, first_beyond) {
             (false, _) => Some(0),
@@ -180,15 +181,16 @@ impl MentionPlan {
                 return Err(ErrorKind::UnexpectedEnd);
             }
             let is_full = C::DECODES && lists.list.len() >= lists.most;
-            if is_beyond(id) != beyond || (C::DECODES && is_again(id)) || is_full {
+            pasts.clear();
+            let class = knowledge.pasts(place, id, |past| pasts.push(past));
+            let is_again = C::DECODES && class.is_some() && before.binary_search(&id).is_ok();
+            if is_beyond(id) != beyond || is_again || is_full {
                 return Err(ErrorKind::OutOfRange);
             }
-            let pasts = knowledge.pasts(place, id);
-            let class = pasts.as_ref().map(|pasts| pasts.class);
             let context = 1 + usize::from(beyond);
             self.code_mention(coder, state, lists.list, (id, wanted), class, context)?;
-            if let Some(pasts) = pasts {
-                lists.note(id, &pasts);
+            if let Some(class) = class {
+                lists.note(id, class, &pasts);
             }
         }
     }

@@ -39,7 +39,7 @@ mod traced;
 use alloc::vec::Vec;
 
 use super::layout::Layout;
-use super::mention::{Change, Knowledge, Mention, Mentions};
+use super::mention::{Change, Knowledge, Mention, Mentions, Pasts};
 use super::protocol::{ClassLayout, SnapshotProtocol};
 use super::trace::{Mark, Record};
 use crate::stream::{ErrorKind, ReadError};
@@ -116,13 +116,17 @@ fn code<C: Coder>(
     }
     scratch.scene.clear();
     sort(plan, &scratch.known, list, &mut scratch.order);
+    let mut pasts = Pasts::default();
     for &(_, place) in &scratch.order {
         let mention = list[place as usize];
-        let pasts = match mention.change {
+        pasts.clear();
+        match mention.change {
             Change::Gone => continue,
-            Change::Fresh => None,
-            Change::Update => knowledge.pasts(place as usize, mention.id),
-        };
+            Change::Fresh => {}
+            Change::Update => {
+                knowledge.pasts(place as usize, mention.id, |past| pasts.push(past));
+            }
+        }
         if !coder.is_sound() {
             return Err(ErrorKind::UnexpectedEnd);
         }
@@ -130,8 +134,8 @@ fn code<C: Coder>(
         let class = usize::from(mention.class);
         let layout: &Layout = &classes[class].layout;
         let row = &mut cells[mention.start..mention.start + mention.columns];
-        let states = pasts.as_ref().map_or(&[][..], |pasts| pasts.states());
-        plan.classes[class].code_object(coder, state, layout, &mut scratch.scene, row, states);
+        let (scene, states) = (&mut scratch.scene, pasts.states());
+        plan.classes[class].code_object(coder, state, layout, scene, row, states);
     }
     Ok(())
 }

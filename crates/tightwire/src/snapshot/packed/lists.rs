@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::schema::ObjectId;
-use crate::snapshot::mention::{Change, Mention};
+use crate::snapshot::mention::{Change, Mention, is_worth_it};
 use crate::stream::{ErrorKind, Stream};
 
 /// The lists of one packet.
@@ -25,20 +25,32 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Writes or reads which objects are mentioned, and what became of them.
+    /// Writes or reads which objects are mentioned, and what became of them. The base mentions those of
+    /// `before`.
     #[inline]
     pub(super) fn code<S: Stream>(
         &mut self,
         stream: &mut S,
         list: &mut Vec<Mention>,
-        before: &[ObjectId],
+        mut before: &[ObjectId],
         most: usize,
     ) -> Result<(), S::Error> {
-        let start = stream.position();
         self.reserve(list.len().max(before.len()));
+        let mut goes_on = false;
         if S::WRITING {
             self.split(list, before);
+            goes_on = is_worth_it(list.len() - self.others.len(), before.len());
         }
+        if !before.is_empty() {
+            stream.bool(&mut goes_on)?;
+        }
+        if !goes_on {
+            before = &[];
+            if S::WRITING {
+                self.split(list, before);
+            }
+        }
+        let start = stream.position();
         ascending(stream, &mut self.exceptions, before.len() as u64, before.len())?;
         ascending(stream, &mut self.others, 1 << u32::BITS, most)?;
         let is_gone = |gone: &Vec<bool>| gone.contains(&true);
@@ -79,18 +91,27 @@ impl Lists {
     /// Room for as many as there ever were objects in a packet, so that in time no list has to grow.
     fn reserve(&mut self, mentions: usize) {
         self.most_mentions = self.most_mentions.max(mentions);
+        self.clear();
         for list in [&mut self.exceptions, &mut self.others, &mut self.fresh] {
-            list.clear();
             list.reserve(self.most_mentions);
         }
         for list in [&mut self.exceptions_gone, &mut self.others_gone] {
-            list.clear();
             list.reserve(self.most_mentions);
+        }
+    }
+
+    fn clear(&mut self) {
+        for list in [&mut self.exceptions, &mut self.others, &mut self.fresh] {
+            list.clear();
+        }
+        for list in [&mut self.exceptions_gone, &mut self.others_gone] {
+            list.clear();
         }
     }
 
     /// The mentions as exceptions and others.
     fn split(&mut self, list: &[Mention], before: &[ObjectId]) {
+        self.clear();
         for (place, mention) in list.iter().enumerate() {
             if mention.change == Change::Fresh {
                 self.fresh.push(place as u32);

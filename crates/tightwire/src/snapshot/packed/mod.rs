@@ -24,11 +24,12 @@ mod sparse;
 mod tests;
 mod tuning;
 
-use super::mention::{Change, Knowledge, Mentions, goes_on};
+use super::mention::{Change, Knowledge, Mentions};
 use super::protocol::{ClassLayout, SnapshotProtocol};
 use super::trace::{Mark, Marked};
 use crate::stream::{ErrorKind, Stream};
 use lists::Lists;
+use motion::Course;
 use object::{fresh, update};
 
 pub(crate) use plan::ClassPlan;
@@ -58,30 +59,23 @@ pub(super) fn code<S: Stream + Marked>(
     stream.mark(Mark::Choices);
     tuning.code_choices(stream, classes)?;
     stream.mark(Mark::Objects);
-    let mut before = knowledge.mentioned_before();
-    let mut goes_on = S::WRITING && goes_on(list, before);
-    if !before.is_empty() {
-        stream.bool(&mut goes_on)?;
-    }
-    if !goes_on {
-        before = &[];
-    }
+    let before = knowledge.mentioned_before();
     scratch.lists.code(stream, list, before, protocol.config().max_objects)?;
     for (place, mention) in list.iter_mut().enumerate() {
         let start = stream.position();
-        let pasts = match mention.change {
-            Change::Gone => continue,
-            Change::Update => match knowledge.pasts(place, mention.id) {
+        let mut course = Course::NONE;
+        let is_known = mention.change == Change::Update;
+        if is_known {
+            match knowledge.pasts(place, mention.id, |past| course.add(past)) {
+                Some(class) => mention.class = class,
                 None => return stream.refuse_at(ErrorKind::OutOfRange, start),
-                known => known,
-            },
-            Change::Fresh => None,
-        };
+            }
+        } else if mention.change == Change::Gone {
+            continue;
+        }
         stream.mark(Mark::Object(place));
-        match &pasts {
-            Some(pasts) if S::READING => mention.class = pasts.class,
-            Some(_) => {}
-            None => code_class(stream, &mut mention.class, classes)?,
+        if !is_known {
+            code_class(stream, &mut mention.class, classes)?;
         }
         let Some(class) = classes.get(usize::from(mention.class)) else {
             return stream.refuse_at(ErrorKind::Misuse, start);
@@ -94,11 +88,10 @@ pub(super) fn code<S: Stream + Marked>(
         }
         let row = cells.get_mut(mention.start..).and_then(|cells| cells.get_mut(..columns));
         let Some(row) = row else { return stream.refuse_at(ErrorKind::Misuse, start) };
-        match &pasts {
-            Some(pasts) => {
-                update(stream, class, tuning.of_class(&class.plan), pasts.states(), row)?;
-            }
-            None => fresh(stream, class, row)?,
+        if is_known {
+            update(stream, class, tuning, &course, row)?;
+        } else {
+            fresh(stream, class, row)?;
         }
     }
     if S::WRITING {

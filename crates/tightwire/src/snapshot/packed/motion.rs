@@ -15,35 +15,56 @@ pub(super) struct Motion<'a> {
     ratio: i64,
 }
 
+/// The same while states are told, the newest first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Course<'a> {
+    newest: Past<'a>,
+    before: &'a [u32],
+    /// The distance of the two, and how far that is from the newest's age.
+    gap: u32,
+    off: u32,
+}
+
 const ONE: i64 = 1 << 16;
 
 /// Further than this, a motion that was seen for a moment says nothing.
 const MAX_RATIO: i64 = 8 * ONE;
 
-impl<'a> Motion<'a> {
-    /// The past whose distance to the newest is closest to the newest's age: a shorter one makes
-    /// more of its rounding, a longer one knows less of the present.
+impl<'a> Course<'a> {
+    pub(super) const NONE: Self =
+        Self { newest: Past { age: 0, cells: &[] }, before: &[], gap: 0, off: u32::MAX };
+
+    /// Takes the past whose distance to the newest is closest to the newest's age: a shorter one makes
+    /// more of its rounding, a longer one knows less of the present. Whether there can be a better one.
     #[inline(always)]
-    pub(super) fn new(layout: &'a Layout, pasts: &[Past<'a>]) -> Option<Self> {
-        let columns = layout.columns.len();
-        let (&Past { age, cells: now }, older) = pasts.split_first()?;
-        if now.len() != columns {
+    pub(super) fn add(&mut self, past: Past<'a>) -> bool {
+        let age = self.newest.age;
+        if age == 0 {
+            *self = Self { newest: past, before: past.cells, gap: past.age, off: u32::MAX };
+            return true;
+        }
+        let gap = past.age.saturating_sub(age);
+        let off = gap.abs_diff(age);
+        if gap > 0 && off < self.off {
+            (self.before, self.gap, self.off) = (past.cells, gap, off);
+        }
+        self.off > 0
+    }
+}
+
+impl<'a> Motion<'a> {
+    /// Of an object with this layout; none if it cannot have it.
+    #[inline(always)]
+    pub(super) fn new(layout: &'a Layout, course: &Course<'a>) -> Option<Self> {
+        let Course { newest: Past { age, cells: now }, before, gap, .. } = *course;
+        if now.len() != layout.columns.len() || before.len() != now.len() {
             return None;
         }
-        let mut motion = Self { layout, now, age, before: now, ratio: ONE };
-        let mut best = (u32::MAX, age);
-        for past in older {
-            let gap = past.age.saturating_sub(age);
-            let off = gap.abs_diff(age);
-            if gap > 0 && off < best.0 && past.cells.len() == columns {
-                best = (off, gap);
-                motion.before = past.cells;
-            }
+        let mut ratio = ONE;
+        if gap != age {
+            ratio = ((i64::from(age) << 16) / i64::from(gap.max(1))).min(MAX_RATIO);
         }
-        if best.1 != age {
-            motion.ratio = ((i64::from(age) << 16) / i64::from(best.1)).min(MAX_RATIO);
-        }
-        Some(motion)
+        Some(Self { layout, now, age, before, ratio })
     }
 
     /// As much of `way` as the motion goes on until now, rounded.

@@ -1,19 +1,15 @@
 //! One object, with or without a past.
 
-use super::motion::Motion;
+use super::motion::{Course, Motion};
 use super::number::{self, number};
-use super::plan::GroupPlan;
+use super::plan::{Chunk, GroupPlan, places};
 use super::rotation::rotation;
 use super::sparse;
-use super::tuning::{GroupTuning, Mode};
+use super::tuning::{GroupTuning, Tuning};
 use crate::snapshot::layout::Kind;
-use crate::snapshot::mention::Past;
 use crate::snapshot::protocol::ClassLayout;
 use crate::snapshot::trace::{Mark, Marked};
 use crate::stream::{ErrorKind, Stream};
-
-/// So many groups share their flags.
-const CHUNK: usize = 32;
 
 /// An object that both sides know: first which groups at rest changed, then what the groups that
 /// moved or changed are now.
@@ -21,99 +17,88 @@ const CHUNK: usize = 32;
 pub(super) fn update<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
-    tuning: &mut [GroupTuning],
-    pasts: &[Past<'_>],
+    tuning: &mut Tuning,
+    course: &Course<'_>,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
-    let motion = match Motion::new(&class.layout, pasts) {
+    let motion = match Motion::new(&class.layout, course) {
         Some(motion) if motion.now.len() == cells.len() => motion,
         _ => return stream.refuse_at(ErrorKind::Misuse, stream.position()),
     };
     if S::READING {
         cells.copy_from_slice(motion.now);
     }
-    let plans = &class.plan.groups[..];
-    if plans.len() <= CHUNK {
+    match &class.plan.chunks[..] {
         // What is mentioned has mostly changed: nothing else can have, and flags need not say so.
-        return chunk(stream, plans, tuning, &motion, true, cells);
+        [chunk] => code_chunk(stream, chunk, tuning, &motion, true, cells),
+        chunks => code_chunks(stream, chunks, tuning, &motion, cells),
     }
-    for (plans, tuning) in plans.chunks(CHUNK).zip(tuning.chunks_mut(CHUNK)) {
-        chunk(stream, plans, tuning, &motion, false, cells)?;
+}
+
+/// The groups of a class that has more than one chunk.
+#[inline(never)]
+fn code_chunks<S: Stream + Marked>(
+    stream: &mut S,
+    chunks: &[Chunk],
+    tuning: &mut Tuning,
+    motion: &Motion<'_>,
+    cells: &mut [u32],
+) -> Result<(), S::Error> {
+    for chunk in chunks {
+        code_chunk(stream, chunk, tuning, motion, false, cells)?;
     }
     Ok(())
 }
 
-/// At most 32 groups, each a bit of a word.
+/// The groups of a chunk. Those that move go on, unless they are sparse; the others are as they were,
+/// unless a flag says that they changed.
 #[inline(always)]
-fn chunk<S: Stream + Marked>(
+fn code_chunk<S: Stream + Marked>(
     stream: &mut S,
-    plans: &[GroupPlan],
-    tuning: &mut [GroupTuning],
+    chunk: &Chunk,
+    tuning: &mut Tuning,
     motion: &Motion<'_>,
     is_whole: bool,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
+    let (plans, (tuning, sparse)) = (&chunk.groups[..], tuning.of_chunk(chunk));
     let layout = motion.layout;
-    let (mut dense, mut at_rest, mut changed, mut absent) = (0u32, 0u32, 0u32, 0u32);
-    for (index, (plan, tuning)) in plans.iter().zip(&mut *tuning).enumerate() {
-        let bit = 1 << index;
-        if plan.is_conditional {
-            absent |= bit;
-        }
-        if plan.is_ordered
-            && !is_same(plan, motion.now, motion.before)
-            // From or to nothing is no motion.
-            && plan.is_in(layout, motion.now)
-            && plan.is_in(layout, motion.before)
-        {
-            if tuning.mode != Mode::Sparse {
-                dense |= bit;
-                continue;
-            }
-            if S::WRITING && matches!(plan.kind, Kind::Number { .. }) && tuning.is_due() {
-                // Whether it had better not be sparse.
+    let [mut moved, mut changed] = chunk.differing(motion.now, [motion.before, cells]);
+    moved &= chunk.ordered;
+    if chunk.conditional != 0 {
+        // From or to nothing is no motion.
+        moved &= chunk.present(layout, motion.now);
+        moved &= chunk.present(layout, motion.before);
+    }
+    let dense = moved & !sparse;
+    let at_rest = chunk.all & !dense;
+    if S::WRITING {
+        changed &= at_rest & chunk.present(layout, cells);
+        for place in places(moved & sparse & chunk.numbers) {
+            // Whether it had better not be sparse.
+            if let (Some(plan), Some(tuning)) = (plans.get(place), tuning.get_mut(place))
+                && tuning.is_due()
+            {
                 number::compare(plan, tuning, motion, cells);
             }
-        }
-        at_rest |= bit;
-        if S::WRITING && !is_same(plan, motion.now, cells) && plan.is_in(layout, cells) {
-            changed |= bit;
         }
     }
     stream.mark(Mark::Flags);
     sparse::flags(stream, &mut changed, at_rest, is_whole && dense == 0)?;
     let sent = dense | changed;
     // Where nothing is sent the cells are as before, unless the group is no longer there.
-    let mut left = if S::READING { sent | absent } else { sent };
-    while left != 0 {
-        let index = left.trailing_zeros() as usize;
-        let bit = left & left.wrapping_neg();
-        left ^= bit;
-        let (Some(plan), Some(tuning)) = (plans.get(index), tuning.get_mut(index)) else { break };
+    for place in places(if S::READING { sent | chunk.conditional } else { sent }) {
+        let (Some(plan), Some(tuning)) = (plans.get(place), tuning.get_mut(place)) else { break };
         if !plan.is_in(layout, cells) {
             if S::READING {
                 cells[plan.first..plan.first + plan.len].fill(0);
             }
-        } else if sent & bit != 0 {
+        } else if sent >> place & 1 != 0 {
             stream.mark(Mark::Group(layout, plan.index));
-            group(stream, plan, tuning, motion, dense & bit == 0, cells)?;
+            group(stream, plan, tuning, motion, dense >> place & 1 == 0, cells)?;
         }
     }
     Ok(())
-}
-
-#[inline(always)]
-fn is_same(plan: &GroupPlan, one: &[u32], other: &[u32]) -> bool {
-    // By the length, since a loop of unknown length costs more than so few words.
-    let (Some(one), Some(other)) = (one.get(plan.first..), other.get(plan.first..)) else {
-        return false;
-    };
-    match plan.len {
-        1 => one.first() == other.first(),
-        3 => one.first_chunk::<3>() == other.first_chunk::<3>(),
-        4 => one.first_chunk::<4>() == other.first_chunk::<4>(),
-        _ => one.first_chunk::<2>() == other.first_chunk::<2>(),
-    }
 }
 
 #[inline(always)]
@@ -145,7 +130,7 @@ fn group<S: Stream>(
 }
 
 /// Another value than before: of two there is nothing to say, and of more one less is possible.
-#[inline(always)]
+#[inline(never)]
 fn category<S: Stream>(
     stream: &mut S,
     plan: &GroupPlan,
@@ -165,13 +150,13 @@ fn category<S: Stream>(
 }
 
 /// An object of which nothing is known that would help: all cells as they are.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn fresh<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
-    for plan in &class.plan.groups {
+    for plan in class.plan.groups() {
         if plan.is_in(&class.layout, cells) {
             stream.mark(Mark::Group(&class.layout, plan.index));
             whole(stream, plan, cells)?;
@@ -181,7 +166,7 @@ pub(super) fn fresh<S: Stream + Marked>(
 }
 
 /// The cells of a group as they are, two at a time: a word always holds two.
-#[inline(always)]
+#[inline(never)]
 fn whole<S: Stream>(stream: &mut S, plan: &GroupPlan, cells: &mut [u32]) -> Result<(), S::Error> {
     let cells = &mut cells[plan.first..][..plan.len];
     for (cells, max) in cells.chunks_mut(2).zip(plan.max.chunks(2)) {

@@ -1,5 +1,6 @@
 //! What of a layout the coding needs at every object, worked out once.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::tuning::Mode;
@@ -8,9 +9,30 @@ use crate::snapshot::layout::{Group, Kind, Layout};
 /// A class as it is coded.
 #[derive(Debug)]
 pub(crate) struct ClassPlan {
+    pub(super) chunks: Vec<Chunk>,
+    /// How many chunks and groups this class and those before have.
+    chunks_so_far: usize,
+    groups_so_far: usize,
+}
+
+/// So many groups share their flags: each is a bit of a word.
+const CHUNK: usize = 32;
+
+/// Groups that share their flags; sets of them are words.
+#[derive(Debug)]
+pub(super) struct Chunk {
     pub(super) groups: Vec<GroupPlan>,
-    /// The place of its first group among those of all classes.
+    /// Its place, and that of its first group, among those of all classes.
+    pub(super) place: usize,
     pub(super) first_group: usize,
+    pub(super) all: u32,
+    /// Those that can move.
+    pub(super) ordered: u32,
+    pub(super) numbers: u32,
+    pub(super) conditional: u32,
+    /// The first column, and for each from there on the group that has it; nothing if none has.
+    first_column: usize,
+    owners: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,16 +73,86 @@ pub(super) struct Velocity {
 }
 
 impl ClassPlan {
-    /// `first_group` is how many groups the classes before have.
-    pub(crate) fn new(layout: &Layout, first_group: usize) -> Self {
+    /// With the class before it.
+    pub(crate) fn new(layout: &Layout, before: Option<&Self>) -> Self {
         let plan = |(index, group)| GroupPlan::new(layout, index, group);
-        Self { groups: layout.groups.iter().enumerate().map(plan).collect(), first_group }
+        let groups: Vec<_> = layout.groups.iter().enumerate().map(plan).collect();
+        let (mut place, mut first) =
+            before.map_or((0, 0), |before| (before.chunks_so_far, before.groups_so_far));
+        let chunk = |groups: &[GroupPlan]| {
+            let chunk = Chunk::new(groups, place, first);
+            (place, first) = (place + 1, first + groups.len());
+            chunk
+        };
+        let chunks = groups.chunks(CHUNK).map(chunk).collect();
+        Self { chunks, chunks_so_far: place, groups_so_far: first }
     }
 
-    /// How many groups this class and those before have.
-    pub(crate) fn next_group(&self) -> usize {
-        self.first_group + self.groups.len()
+    pub(super) fn groups(&self) -> impl Iterator<Item = &GroupPlan> {
+        self.chunks.iter().flat_map(|chunk| &chunk.groups)
     }
+}
+
+impl Chunk {
+    fn new(groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
+        let set = |is_in: fn(&GroupPlan) -> bool| {
+            (0..).zip(groups).fold(0, |set, (place, group)| set | u32::from(is_in(group)) << place)
+        };
+        let first_column = groups.iter().map(|group| group.first).min().unwrap_or(0);
+        let end = groups.iter().map(|group| group.first + group.len).max().unwrap_or(0);
+        let mut owners = vec![0; end - first_column];
+        for (place, group) in groups.iter().enumerate() {
+            owners[group.first - first_column..][..group.len].fill(1 << place);
+        }
+        Self {
+            groups: groups.to_vec(),
+            place,
+            first_group,
+            all: set(|_| true),
+            ordered: set(|group| group.is_ordered),
+            numbers: set(|group| matches!(group.kind, Kind::Number { .. })),
+            conditional: set(|group| group.is_conditional),
+            first_column,
+            owners,
+        }
+    }
+
+    /// The groups in which a row of cells differs from two others.
+    #[inline(always)]
+    pub(super) fn differing(&self, row: &[u32], others: [&[u32]; 2]) -> [u32; 2] {
+        let [one, other] = others;
+        let [row, one, other] =
+            [row, one, other].map(|row| row.get(self.first_column..).unwrap_or_default());
+        let mut differing = [0; 2];
+        // In the shape that becomes vector instructions.
+        for (((owner, cell), one), other) in self.owners.iter().zip(row).zip(one).zip(other) {
+            differing[0] |= owner & u32::from(cell != one).wrapping_neg();
+            differing[1] |= owner & u32::from(cell != other).wrapping_neg();
+        }
+        differing
+    }
+
+    /// The groups that are there.
+    #[inline(always)]
+    pub(super) fn present(&self, layout: &Layout, cells: &[u32]) -> u32 {
+        let mut present = self.all;
+        for place in places(self.conditional) {
+            if !self.groups.get(place).is_some_and(|group| group.is_in(layout, cells)) {
+                present ^= 1 << place;
+            }
+        }
+        present
+    }
+}
+
+/// The places of the bits of a set.
+#[inline(always)]
+pub(super) fn places(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let place = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (place < u32::BITS).then_some(place as usize)
+    })
 }
 
 impl GroupPlan {

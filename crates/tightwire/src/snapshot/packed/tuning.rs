@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use super::lists::count;
-use super::plan::{ClassPlan, GroupPlan};
+use super::plan::{Chunk, GroupPlan};
 use super::residual::expected_width;
 use crate::snapshot::layout::Kind;
 use crate::snapshot::protocol::ClassLayout;
@@ -58,6 +58,8 @@ struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Tuning {
     groups: Vec<GroupTuning>,
+    /// Of each chunk of each class, the groups that are sparse.
+    sparse: Vec<u32>,
 }
 
 /// Fewer than this say nothing.
@@ -87,8 +89,8 @@ impl GroupTuning {
     #[inline(always)]
     pub(super) fn expect(&self, motion: u64, sparse: bool, top: u32) -> (u32, u32) {
         let usual = expected_width(motion);
-        let width =
-            if sparse { self.sparse_width } else { usual.saturating_add_signed(self.offset) };
+        let moved = (usual.cast_signed() + self.offset).max(0).cast_unsigned();
+        let width = if sparse { self.sparse_width } else { moved };
         (width.min(top), usual)
     }
 
@@ -172,10 +174,11 @@ impl GroupTuning {
 }
 
 impl Tuning {
-    /// The groups of a class.
+    /// The choices for the groups of a chunk, and which of them are sparse.
     #[inline(always)]
-    pub(super) fn of_class(&mut self, plan: &ClassPlan) -> &mut [GroupTuning] {
-        self.groups.get_mut(plan.first_group..plan.next_group()).unwrap_or_default()
+    pub(super) fn of_chunk(&mut self, chunk: &Chunk) -> (&mut [GroupTuning], u32) {
+        let groups = self.groups.get_mut(chunk.first_group..).unwrap_or_default();
+        (groups, self.sparse.get(chunk.place).copied().unwrap_or_default())
     }
 
     /// How many groups have choices that are not those of the schema; and for each how many there
@@ -186,7 +189,7 @@ impl Tuning {
         classes: &[ClassLayout],
     ) -> Result<(), S::Error> {
         let start = stream.position();
-        let plans = || classes.iter().flat_map(|class| &class.plan.groups);
+        let plans = || classes.iter().flat_map(|class| class.plan.groups());
         if S::READING {
             self.groups.clear();
         }
@@ -220,12 +223,21 @@ impl Tuning {
             }
             next = place + 1;
         }
+        self.sparse.clear();
+        for chunk in classes.iter().flat_map(|class| &class.plan.chunks) {
+            let groups =
+                (0..).zip(self.groups[chunk.first_group..].iter().take(chunk.groups.len()));
+            let bit = |(place, group): (u32, &GroupTuning)| {
+                u32::from(group.mode == Mode::Sparse) << place
+            };
+            self.sparse.push(groups.map(bit).sum());
+        }
         Ok(())
     }
 
     /// After a packet was written: what the next one will say.
     pub(super) fn choose(&mut self, classes: &[ClassLayout]) {
-        let plans = classes.iter().flat_map(|class| &class.plan.groups);
+        let plans = classes.iter().flat_map(|class| class.plan.groups());
         for (group, plan) in self.groups.iter_mut().zip(plans) {
             group.choose(plan);
         }
@@ -234,7 +246,7 @@ impl Tuning {
 
 impl Clone for Tuning {
     fn clone(&self) -> Self {
-        Self { groups: self.groups.clone() }
+        Self { groups: self.groups.clone(), sparse: Vec::new() }
     }
 
     fn clone_from(&mut self, source: &Self) {
