@@ -126,15 +126,22 @@ pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
 /// its sender does, is noticed.
 fn check(mentions: &Mentions) -> u16 {
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut sum = MULTIPLIER;
-    let mut add =
-        |number: u32| sum = (sum ^ u64::from(number)).wrapping_mul(MULTIPLIER).rotate_left(29);
+    let add = |sum: &mut u64, low: u32, high: u32| {
+        let both = u64::from(high) << 32 | u64::from(low);
+        *sum = (*sum ^ both).wrapping_mul(MULTIPLIER).rotate_left(29);
+    };
+    // Two sums of two numbers at a time: a sum has to wait for what was added before.
+    let (mut one, mut other) = (MULTIPLIER, !MULTIPLIER);
     for mention in &mentions.list {
-        add(mention.id.0);
-        add(u32::from(mention.class) << 2 | mention.change as u32);
+        add(&mut one, mention.id.0, u32::from(mention.class) << 2 | mention.change as u32);
     }
-    mentions.cells.iter().for_each(|&cell| add(cell));
-    (sum >> 48) as u16
+    let (fours, rest) = mentions.cells.as_chunks();
+    for &[a, b, c, d] in fours {
+        add(&mut one, a, b);
+        add(&mut other, c, d);
+    }
+    rest.iter().for_each(|&cell| add(&mut one, cell, 0));
+    ((one ^ other.rotate_left(32)).wrapping_mul(MULTIPLIER) >> 48) as u16
 }
 
 /// The bodies of the packets that a receiver may take as the base of the next ones.
@@ -162,6 +169,8 @@ struct Body {
     model: Model,
     base: Option<u64>,
     is_complete: bool,
+    /// What it was made of is written down, so that others can find it.
+    is_shared: bool,
     objects: Vec<(u32, Change, Basis)>,
     /// Of the objects that the base mentions, for the level that makes use of how much they change.
     before: Vec<Basis>,
@@ -173,6 +182,8 @@ pub(super) struct Recipe<'r> {
     pub(super) view: &'r View,
     pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
+    /// There are others who may want the same.
+    pub(super) is_shared: bool,
 }
 
 impl<'r> Recipe<'r> {
@@ -216,7 +227,8 @@ impl Bodies {
         let base = self.serial_of_base(recipe.view);
         self.recent.iter().copied().find(|&body| {
             let body = &self.list[body as usize];
-            body.base == base
+            body.is_shared
+                && body.base == base
                 && body.is_complete == recipe.is_complete
                 && body.before.iter().copied().zip(recipe.before()).all(|(one, other)| one == other)
                 && body.objects.len() == recipe.chosen.len()
@@ -250,12 +262,15 @@ impl Bodies {
             self.next_serial += 1;
             body.is_complete = recipe.is_complete;
             self.most_bytes = self.most_bytes.max(body.bytes.len());
-            body.objects.clear();
             self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
-            body.objects.reserve(self.most_mentions);
-            body.objects.extend(recipe.objects());
+            body.is_shared = recipe.is_shared;
+            body.objects.clear();
             body.before.clear();
-            if protocol.config().level == Level::Modeled {
+            if recipe.is_shared {
+                body.objects.reserve(self.most_mentions);
+                body.objects.extend(recipe.objects());
+            }
+            if recipe.is_shared && protocol.config().level == Level::Modeled {
                 body.before.reserve(self.most_mentions);
                 body.before.extend(recipe.before());
             }

@@ -297,13 +297,14 @@ impl SnapshotSender {
             view.restart(|body| self.bodies.release(body));
         }
         self.selection.collect(&self.store, view, interest);
-        let mut header = view.header(self.store.tick, false);
+        // Whether it is complete does not change how long it is.
+        let mut header = view.header(self.store.tick, true);
         let Some(length) = self.write_header(view, &header) else { return false };
         let Some((body, is_complete)) = self.fitting_body(view, budget - length) else {
             return false;
         };
         header.is_complete = is_complete;
-        if self.write_header(view, &header).is_none() {
+        if !is_complete && self.write_header(view, &header).is_none() {
             return false;
         }
         self.packet.extend_from_slice(self.bodies.bytes(body));
@@ -371,7 +372,9 @@ impl SnapshotSender {
 
     /// The body that mentions what is chosen.
     fn body_of_chosen(&mut self, view: &View, is_complete: bool, room: usize) -> Option<u32> {
-        let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete };
+        // The view is not among the others while a packet is made for it.
+        let is_shared = self.views.iter().any(Option::is_some);
+        let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete, is_shared };
         if let Some(body) = self.bodies.find(recipe) {
             return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
         }
