@@ -21,7 +21,7 @@ pub(crate) struct SnapshotScene {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// How long the scene is, at most 600.
-    #[arg(long, value_name = "NUMBER", default_value_t = 25,
+    #[arg(long, value_name = "NUMBER", default_value_t = 50,
           value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
     /// What the bot does most of the time.
@@ -52,7 +52,7 @@ impl SnapshotScene {
         Ok(format!("{name}: {} frames of {} cubes\n", self.frames(), 1 + CUBES))
     }
 
-    /// The state at first, and that after each tick.
+    /// The first, and one for each tick.
     fn frames(&self) -> u32 {
         1 + self.seconds * TICKS_PER_SECOND
     }
@@ -74,6 +74,10 @@ impl SnapshotScene {
         let Self { gravity, bounce, friction, size: half, .. } = *self;
         let mut world = World::new(1, self.seed, Nature { gravity, bounce, friction, half });
         let mut bot = Bot::new(0, self.seed, self.habit);
+        // The physics lets all cubes down onto the ground, where they fall asleep: no part of the scene.
+        for _ in 0..SETTLING {
+            world.step();
+        }
         for _ in 0..self.frames() {
             let words = world.bodies().flat_map(|body| words(&body));
             file.write_all(&words.flat_map(i32::to_le_bytes).collect::<Vec<_>>())?;
@@ -85,14 +89,16 @@ impl SnapshotScene {
     }
 }
 
+/// The ticks before the first frame.
+const SETTLING: u32 = 2 * TICKS_PER_SECOND;
+
 /// The record of a cube: `docs/SNAPSHOTS.md` has the layout.
 fn words(body: &Body) -> [i32; 8] {
     let Body { position, rotation, awake } = *body;
-    let larger = |one: usize, other: usize| match rotation[other].abs() > rotation[one].abs() {
-        true => other,
-        false => one,
-    };
-    let largest = (0..4).fold(0, larger);
+    let size = |place: &usize| rotation[*place].abs();
+    // The first of equals: the last of these.
+    let places = (0..4).rev();
+    let largest = places.max_by(|one, other| size(one).total_cmp(&size(other))).unwrap_or(3);
     let sign = rotation[largest].signum();
     // Those that are not the largest, in their order.
     let code = |place: usize| {

@@ -20,7 +20,7 @@ pub(crate) struct World {
 /// What the small cubes are like, and how they fall.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nature {
-    /// In metres per second, each second.
+    /// In metres per second squared.
     pub(crate) gravity: f32,
     /// Of the speed, what is left after a bounce, from 0 to 1: half of it on the ground, which does not bounce.
     pub(crate) bounce: f32,

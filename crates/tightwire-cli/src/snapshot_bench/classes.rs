@@ -100,7 +100,8 @@ impl Hint {
     /// Leaves it out of a class; whether it was there. Nothing within the fields of these classes has hints.
     fn take_from(self, class: &mut Shape) -> bool {
         let Shape::Struct { fields, .. } = class else { return false };
-        fields.iter_mut().fold(false, |was_there, field| self.take(&mut field.hints) || was_there)
+        let taken = fields.iter_mut().map(|field| self.take(&mut field.hints));
+        taken.filter(|was_there| *was_there).count() > 0
     }
 
     fn take(self, hints: &mut Hints) -> bool {
