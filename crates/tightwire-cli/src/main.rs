@@ -11,6 +11,7 @@ mod shell;
 mod sizes;
 mod snapshot_bench;
 mod snapshot_cost;
+mod snapshot_scene;
 mod source;
 mod svg;
 mod terminal;
@@ -47,6 +48,7 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
+    SnapshotScene(snapshot_scene::SnapshotScene),
     Completions(shell::Completions),
     Man(shell::Manual),
 }
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Some(Command::Certificate(command)) => command.run(),
         Some(Command::SnapshotBench(command)) => command.run(),
         Some(Command::SnapshotCost(command)) => command.run(),
+        Some(Command::SnapshotScene(command)) => command.run(),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
     };

@@ -1,4 +1,4 @@
-//! `snapshot-bench` and `snapshot-cost`, as they are typed, on parts of recorded scenes.
+//! `snapshot-bench`, `snapshot-cost` and `snapshot-scene`, as they are typed, on parts of recorded scenes.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -12,8 +12,8 @@ fn scene(name: &str) -> String {
 }
 
 /// The bytes of a frame, by level and setting.
-fn sizes(name: &str) -> Vec<(String, f64)> {
-    let output = tightwire(&["snapshot-bench", &scene(name), "--json"]);
+fn sizes(file: &str, options: &[&str]) -> Vec<(String, f64)> {
+    let output = tightwire(&[&["snapshot-bench", file, "--json"], options].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let runs = report["runs"].as_array().unwrap();
@@ -26,8 +26,20 @@ fn sizes(name: &str) -> Vec<(String, f64)> {
     runs.iter().map(size).collect()
 }
 
+/// Of the level that learns, in the first setting.
+fn modeled(file: &str, options: &[&str]) -> f64 {
+    sizes(file, &[&["--level", "modeled"], options].concat())[0].1
+}
+
+/// What a command that fails says.
+fn error(arguments: &[&str]) -> String {
+    let output = tightwire(arguments);
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stderr).unwrap()
+}
+
 fn assert_sizes(name: &str, most: [f64; 4]) {
-    let sizes = sizes(name);
+    let sizes = sizes(&scene(name), &[]);
     let names: Vec<_> = sizes.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["packed chain", "packed history", "modeled chain", "modeled history"]);
     for ((run, bytes), most) in sizes.iter().zip(most) {
@@ -80,10 +92,98 @@ fn what_is_no_scene_is_refused_with_a_reason() {
         let file = folder.join(format!("{name}.bin"));
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         std::fs::write(&file, bytes).unwrap();
-        let output = tightwire(&["snapshot-bench", file.to_str().unwrap()]);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && error.contains(reason), "{name}: {error}");
+        let error = error(&["snapshot-bench", file.to_str().unwrap()]);
+        assert!(error.contains(reason), "{name}: {error}");
     }
+}
+
+#[test]
+fn a_scene_without_hints_is_larger() {
+    let cubes = |options| modeled(&scene("cubes"), options);
+    let (whole, alone) = (cubes(&[]), cubes(&["--without", "reference"]));
+    let scattered = cubes(&["--without", "reference,spatial"]);
+    assert!(whole < alone && alone < scattered, "{whole}, {alone}, {scattered}");
+    assert_eq!(cubes(&["--without", "reference", "--without", "spatial"]), scattered);
+    let unturned = cubes(&["--without", "rotation"]);
+    assert!(whole < unturned, "{whole}, {unturned}");
+
+    let arena = |options| sizes(&scene("arena"), options);
+    let [whole, steady, straight] =
+        [arena(&[]), arena(&["--without", "derivative_of"]), arena(&["--without", "wraps"])];
+    for (run, (name, bytes)) in whole.iter().enumerate() {
+        let (steady, straight) = (steady[run].1, straight[run].1);
+        assert!(steady > bytes * 1.2, "{name}: {steady} of {bytes}");
+        assert!(straight > *bytes, "{name}: {straight} of {bytes}");
+    }
+}
+
+#[test]
+fn a_report_says_which_hints_were_left_out() {
+    let options = ["--without", "reference,spatial", "--frames", "10"];
+    let output = tightwire(&[&["snapshot-bench", &scene("cubes")], &options[..]].concat());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.starts_with("cubes_short without reference, spatial: 10 frames"), "{text}");
+    let output =
+        tightwire(&[&["snapshot-bench", &scene("cubes"), "--json"], &options[..]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["without"], serde_json::json!(["reference", "spatial"]));
+}
+
+#[test]
+fn hints_that_cannot_be_left_out_are_refused_with_those_that_can() {
+    for (name, hint, reason) in [
+        ("cubes", "wraps", "this scene has no hint wraps: it has reference, spatial, rotation"),
+        (
+            "arena",
+            "reference",
+            "this scene has no hint reference: it has spatial, derivative_of, wraps",
+        ),
+        ("cubes", "spatial", "PlayerCube.position: `reference` is for a field that is `spatial`"),
+        ("cubes", "hints", "[possible values: reference, spatial, derivative_of, wraps, rotation]"),
+    ] {
+        let error = error(&["snapshot-bench", &scene(name), "--without", hint]);
+        assert!(error.contains(reason), "{name}, {hint}: {error}");
+    }
+}
+
+#[test]
+fn a_recorded_scene_is_measured_and_decided_by_its_options() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let record = |name: &str, options: &[&str]| {
+        let file = folder.join(name).to_str().unwrap().to_owned();
+        let output = tightwire(&[&["snapshot-scene", &file, "--seconds", "1"], options].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.ends_with(": 61 frames of 901 cubes\n"), "{text}");
+        (std::fs::read(&file).unwrap(), file)
+    };
+    let (one, file) = record("one.bin", &["--seed", "7"]);
+    assert_eq!(one.len(), 61 * 901 * 32);
+    let awake = one[..901 * 32].chunks(32).map(|cube| cube[28]);
+    assert_eq!(awake.sum::<u8>(), 1, "at first, all but the player's are at rest");
+    assert!(one == record("same.bin", &["--seed", "7"]).0);
+    assert!(one != record("other.bin", &["--seed", "8"]).0);
+    assert!(one != record("other.bin", &["--seed", "7", "--gravity", "2"]).0);
+    let (packed, packed_file) = record("one.bin.zst", &["--seed", "7"]);
+    assert!(packed.len() < one.len() / 4);
+    assert_eq!(sizes(&file, &[]), sizes(&packed_file, &[]));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused_with_a_reason() {
+    for (option, value, reason) in [
+        ("--gravity", "0", "a number from 1 to 50 is needed"),
+        ("--bounce", "nan", "a number from 0 to 1 is needed"),
+        ("--friction", "rough", "a number from 0 to 2 is needed"),
+        ("--size", "0.4", "a number from 0.05 to 0.3 is needed"),
+        ("--seconds", "601", "601 is not in 1..=600"),
+        ("--habit", "sleeps", "[possible values: mixed, gathers, rests]"),
+    ] {
+        let error = error(&["snapshot-scene", "never-written.bin", option, value]);
+        assert!(error.contains(reason), "{option} {value}: {error}");
+    }
+    let error = error(&["snapshot-scene", "no/such/folder/scene.bin"]);
+    assert!(error.contains("no/such/folder/scene.bin"), "{error}");
 }
 
 #[test]

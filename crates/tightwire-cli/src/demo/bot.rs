@@ -1,18 +1,43 @@
 //! Who plays: a bot for each client, which sees what its client shows.
 
+use clap::ValueEnum;
+
 use super::game::{Action, Input};
 use super::random::Random;
 
 /// Rolls around, in another way every few seconds, and says something now and then.
 #[derive(Debug)]
-pub(super) struct Bot {
+pub(crate) struct Bot {
     random: Random,
+    habit: Habit,
     way: Way,
     /// The ticks until it does something else, and says something.
     rest: u32,
     silence: u32,
     /// Where it goes to.
     goal: [f32; 2],
+}
+
+/// What a bot does most of the time.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Habit {
+    /// A bit of everything.
+    Mixed,
+    /// Gathers cubes and blows them away.
+    Gathers,
+    /// Nothing.
+    Rests,
+}
+
+impl Habit {
+    /// Below which numbers of ten it roams, circles, charges and gathers; else it rests.
+    fn ways(self) -> [usize; 4] {
+        match self {
+            Self::Mixed => [3, 5, 7, 9],
+            Self::Gathers => [1, 1, 2, 10],
+            Self::Rests => [1, 1, 1, 1],
+        }
+    }
 }
 
 /// What a bot does for a while.
@@ -32,17 +57,17 @@ enum Way {
 
 impl Bot {
     /// Of one client.
-    pub(super) fn new(client: u32, seed: u64) -> Self {
+    pub(crate) fn new(client: u32, seed: u64, habit: Habit) -> Self {
         let mut random = Random::new(seed, 1 + u64::from(client));
         // Not all at once.
         let silence = 60 + 150 * (client % 8) + random.below(300) as u32;
-        let mut bot = Self { random, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
+        let mut bot = Self { random, habit, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
         bot.goal = bot.place();
         bot
     }
 
     /// What it wants, where its cube is shown here.
-    pub(super) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
+    pub(crate) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
         self.rest = self.rest.saturating_sub(1);
         if self.rest == 0 {
             self.choose();
@@ -90,14 +115,15 @@ impl Bot {
     fn choose(&mut self) {
         self.rest = 200 + self.random.below(400) as u32;
         self.goal = self.place();
+        let [roam, circle, charge, gather] = self.habit.ways();
         self.way = match self.random.below(10) {
-            0..3 => Way::Roam,
-            3..5 => {
+            number if number < roam => Way::Roam,
+            number if number < circle => {
                 let is_left = self.random.below(2) == 0;
                 Way::Circle { radius: self.random.between(3.0, 10.0), is_left }
             }
-            5..7 => Way::Charge,
-            7..9 => Way::Gather,
+            number if number < charge => Way::Charge,
+            number if number < gather => Way::Gather,
             _ => {
                 self.rest = 90;
                 Way::Rest

@@ -15,7 +15,7 @@ use tightwire_transport::{
 };
 
 use super::bad_link::BadLink;
-use super::bot::Bot;
+use super::bot::{Bot, Habit};
 use super::compare::{disagreements, error_mm, shown};
 use super::frame::frame;
 use super::game::{self, Chat, Inbox};
@@ -63,7 +63,7 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
         trace: SnapshotTrace::new(),
         words: Words::new(),
         last_xray: Duration::ZERO,
-        bot: Bot::new(number, setup.seed),
+        bot: Bot::new(number, setup.seed, Habit::Mixed),
         inbox: Inbox::default(),
         frames: 0,
         faults: 0,

@@ -35,7 +35,7 @@ pub(super) const MOST: f32 = 31.9;
 
 /// What a client wants, and which snapshots it has: 60 times a second.
 #[derive(Wire, Message, Default, Clone, Copy, PartialEq, Debug)]
-pub(super) struct Input {
+pub(crate) struct Input {
     #[wire(range = -100..=100)]
     pub(super) stick: [i8; 2],
     pub(super) action: Action,
@@ -44,7 +44,7 @@ pub(super) struct Input {
 
 /// What a player does besides rolling.
 #[derive(Wire, Default, Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Action {
+pub(crate) enum Action {
     #[default]
     Nothing,
     /// Draws cubes near by.

@@ -39,12 +39,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tightwire_transport::{Certificate, Claims, Socket as _, TokenKey, Udp};
 
 use bad_link::Knobs;
+pub(crate) use bot::{Bot, Habit};
 use live::Live;
 pub(crate) use options::Demo;
+pub(crate) use pace::TICKS_PER_SECOND;
 use shared::Shared;
 use stats::Window;
 use status::Status;
 use summary::Summary;
+pub(crate) use world::{Body, CUBES, Nature, World};
 
 /// The port of the page, if nobody wants another.
 const PORT: u16 = 7777;

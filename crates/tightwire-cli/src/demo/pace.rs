@@ -36,7 +36,7 @@ impl Pace {
 }
 
 /// Of the physics, of the inputs and of what is shown.
-pub(super) const TICKS_PER_SECOND: u32 = 60;
+pub(crate) const TICKS_PER_SECOND: u32 = 60;
 
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_PER_SECOND as u64);
 

@@ -19,7 +19,7 @@ use super::game::{self, BLOB_LENGTH, Chat, Inbox, Snapshot};
 use super::pace::{Pace, TICKS_PER_SECOND};
 use super::shared::{Shared, lock};
 use super::truth::{Moment, cube, player};
-use super::world::World;
+use super::world::{Nature, World};
 
 /// What a server is given when it starts.
 pub(super) struct Setup {
@@ -99,7 +99,7 @@ impl<'s, T: Transport> Host<'s, T> {
             shared,
             server,
             sender: SnapshotSender::new(protocol),
-            world: World::new(shared.clients.len() as u32, seed),
+            world: World::new(shared.clients.len() as u32, seed, Nature::default()),
             guests: Vec::new(),
             inbox: Inbox::default(),
             snapshot: Snapshot::default(),

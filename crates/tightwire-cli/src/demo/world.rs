@@ -9,11 +9,30 @@ use super::pace::TICKS_PER_SECOND;
 use super::random::Random;
 
 /// The physics. Given the same seed and the same inputs in the same ticks, it does the same.
-pub(super) struct World {
+pub(crate) struct World {
     physics: PhysicsWorld,
+    cube_half: f32,
     players: Vec<Rolling>,
     cubes: Vec<RigidBodyHandle>,
     random: Random,
+}
+
+/// What the small cubes are like, and how they fall.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nature {
+    /// In metres per second squared.
+    pub(crate) gravity: f32,
+    /// Of the speed, what is left after a bounce, from 0 to 1: half of it on the ground, which does not bounce.
+    pub(crate) bounce: f32,
+    pub(crate) friction: f32,
+    /// Half of an edge, in metres.
+    pub(crate) half: f32,
+}
+
+impl Default for Nature {
+    fn default() -> Self {
+        Self { gravity: 9.81, bounce: 0.2, friction: 0.6, half: 0.16 }
+    }
 }
 
 /// The cube of a player.
@@ -26,18 +45,19 @@ struct Rolling {
 
 /// How one cube is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Body {
-    pub(super) position: [f32; 3],
+pub(crate) struct Body {
+    pub(crate) position: [f32; 3],
     /// x, y, z, w.
-    pub(super) rotation: [f32; 4],
-    pub(super) awake: bool,
+    pub(crate) rotation: [f32; 4],
+    pub(crate) awake: bool,
 }
 
 impl World {
     /// With the cubes of so many players.
-    pub(super) fn new(players: u32, seed: u64) -> Self {
+    pub(crate) fn new(players: u32, seed: u64, nature: Nature) -> Self {
+        let Nature { gravity, bounce, friction, half } = nature;
         let mut physics = PhysicsWorld::new();
-        physics.gravity = Vector::new(0.0, 0.0, -9.81);
+        physics.gravity = Vector::new(0.0, 0.0, -gravity);
         physics.integration_parameters.dt = STEP;
         physics.insert(
             RigidBodyBuilder::fixed().translation(Vector::new(0.0, 0.0, -1.0)),
@@ -58,26 +78,26 @@ impl World {
         let players = rolling.collect();
         let cubes = (0..CUBES).map(|cube| {
             let body = RigidBodyBuilder::dynamic()
-                .translation(home(cube))
+                .translation(home(cube, half))
                 .linear_damping(0.1)
                 .angular_damping(0.3)
                 .sleeping(true);
-            let collider = ColliderBuilder::cuboid(CUBE_HALF, CUBE_HALF, CUBE_HALF);
-            physics.insert(body, collider.friction(0.6).restitution(0.2)).0
+            let collider = ColliderBuilder::cuboid(half, half, half);
+            physics.insert(body, collider.friction(friction).restitution(bounce)).0
         });
         let cubes = cubes.collect();
-        Self { physics, players, cubes, random: Random::new(seed, 0) }
+        Self { physics, cube_half: half, players, cubes, random: Random::new(seed, 0) }
     }
 
     /// What a player wants from now on.
-    pub(super) fn set_input(&mut self, player: u32, input: Input) {
+    pub(crate) fn set_input(&mut self, player: u32, input: Input) {
         if let Some(rolling) = self.players.get_mut(player as usize) {
             rolling.input = input;
         }
     }
 
     /// A tick.
-    pub(super) fn step(&mut self) {
+    pub(crate) fn step(&mut self) {
         for player in 0..self.players.len() {
             self.drive(player);
         }
@@ -86,7 +106,7 @@ impl World {
     }
 
     /// The players' cubes, and then the others.
-    pub(super) fn bodies(&self) -> impl Iterator<Item = Body> {
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = Body> {
         let players = self.players.iter().map(|rolling| rolling.body);
         players.chain(self.cubes.iter().copied()).map(|handle| {
             let Some(body) = self.physics.bodies.get(handle) else { return Body::default() };
@@ -101,7 +121,7 @@ impl World {
 
     /// Rolls the cube of a player where it wants to, and does to the others what it wants.
     fn drive(&mut self, player: usize) {
-        let Self { physics, players, cubes, random } = self;
+        let Self { physics, cube_half, players, cubes, random } = self;
         let Rolling { body, input, tired } = &mut players[player];
         let Some(body) = physics.bodies.get_mut(*body) else { return };
         let (at, velocity) = (body.translation(), body.linvel());
@@ -132,7 +152,7 @@ impl World {
                     let strength = random.between(3.0, 6.0) * (1.0 - distance / BLOW_RADIUS);
                     let up = Vector::new(0.0, 0.0, random.between(1.5, 4.0));
                     let impulse = (away * strength + up) * cube.mass();
-                    let edge = Vector::new(CUBE_HALF, 0.0, CUBE_HALF);
+                    let edge = Vector::new(*cube_half, 0.0, *cube_half);
                     cube.apply_impulse_at_point(impulse, cube.translation() + edge, true);
                 });
             }
@@ -142,7 +162,7 @@ impl World {
 
     /// Cubes that left fall from the sky where they were at first: there is always something to push.
     fn put_back(&mut self) {
-        let Self { physics, players, cubes, random } = self;
+        let Self { physics, cube_half, players, cubes, random } = self;
         for (cube, handle) in cubes.iter().enumerate() {
             let is_fine = |body: &RigidBody| body.is_sleeping() || is_inside(body);
             if physics.bodies.get(*handle).is_none_or(is_fine) {
@@ -150,7 +170,7 @@ impl World {
             }
             let fall = Vector::new(0.0, 0.0, random.between(2.0, 6.0));
             if let Some(body) = physics.bodies.get_mut(*handle) {
-                set_down(body, home(cube) + fall);
+                set_down(body, home(cube, *cube_half) + fall);
             }
         }
         for rolling in players {
@@ -199,17 +219,16 @@ fn set_down(body: &mut RigidBody, place: Vector) {
 }
 
 /// Where a cube is at first.
-fn home(cube: usize) -> Vector {
+fn home(cube: usize, half: f32) -> Vector {
     let place = |index: usize| (index as f32 - (SIDE - 1) as f32 / 2.0) * SPACING;
-    Vector::new(place(cube % SIDE), place(cube / SIDE), CUBE_HALF)
+    Vector::new(place(cube % SIDE), place(cube / SIDE), half)
 }
 
 /// The small cubes: so many in a row, and in all.
 const SIDE: usize = 30;
-pub(super) const CUBES: usize = SIDE * SIDE;
+pub(crate) const CUBES: usize = SIDE * SIDE;
 
 const SPACING: f32 = 0.68;
-const CUBE_HALF: f32 = 0.16;
 const PLAYER_HALF: f32 = 0.7;
 
 /// How far from the middle players come, and cubes, and how high.
@@ -226,12 +245,12 @@ const STEP: f32 = 1.0 / TICKS_PER_SECOND as f32;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::demo::bot::Bot;
+    use crate::demo::bot::{Bot, Habit};
 
     /// Lets bots play who see everything at once; how many cubes moved in each tick.
     fn play(seed: u64, ticks: u32) -> (World, Vec<usize>) {
-        let mut world = World::new(4, seed);
-        let mut bots: Vec<_> = (0..4).map(|client| Bot::new(client, seed)).collect();
+        let mut world = World::new(4, seed, Nature::default());
+        let mut bots: Vec<_> = (0..4).map(|client| Bot::new(client, seed, Habit::Mixed)).collect();
         let mut moved = Vec::new();
         let mut before: Vec<Body> = world.bodies().collect();
         for _ in 0..ticks {

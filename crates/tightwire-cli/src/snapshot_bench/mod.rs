@@ -1,6 +1,7 @@
 //! `tightwire snapshot-bench`: how small and how fast snapshots of a recorded scene are.
 
 mod arena;
+mod classes;
 mod cubes;
 mod ladder;
 mod report;
@@ -16,6 +17,7 @@ use tightwire::{
     Leaving, Level, ReceiverId, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
 };
 
+use classes::{Classes, Hint};
 use report::Report;
 use scene::{Scene, Thing};
 
@@ -34,6 +36,9 @@ pub(crate) struct SnapshotBench {
     /// Also draws the sizes, into this file.
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
+    /// Measures the scene as if its types did not have these hints.
+    #[arg(long, value_name = "HINT", value_delimiter = ',')]
+    without: Vec<Hint>,
     /// Only so many frames.
     #[arg(long, value_name = "NUMBER")]
     frames: Option<usize>,
@@ -84,10 +89,14 @@ impl SnapshotBench {
             Some(LevelName::Modeled) => vec![Level::Modeled],
             None => vec![Level::Packed, Level::Modeled],
         };
-        let mut report = Report::new(&self.file, frames, ladder::sizes(&scene, frames));
+        let ladder = ladder::sizes(&scene, frames);
+        let mut report = Report::new(&self.file, &self.without, frames, ladder);
         for level in levels {
+            let config = SnapshotConfig { level, ..SnapshotConfig::default() };
+            let types = scene.classes(SnapshotProtocol::builder(config)).build()?;
+            let classes = Classes::new(types, &self.without)?;
             for setting in [Setting::Chain, Setting::History] {
-                report.add(level, setting, measure(&scene, frames, level, setting)?);
+                report.add(level, setting, measure(&scene, frames, &classes, setting)?);
             }
         }
         if let Some(file) = self.plot {
@@ -98,18 +107,20 @@ impl SnapshotBench {
 }
 
 /// A sender and a receiver that get every packet.
-struct Pair {
+struct Pair<'c> {
+    classes: &'c Classes,
     sender: SnapshotSender,
     receiver: SnapshotReceiver,
     id: ReceiverId,
     taken: Taken,
 }
 
-impl Pair {
-    fn new(protocol: &SnapshotProtocol) -> Self {
-        let mut sender = SnapshotSender::new(protocol);
+impl<'c> Pair<'c> {
+    fn new(classes: &'c Classes) -> Self {
+        let mut sender = SnapshotSender::new(classes.protocol());
         let id = sender.add_receiver(Leaving::Despawn);
-        Self { sender, receiver: SnapshotReceiver::new(protocol), id, taken: Taken::default() }
+        let receiver = SnapshotReceiver::new(classes.protocol());
+        Self { classes, sender, receiver, id, taken: Taken::default() }
     }
 
     /// Sends a frame, and checks that it arrives as it is.
@@ -122,7 +133,7 @@ impl Pair {
             }
         }
         for (id, thing) in objects.iter_mut() {
-            thing.set(&mut self.sender, *id)?;
+            thing.set(self.classes, &mut self.sender, *id)?;
         }
         let start = Instant::now();
         let packet = self.sender.snapshot(self.id, 1 << 20).ok_or("no snapshot")?;
@@ -134,7 +145,7 @@ impl Pair {
         self.taken.decoding += start.elapsed();
         let is_same = received?.is_complete
             && self.receiver.objects().count() == objects.len()
-            && objects.iter().all(|(id, thing)| thing.is_at(&mut self.receiver, *id));
+            && objects.iter().all(|(id, thing)| thing.is_at(self.classes, &mut self.receiver, *id));
         if is_same { Ok(()) } else { Err(format!("frame {frame} is not what was sent").into()) }
     }
 
@@ -149,15 +160,13 @@ impl Pair {
 fn measure(
     scene: &Scene,
     frames: usize,
-    level: Level,
+    classes: &Classes,
     setting: Setting,
 ) -> Result<Taken, Box<dyn Error>> {
-    let config = SnapshotConfig { level, ..SnapshotConfig::default() };
-    let protocol = scene.classes(SnapshotProtocol::builder(config)).build()?;
     // Frames six apart know nothing of those between: six pairs that have nothing in common.
     let mut pairs: Vec<_> = match setting {
-        Setting::Chain => (0..BEHIND).map(|_| Pair::new(&protocol)).collect(),
-        Setting::History => vec![Pair::new(&protocol)],
+        Setting::Chain => (0..BEHIND).map(|_| Pair::new(classes)).collect(),
+        Setting::History => vec![Pair::new(classes)],
     };
     let mut total = Taken::default();
     let mut acks = std::collections::VecDeque::new();

@@ -5,22 +5,26 @@ use std::path::Path;
 
 use tightwire::Level;
 
+use super::classes::Hint;
 use super::ladder::Rung;
 use super::{Setting, Taken};
 use crate::svg::{Bar, bar_plot};
 
 pub(super) struct Report {
     scene: String,
+    /// The hints that were left out.
+    without: Vec<String>,
     frames: usize,
     ladder: Vec<Rung>,
     runs: Vec<(Level, Setting, Taken)>,
 }
 
 impl Report {
-    pub(super) fn new(file: &Path, frames: usize, ladder: Vec<Rung>) -> Self {
+    pub(super) fn new(file: &Path, without: &[Hint], frames: usize, ladder: Vec<Rung>) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let scene = name.split('.').next().unwrap_or_default().to_owned();
-        Self { scene, frames, ladder, runs: Vec::new() }
+        let without = without.iter().map(Hint::name).collect();
+        Self { scene, without, frames, ladder, runs: Vec::new() }
     }
 
     pub(super) fn add(&mut self, level: Level, setting: Setting, taken: Taken) {
@@ -33,7 +37,8 @@ impl Report {
         let _ = writeln!(
             text,
             "{}: {} frames, each relative to the one six before; {changed:.1} objects change\n",
-            self.scene, self.frames
+            self.title(),
+            self.frames
         );
         let _ = writeln!(
             text,
@@ -56,6 +61,14 @@ impl Report {
         }
         text += "\nEvery frame came out as it was.\n";
         text
+    }
+
+    /// The scene, and what was left out.
+    fn title(&self) -> String {
+        match self.without.join(", ") {
+            without if without.is_empty() => self.scene.clone(),
+            without => format!("{} without {without}", self.scene),
+        }
     }
 
     pub(super) fn json(&self) -> String {
@@ -85,8 +98,9 @@ impl Report {
             })
             .collect();
         format!(
-            "{{\n  \"scene\": \"{}\",\n  \"frames\": {},\n  \"ladder\": [\n{}\n  ],\n  \"runs\": [\n{}\n  ]\n}}\n",
+            "{{\n  \"scene\": \"{}\",\n  \"without\": {:?},\n  \"frames\": {},\n  \"ladder\": [\n{}\n  ],\n  \"runs\": [\n{}\n  ]\n}}\n",
             self.scene.escape_default(),
+            self.without,
             self.frames,
             ladder.join(",\n"),
             runs.join(",\n"),
@@ -103,7 +117,7 @@ impl Report {
         let runs = self.runs.iter().map(|(level, setting, taken)| {
             bar(name(*level, *setting), taken.bytes_per_frame(), true)
         });
-        let title = format!("{}: bytes of a frame, relative to the one six before", self.scene);
+        let title = format!("{}: bytes of a frame, relative to the one six before", self.title());
         bar_plot(&title, &ladder.chain(runs).collect::<Vec<_>>())
     }
 }

@@ -6,10 +6,12 @@ use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use tightwire::{SetError, SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
+use tightwire::{SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
 
 use super::arena::{self, Player, Projectile};
+use super::classes::Classes;
 use super::cubes::{self, Cube, PlayerCube};
+use crate::files::is_compressed;
 
 /// The largest scene that is read, in bytes: a file may say anything.
 const MAX_BYTES: u64 = 1 << 30;
@@ -42,7 +44,7 @@ impl Scene {
             File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
         );
         let mut bytes = Vec::new();
-        if path.extension().is_some_and(|extension| extension == "zst") {
+        if is_compressed(path) {
             let mut decoder = zstd::Decoder::with_buffer(file)?;
             decoder.window_log_max(27)?;
             decoder.take(MAX_BYTES).read_to_end(&mut bytes)?;
@@ -121,23 +123,35 @@ impl Scene {
 }
 
 impl Thing {
-    pub(super) fn set(&mut self, sender: &mut SnapshotSender, id: u32) -> Result<(), SetError> {
+    pub(super) fn set(
+        &mut self,
+        classes: &Classes,
+        sender: &mut SnapshotSender,
+        id: u32,
+    ) -> Result<(), Box<dyn Error>> {
         match self {
-            Self::PlayerCube(cube) => sender.set(id, cube),
-            Self::Cube(cube) => sender.set(id, cube),
-            Self::Player(player) => sender.set(id, player),
-            Self::Projectile(projectile) => sender.set(id, projectile),
+            Self::PlayerCube(cube) => classes.set(sender, id, 0, cube),
+            Self::Cube(cube) => classes.set(sender, id, 1, cube),
+            Self::Player(player) => classes.set(sender, id, 0, player),
+            Self::Projectile(projectile) => classes.set(sender, id, 1, projectile),
         }
     }
 
     /// Whether the receiver has exactly this.
-    pub(super) fn is_at(&self, receiver: &mut SnapshotReceiver, id: u32) -> bool {
+    pub(super) fn is_at(
+        &self,
+        classes: &Classes,
+        receiver: &mut SnapshotReceiver,
+        id: u32,
+    ) -> bool {
         match self {
-            Self::PlayerCube(cube) => receiver.get(id).as_ref() == Some(cube),
-            Self::Cube(cube) => receiver.get(id).as_ref() == Some(cube),
-            Self::Player(player) => receiver.get(id).map(Player::in_units).as_ref() == Some(player),
+            Self::PlayerCube(cube) => classes.get(receiver, id, 0).as_ref() == Some(cube),
+            Self::Cube(cube) => classes.get(receiver, id, 1).as_ref() == Some(cube),
+            Self::Player(player) => {
+                classes.get(receiver, id, 0).map(Player::in_units).as_ref() == Some(player)
+            }
             Self::Projectile(projectile) => {
-                receiver.get(id).map(Projectile::in_units).as_ref() == Some(projectile)
+                classes.get(receiver, id, 1).map(Projectile::in_units).as_ref() == Some(projectile)
             }
         }
     }

@@ -1,0 +1,119 @@
+//! The classes of a scene: its types, or the same with fewer hints, to see what a hint is worth.
+
+use std::error::Error;
+use std::mem::take;
+
+use clap::ValueEnum;
+use tightwire::{
+    Hints, Schema, Shape, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire, decode, encode,
+};
+
+/// Those of a protocol.
+pub(super) enum Classes {
+    /// As their types are.
+    Whole(SnapshotProtocol),
+    /// With hints left out: no types have these schemas, so that objects go in and out as trees.
+    Bare(SnapshotProtocol),
+}
+
+/// What a type says of a field for snapshots, called as its attribute is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Hint {
+    Reference,
+    Spatial,
+    DerivativeOf,
+    Wraps,
+    Rotation,
+}
+
+impl Classes {
+    /// Those of a protocol of types, without some of the hints that these have.
+    pub(super) fn new(whole: SnapshotProtocol, without: &[Hint]) -> Result<Self, Box<dyn Error>> {
+        if without.is_empty() {
+            return Ok(Self::Whole(whole));
+        }
+        let class = |class| Some((whole.class_name(class)?, whole.class_schema(class)?));
+        let classes = (0..).map_while(class).map(|(name, schema)| (name, schema.root().clone()));
+        let classes: Vec<_> = classes.collect();
+        let mut there = Hint::value_variants().to_vec();
+        there.retain(|hint| classes.clone().iter_mut().any(|(_, root)| hint.take_from(root)));
+        if let Some(hint) = without.iter().find(|hint| !there.contains(hint)) {
+            let there: Vec<_> = there.iter().map(Hint::name).collect();
+            let (name, there) = (hint.name(), there.join(", "));
+            return Err(format!("this scene has no hint {name}: it has {there}").into());
+        }
+        let mut builder = SnapshotProtocol::builder(*whole.config());
+        for (name, mut root) in classes {
+            for hint in without {
+                hint.take_from(&mut root);
+            }
+            builder = builder.class_of(name, Schema::new(root)?);
+        }
+        Ok(Self::Bare(builder.build()?))
+    }
+
+    pub(super) fn protocol(&self) -> &SnapshotProtocol {
+        match self {
+            Self::Whole(protocol) | Self::Bare(protocol) => protocol,
+        }
+    }
+
+    /// Gives an object to a sender, of the class at this place.
+    pub(super) fn set<T: Wire + 'static>(
+        &self,
+        sender: &mut SnapshotSender,
+        id: u32,
+        class: u16,
+        value: &mut T,
+    ) -> Result<(), Box<dyn Error>> {
+        let Some(schema) = self.bare_schema(class) else { return Ok(sender.set(id, value)?) };
+        let mut tree = schema.decode(encode(value, &mut [0; LONGEST])?)?;
+        Ok(sender.set_dynamic(id, class, &mut tree)?)
+    }
+
+    /// An object that a receiver has.
+    pub(super) fn get<T: Wire + Default + 'static>(
+        &self,
+        receiver: &mut SnapshotReceiver,
+        id: u32,
+        class: u16,
+    ) -> Option<T> {
+        let Some(schema) = self.bare_schema(class) else { return receiver.get(id) };
+        let mut tree = receiver.get_dynamic(id)?;
+        decode(schema.encode(&mut tree, &mut [0; LONGEST]).ok()?).ok()
+    }
+
+    fn bare_schema(&self, class: u16) -> Option<&Schema> {
+        match self {
+            Self::Whole(_) => None,
+            Self::Bare(protocol) => protocol.class_schema(class),
+        }
+    }
+}
+
+impl Hint {
+    pub(super) fn name(&self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Leaves it out of a class; whether it was there. Nothing within the fields of these classes has hints.
+    fn take_from(self, class: &mut Shape) -> bool {
+        let Shape::Struct { fields, .. } = class else { return false };
+        let taken = fields.iter_mut().map(|field| self.take(&mut field.hints));
+        taken.filter(|was_there| *was_there).count() > 0
+    }
+
+    fn take(self, hints: &mut Hints) -> bool {
+        match self {
+            Self::Reference => take(&mut hints.reference),
+            Self::Spatial => take(&mut hints.spatial),
+            Self::DerivativeOf => hints.derivative_of.take().is_some(),
+            Self::Wraps => take(&mut hints.wraps),
+            Self::Rotation => take(&mut hints.rotation),
+        }
+    }
+}
+
+/// No object of a scene has more bytes.
+const LONGEST: usize = 64;
