@@ -39,9 +39,6 @@ pub(super) struct Candidate {
     differs: bool,
     /// How it is now.
     pub(super) version: Versions,
-    urgency: u64,
-    /// What its class takes at most.
-    max_bytes: usize,
 }
 
 impl Selection {
@@ -97,16 +94,21 @@ impl Selection {
     }
 
     /// If not everything fits, what may differ waits in the same line as what does.
-    pub(super) fn sort_by_urgency(&mut self) {
+    pub(super) fn sort_by_urgency(&mut self, view: &View) {
         // The id decides between equals, so that the same world makes the same packets.
+        let urgency = |candidate: &Candidate| view.objects[candidate.slot as usize].urgency;
         self.candidates
-            .sort_unstable_by_key(|candidate| (u64::MAX - candidate.urgency, candidate.id));
+            .sort_unstable_by_key(|candidate| (u64::MAX - urgency(candidate), candidate.id));
     }
 
     /// Of objects that may take a large part of a packet, keeps the one that is the first of the line, if
     /// one is; whether it is.
-    pub(super) fn keep_one_large(&mut self, room: usize) -> bool {
-        let is_large = |candidate: &Candidate| candidate.max_bytes > room / 4;
+    pub(super) fn keep_one_large(&mut self, store: &Store, room: usize) -> bool {
+        let is_large = |candidate: &Candidate| {
+            let class = store.newest(candidate.slot).map(|now| now.class);
+            let most = class.map_or(0, |class| store.max_bytes(class));
+            candidate.change != Change::Gone && most > room / 4
+        };
         let is_first = self.candidates.first().is_some_and(is_large);
         let mut place = 0;
         self.candidates.retain(|candidate| {
@@ -173,9 +175,8 @@ impl Selection {
             return false;
         }
         seen.urgency = seen.urgency.saturating_add(u64::from(weight.unwrap_or(GONE).max(1)));
-        let (&Slot { id, versions: version, .. }, urgency) = (store.slot(slot), seen.urgency);
-        let max_bytes = if change == Change::Gone { 0 } else { store.max_bytes(now.class) };
-        self.candidates.push(Candidate { slot, id, change, differs, version, urgency, max_bytes });
+        let &Slot { id, versions: version, .. } = store.slot(slot);
+        self.candidates.push(Candidate { slot, id, change, differs, version });
         true
     }
 }

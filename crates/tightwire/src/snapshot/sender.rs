@@ -348,8 +348,8 @@ impl SnapshotSender {
                 return Some((body, true));
             }
         }
-        self.selection.sort_by_urgency();
-        let mut has_large = self.selection.keep_one_large(room);
+        self.selection.sort_by_urgency(view);
+        let mut has_large = self.selection.keep_one_large(&self.store, room);
         let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
         loop {
             self.selection.choose_first(count);

@@ -280,7 +280,7 @@ impl View {
     }
 
     /// The state of an object that the receiver has for sure.
-    #[inline]
+    #[inline(always)]
     pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
         let seen = &self.objects[slot as usize];
         match seen.told().first() {
@@ -321,7 +321,7 @@ impl Sent {
 }
 
 impl Seen {
-    #[inline]
+    #[inline(always)]
     fn told(&self) -> &[ToldState] {
         self.told.get(..usize::from(self.len)).unwrap_or_default()
     }

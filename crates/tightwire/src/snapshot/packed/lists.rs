@@ -117,23 +117,34 @@ impl Lists {
                 self.fresh.push(place as u32);
             }
         }
-        let mut mentions = list.iter().peekable();
-        let (others, others_gone) = (&mut self.others, &mut self.others_gone);
+        let mut mentions = list;
+        let Self { exceptions, exceptions_gone, others, others_gone, .. } = self;
+        let mut except = |place, is_gone| {
+            exceptions.push(place as u32);
+            exceptions_gone.push(is_gone);
+        };
         let mut other = |mention: &Mention| {
             others.push(mention.id.0);
             others_gone.push(mention.change == Change::Gone);
         };
         for (place, id) in before.iter().enumerate() {
-            while let Some(mention) = mentions.next_if(|mention| mention.id < *id) {
+            while let Some((mention, rest)) = mentions.split_first()
+                && mention.id < *id
+            {
                 other(mention);
+                mentions = rest;
             }
-            let mention = mentions.next_if(|mention| mention.id == *id);
-            if mention.is_none_or(|mention| mention.change == Change::Gone) {
-                self.exceptions.push(place as u32);
-                self.exceptions_gone.push(mention.is_some());
+            match mentions.split_first() {
+                Some((mention, rest)) if mention.id == *id => {
+                    mentions = rest;
+                    if mention.change == Change::Gone {
+                        except(place, true);
+                    }
+                }
+                _ => except(place, false),
             }
         }
-        mentions.for_each(other);
+        mentions.iter().for_each(other);
     }
 
     /// The inverse of [`split`](Self::split): at most `most` mentions, each id once.
@@ -178,6 +189,11 @@ pub(super) fn count<S: Stream>(stream: &mut S, value: &mut u32, low: u32) -> Res
     let start = stream.position();
     let shifted = u64::from(*value) + (1 << low);
     let mut beyond = shifted.ilog2() - low;
+    if S::WRITING && 2 * beyond + low < u32::BITS {
+        // In one step, as most numbers are small.
+        let rest = shifted & !(1 << (beyond + low));
+        return stream.raw_word(&mut ((rest << 1 | 1) << beyond), 2 * beyond + low + 1);
+    }
     stream.raw_unary(&mut beyond, u32::BITS)?;
     let width = beyond + low;
     let mut rest = shifted & !(1 << width);

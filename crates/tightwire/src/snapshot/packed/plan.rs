@@ -149,9 +149,12 @@ impl Chunk {
 #[inline(always)]
 pub(super) fn places(mut set: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
-        let place = set.trailing_zeros();
-        set &= set.wrapping_sub(1);
-        (place < u32::BITS).then_some(place as usize)
+        if set == 0 {
+            return None;
+        }
+        let place = set.trailing_zeros() as usize;
+        set &= set - 1;
+        Some(place)
     })
 }
 
