@@ -7,7 +7,7 @@ use super::tuning::{GroupTuning, Mode};
 use crate::stream::{ErrorKind, Stream};
 
 /// One group of `N` components. `sparse` says that the group was at rest.
-#[inline(never)]
+#[inline(always)]
 pub(super) fn number<S: Stream, const N: usize>(
     stream: &mut S,
     plan: &GroupPlan,

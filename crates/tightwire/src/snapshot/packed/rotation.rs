@@ -15,7 +15,7 @@ use crate::stream::{ErrorKind, Stream};
 /// The place among the ranks of widths that says that another component is the largest.
 const OTHER: u32 = 3;
 
-#[inline(never)]
+#[inline(always)]
 pub(super) fn rotation<S: Stream>(
     stream: &mut S,
     plan: &GroupPlan,
