@@ -9,6 +9,7 @@ pub(super) const MOST: i64 = 1 << 28;
 #[derive(Clone, Copy)]
 pub(super) enum Used {
     Three,
+    Five,
     Six,
     All,
 }
@@ -17,6 +18,7 @@ pub(super) enum Used {
 pub(super) fn predict(weights: &[i32], features: &[i64; FEATURES], used: Used) -> i64 {
     match used {
         Used::Three => predict_by::<3>(weights, features),
+        Used::Five => predict_by::<5>(weights, features),
         Used::Six => predict_by::<6>(weights, features),
         Used::All => predict_by::<FEATURES>(weights, features),
     }
@@ -33,6 +35,7 @@ pub(super) fn learn(
 ) {
     match used {
         Used::Three => learn_by::<3>(weights, features, error, rate),
+        Used::Five => learn_by::<5>(weights, features, error, rate),
         Used::Six => learn_by::<6>(weights, features, error, rate),
         Used::All => learn_by::<FEATURES>(weights, features, error, rate),
     }
@@ -58,6 +61,6 @@ fn learn_by<const N: usize>(
     let gain = ((error * rate) << 16) / (norm >> 12); // error / norm, 28 fraction bits
     for (w, f) in weights.iter_mut().zip(features).take(N) {
         let step = (gain * f) >> 24;
-        *w = (*w as i64 + step.clamp(-1 << 14, 1 << 14)).clamp(-4 << BITS, 4 << BITS) as i32;
+        *w = (*w as i64 + step).clamp(-4 << BITS, 4 << BITS) as i32;
     }
 }

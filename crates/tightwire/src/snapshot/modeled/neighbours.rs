@@ -6,8 +6,6 @@ use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
 
 /// How many objects back a neighbour is looked for.
 const REACH: usize = 32;
-/// As many are compared at once.
-const LANES: usize = 8;
 /// A space in which nothing is.
 const NOWHERE: u32 = u32::MAX;
 /// How many references are looked at, at most.
@@ -56,26 +54,35 @@ pub(super) struct Scene {
     told: Vec<Motion>,
     /// Where the next one goes, once there are as many as are looked at.
     oldest: usize,
-    blocks: [Block; REACH / LANES],
+    places: Places,
     references: Vec<Motion>,
 }
 
 /// Old positions in lanes, for vector instructions.
-#[derive(Debug, Default)]
-struct Block {
-    spaces: [u32; LANES],
-    axes: [[i32; LANES]; 3],
+#[derive(Debug)]
+struct Places {
+    spaces: [u32; REACH],
+    axes: [[i32; REACH]; 3],
 }
 
-impl Block {
-    /// How far all are from a point, by the sum of the axes; the most there is for another space.
-    #[inline(always)]
-    fn distances(&self, space: u32, [x, y, z]: [i32; 3]) -> [i32; LANES] {
+impl Default for Places {
+    fn default() -> Self {
+        Self { spaces: [NOWHERE; REACH], axes: [[0; REACH]; 3] }
+    }
+}
+
+impl Places {
+    /// How far all are from a point, by the sum of the axes; the most there is for another space. A
+    /// function of its own, since only then the compiler makes vector instructions of it.
+    #[inline(never)]
+    fn distances(&self, space: u32, [x, y, z]: [i32; 3]) -> [i32; REACH] {
         let [xs, ys, zs] = &self.axes;
-        core::array::from_fn(|at| {
+        let mut distances = [0; REACH];
+        for at in 0..REACH {
             let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
-            if self.spaces[at] == space { sum } else { i32::MAX }
-        })
+            distances[at] = if self.spaces[at] == space { sum } else { i32::MAX };
+        }
+        distances
     }
 }
 
@@ -84,9 +91,7 @@ impl Scene {
         self.told.clear();
         self.oldest = 0;
         self.references.clear();
-        for block in &mut self.blocks {
-            block.spaces = [NOWHERE; LANES];
-        }
+        self.places.spaces = [NOWHERE; REACH];
     }
 
     pub(super) fn tell(&mut self, motion: &Motion, reference: bool) {
@@ -100,10 +105,9 @@ impl Scene {
             Some(told) => *told = *motion,
             None => self.told.push(*motion),
         }
-        let (block, lane) = (&mut self.blocks[at / LANES], at % LANES);
-        block.spaces[lane] = motion.space;
-        for (lanes, axis) in block.axes.iter_mut().zip(motion.old) {
-            lanes[lane] = narrow(axis);
+        self.places.spaces[at] = motion.space;
+        for (lanes, axis) in self.places.axes.iter_mut().zip(motion.old) {
+            lanes[at] = narrow(axis);
         }
     }
 
@@ -113,23 +117,17 @@ impl Scene {
 
     /// The nearest (by the sum of the axes, which is cheap) with its squared distance.
     pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
-        let narrow_point = point.map(narrow);
-        // In each lane the nearest of the blocks.
-        let (mut least, mut places) = ([i32::MAX; LANES], [0; LANES]);
-        let used = self.told.len().div_ceil(LANES);
-        for (place, block) in self.blocks.iter().enumerate().take(used) {
-            let distances = block.distances(space, narrow_point);
-            for lane in 0..LANES {
-                let is_nearer = distances[lane] < least[lane];
-                least[lane] = if is_nearer { distances[lane] } else { least[lane] };
-                places[lane] = if is_nearer { place as i32 } else { places[lane] };
-            }
-        }
-        let nearest = |lane: usize| (least[lane], places[lane], lane);
-        let (distance, place, lane) = (0..LANES).map(nearest).min()?;
-        let motion = self.told.get(place as usize * LANES + lane)?;
+        let distances = self.places.distances(space, point.map(narrow));
+        let least = distances.iter().fold(i32::MAX, |least, &distance| least.min(distance));
+        // First in which eight it is, by vector instructions too.
+        let is_least = |distance: &i32| *distance == least;
+        let (eights, _) = distances.as_chunks::<8>();
+        let eight = |eight: &[i32; 8]| eight.iter().fold(false, |any, d| any | is_least(d));
+        let eight = eights.iter().position(eight)?;
+        let nearest = eight * 8 + eights[eight].iter().position(is_least)?;
+        let motion = self.told.get(nearest)?;
         let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
-        (distance != i32::MAX).then(|| (motion, square(0) + square(1) + square(2)))
+        (least != i32::MAX).then(|| (motion, square(0) + square(1) + square(2)))
     }
 }
 

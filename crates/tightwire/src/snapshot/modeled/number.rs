@@ -167,14 +167,16 @@ impl NumberPlan {
             let row =
                 self.tables.linear + (c * LINEAR_ROWS + bucket(course.unrest, 11) / 2) * FEATURES;
             let blend = linear::predict(&state.linear[row..row + FEATURES], &features, used);
-            let residual_row = if c == 0 { 11 * n } else { bucket(residual, 10) * n + c };
-            let rows = self.rows(c, residual_row, &course, &company, now);
+            let rows = self.rows(c, old[2], residual, &course, &company, now);
             let mut forecast = Forecast::new(rows, self.max[c]);
             let base = old[c] << 8;
             forecast.add(0, base);
             forecast.add(1, base + course.last[c]);
             forecast.add(2, base + blend);
-            forecast.add(3, base + blend);
+            // What falls or is pushed goes on to do so; other numbers have a wide part instead.
+            let goes_on_faster = 2 * course.last[c] - course.before[c];
+            let is_body = self.spatial && derivative.is_none();
+            forecast.add(3, base + if is_body { goes_on_faster } else { blend });
             if self.tables.is_rich {
                 if self.spatial && c < 3 {
                     company.add_to(&mut forecast, c, base);
@@ -260,21 +262,31 @@ impl NumberPlan {
     fn rows(
         &self,
         c: usize,
-        residual: usize,
+        third: i64,
+        residual: i64,
         course: &Course,
         company: &Company,
         now: &Now<'_>,
     ) -> [usize; TABLES] {
         let own = bucket(course.last[c], 11).saturating_sub(2).min(7);
-        let surprise = bucket(now.surprise, 7);
         let (unrest, speed) = now.other;
         if self.tables.is_rich {
+            let surprise = bucket(now.surprise.max(residual), 9).saturating_sub(4);
             let around = company.around * 4 + company.near;
-            let own = own * 6 + surprise.saturating_sub(2);
-            [course.history, own, residual, around, unrest / 2 * 6 + speed / 2]
+            let height = self.height(third) * 6 + if c == 2 { 3 } else { 0 };
+            let height = height + bucket(residual, 11) / 4;
+            [course.history, own * 6 + surprise, height, around, unrest / 2 * 6 + speed / 2]
         } else {
-            [course.history, own * 3 + (surprise / 3).min(2), residual, 0, unrest / 2]
+            let surprise = (bucket(now.surprise, 7) / 3).min(2);
+            let residual = if c == 0 { 11 * self.n } else { bucket(residual, 10) * self.n + c };
+            [course.history, own * 3 + surprise, residual, 0, unrest / 2]
         }
+    }
+
+    /// Class of how high a body is that has a third coordinate: on the ground, on others, in the air.
+    fn height(&self, third: i64) -> usize {
+        let height = if self.spatial { (third - self.origin).max(0) } else { 0 };
+        bucket(height << FRACTION, 13).saturating_sub(8)
     }
 
     /// What the group itself lets expect, if it is all that is known: values of late, and as much more

@@ -31,13 +31,13 @@ impl NumberTables {
         let has_derivative = group.derivative.is_some();
         let is_rich = group.spatial || has_derivative;
         let rows = if is_rich {
-            [HISTORY, 8 * 6, 12 * components, 8 * 4, 6 * 6]
+            [HISTORY, 8 * 6, 6 * 6, 8 * 4, 6 * 6]
         } else {
             let residual = if components > 1 { 12 * components } else { 1 };
             [HISTORY, 8 * 3, residual, 1, 6]
         };
         let mixture = Mixture::new(&mut state.params, rows, |table, row, part| {
-            if table == 0 { first_guess(is_rich, has_derivative, row, part) } else { (0, 0) }
+            if table == 0 { first_guess(group, row, part) } else { (0, 0) }
         });
         let size = (64 - max[0].leading_zeros()) as i16;
         let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
@@ -63,18 +63,21 @@ impl NumberTables {
 
 /// The weight and the width (base-2 logarithms in 1/16) that a part begins with, by how unsteady the
 /// group was.
-fn first_guess(is_rich: bool, has_derivative: bool, row: usize, part: usize) -> (i16, i16) {
+fn first_guess(group: &Group, row: usize, part: usize) -> (i16, i16) {
+    let has_derivative = group.derivative.is_some();
+    let is_rich = group.spatial || has_derivative;
     let octave = row.min(12) as i16;
     let log_weight = match part {
+        0 if is_rich => -32,
         2 => 32,
-        3 => 16,
+        3 if has_derivative || !is_rich => 16,
         6 | 7 if has_derivative => 16,
         _ => 0,
     };
     let log_width = match part {
         0 => -16,
         4 | 5 if !is_rich => -16,
-        3 => 48 + octave * 8,
+        3 if has_derivative || !is_rich => 48 + octave * 8,
         7 if !is_rich => 128,
         _ => octave * 8 - 8,
     };

@@ -59,18 +59,22 @@ pub(super) fn turn_codes(half_angle: i64, max: i64) -> i64 {
 pub(super) fn multiply(a: &Quaternion, b: &Quaternion) -> Quaternion {
     let [ax, ay, az, aw] = *a;
     let [bx, by, bz, bw] = *b;
+    let part = |sum: i64| (sum >> 30).clamp(-UNIT, UNIT);
     [
-        (aw * bx + ax * bw + ay * bz - az * by) >> 30,
-        (aw * by - ax * bz + ay * bw + az * bx) >> 30,
-        (aw * bz + ax * by - ay * bx + az * bw) >> 30,
-        (aw * bw - ax * bx - ay * by - az * bz) >> 30,
+        part(aw * bx + ax * bw + ay * bz - az * by),
+        part(aw * by - ax * bz + ay * bw + az * bx),
+        part(aw * bz + ax * by - ay * bx + az * bw),
+        part(aw * bw - ax * bx - ay * by - az * bz),
     ]
-    .map(|x| x.clamp(-UNIT, UNIT))
 }
 
 pub(super) fn inverse(q: &Quaternion) -> Quaternion {
     [-q[0], -q[1], -q[2], q[3]]
 }
+
+/// `k / (2 * k + 1)` for k from 6 down to 1.
+const LOG_SHARES: [i64; 6] =
+    [6 * UNIT / 13, 5 * UNIT / 11, 4 * UNIT / 9, 3 * UNIT / 7, 2 * UNIT / 5, UNIT / 3];
 
 /// The turn that this rotation is, the short way round.
 pub(super) fn log(q: &Quaternion) -> Turn {
@@ -78,11 +82,11 @@ pub(super) fn log(q: &Quaternion) -> Turn {
     // acos(w) / sqrt(1 - w * w) in 1 - w, whose coefficients are k / (2 * k + 1) of the one before.
     let t = UNIT - q[3] * sign;
     let mut factor = UNIT;
-    let shares = [6, 5, 4, 3, 2, 1].map(|k| k * UNIT / (2 * k + 1));
-    for share in shares {
+    for share in LOG_SHARES {
         factor = UNIT + ((((factor * t) >> 30) * share) >> 30);
     }
-    [0, 1, 2].map(|i| (q[i] * sign * factor) >> 30)
+    let factor = factor * sign;
+    [(q[0] * factor) >> 30, (q[1] * factor) >> 30, (q[2] * factor) >> 30]
 }
 
 /// The rotation by this turn.

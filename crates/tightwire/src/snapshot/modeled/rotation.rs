@@ -47,6 +47,7 @@ struct Guesses {
     /// Turned on as it was.
     goes_on: Quaternion,
     with_neighbour: Option<Quaternion>,
+    with_reference: Option<Quaternion>,
 }
 
 impl Course {
@@ -67,11 +68,15 @@ impl Guesses {
     #[inline(always)]
     fn new(course: &Course, blend_turn: &Turn, now: &Now<'_>) -> Self {
         let q0 = &course.newest;
-        let turned = now.neighbour.filter(|(other, _)| other.turns);
+        let turned_by = |other: Option<(&Motion, i64)>| {
+            let (other, _) = other.filter(|(other, _)| other.turns)?;
+            Some(quat::multiply(&other.rotation, q0))
+        };
         Self {
             blend: quat::multiply(&quat::exp(blend_turn), q0),
             goes_on: quat::multiply(&quat::exp(&course.last), q0),
-            with_neighbour: turned.map(|(other, _)| quat::multiply(&other.rotation, q0)),
+            with_neighbour: turned_by(now.neighbour),
+            with_reference: turned_by(now.reference),
         }
     }
 }
@@ -92,6 +97,7 @@ impl RotationPlan {
                 }
                 let b = row.min(12) as i16;
                 let log_weight = match k {
+                    0 => -32,
                     2 => 32,
                     3 => 16,
                     _ => 0,
@@ -148,7 +154,7 @@ impl RotationPlan {
         let row = self.linear + other.0 / 2 * FEATURES;
         let features = course.features(now);
         let blend_turn: Turn = core::array::from_fn(|i| {
-            linear::predict(&state.linear[row..row + FEATURES], &features[i], Used::Six) << 8
+            linear::predict(&state.linear[row..row + FEATURES], &features[i], Used::Five) << 8
         });
         let guesses = Guesses::new(&course, &blend_turn, now);
         let index = self.code_index(coder, state, cells[self.first], &guesses.blend, course.speed);
@@ -166,7 +172,7 @@ impl RotationPlan {
             linear::learn(
                 &mut state.linear[row..row + FEATURES],
                 &features[i],
-                Used::Six,
+                Used::Five,
                 error.clamp(-limit, limit),
                 40,
             );
@@ -260,6 +266,9 @@ impl RotationPlan {
             if let Some(q) = &guesses.with_neighbour {
                 forecast.add(4, frame(q, i));
             }
+            if let Some(q) = &guesses.with_reference {
+                forecast.add(5, frame(q, i));
+            }
             let at = self.first + 1 + c;
             let value =
                 self.mixture.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
@@ -282,18 +291,18 @@ impl RotationPlan {
         q: &Quaternion,
         speed: i64,
     ) -> usize {
-        let mut order = [0usize, 1, 2, 3];
-        order.sort_by_key(|&i| (-q[i].abs(), i));
+        let ranked = ranked(q);
         let speed = bucket(speed, 11) / 2;
         for rank in 0..3 {
-            let gap = (q[order[rank]].abs() - q[order[rank + 1]].abs()) >> 14; // 16 bits
+            let (magnitude, place) = ranked[rank];
+            let gap = (magnitude - ranked[rank + 1].0) >> 14; // 16 bits
             let gap = ((64 - gap.leading_zeros()) as usize).saturating_sub(4).min(15);
             let slot = self.index + (rank * 6 + speed) * 16 + gap;
-            if code_bit(coder, &mut state.bits[slot], 127, index as usize == order[rank]) {
-                return order[rank];
+            if code_bit(coder, &mut state.bits[slot], 127, index as usize == place) {
+                return place;
             }
         }
-        order[3]
+        ranked[3].1
     }
 
     fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
@@ -315,6 +324,16 @@ impl RotationPlan {
                 self.fresh.code(coder, &mut state.params, &f, cells[1 + c] as i64) as u32;
         }
     }
+}
+
+/// Magnitudes and places of the components, the largest first, of equal ones the first.
+fn ranked(q: &Quaternion) -> [(i64, usize); 4] {
+    // One number for both, and a network: a sort of four branches more than it compares.
+    let mut keys: [i64; 4] = core::array::from_fn(|i| q[i].abs() << 2 | (3 - i as i64));
+    for (a, b) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
+        (keys[a], keys[b]) = (keys[a].max(keys[b]), keys[a].min(keys[b]));
+    }
+    core::array::from_fn(|rank| (keys[rank] >> 2, 3 - (keys[rank] & 3) as usize))
 }
 
 fn largest(turn: &Turn) -> i64 {
