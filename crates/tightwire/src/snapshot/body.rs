@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
+use super::check::Check;
 use super::mention::{Change, Knowledge, MANY, Mentions};
 use super::model::Model;
 use super::protocol::SnapshotProtocol;
@@ -43,7 +44,7 @@ pub(super) fn write(
 ) -> bool {
     let Some(room) = limit.checked_sub(CHECK) else { return false };
     bytes.clear();
-    bytes.extend_from_slice(&check(mentions).to_le_bytes());
+    bytes.extend_from_slice(&mentions.check.value().to_le_bytes());
     match protocol.config().level {
         Level::Packed => {
             let room = room.min(bound(protocol, mentions));
@@ -111,7 +112,11 @@ pub(super) fn read(
         }
     }
     read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
-    match (u16::from_le_bytes(*sum), check(mentions)) {
+    let mut check = Check::default();
+    for mention in &mentions.list {
+        check.add(mention, mentions.cells_of(mention).unwrap_or_default());
+    }
+    match (u16::from_le_bytes(*sum), check.value()) {
         (sent, computed) if sent == computed => Ok(()),
         (sent, computed) => Err(BodyError::Check { sent, computed }),
     }
@@ -120,28 +125,6 @@ pub(super) fn read(
 /// The check that the body of a packet begins with, `at` a byte.
 pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
     packet.get(at..)?.first_chunk().map(|sum| u16::from_le_bytes(*sum))
-}
-
-/// A sum over all that is said: what a damaged packet says, or a receiver that does not compute as
-/// its sender does, is noticed.
-fn check(mentions: &Mentions) -> u16 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let add = |sum: &mut u64, low: u32, high: u32| {
-        let both = u64::from(high) << 32 | u64::from(low);
-        *sum = (*sum ^ both).wrapping_mul(MULTIPLIER).rotate_left(29);
-    };
-    // Two sums of two numbers at a time: a sum has to wait for what was added before.
-    let (mut one, mut other) = (MULTIPLIER, !MULTIPLIER);
-    for mention in &mentions.list {
-        add(&mut one, mention.id.0, u32::from(mention.class) << 2 | mention.change as u32);
-    }
-    let (fours, rest) = mentions.cells.as_chunks();
-    for &[a, b, c, d] in fours {
-        add(&mut one, a, b);
-        add(&mut other, c, d);
-    }
-    rest.iter().for_each(|&cell| add(&mut one, cell, 0));
-    ((one ^ other.rotate_left(32)).wrapping_mul(MULTIPLIER) >> 48) as u16
 }
 
 /// The bodies of the packets that a receiver may take as the base of the next ones.

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::check::Check;
 use super::{modeled, packed};
 use crate::schema::ObjectId;
 
@@ -32,6 +33,8 @@ pub(super) enum Change {
 pub(super) struct Mentions {
     pub(super) list: Vec<Mention>,
     pub(super) cells: Vec<u32>,
+    /// Over what a writer has added: while the next one is added, that takes no time of its own.
+    pub(super) check: Check,
     /// Memory for the coding.
     pub(super) packed: packed::Scratch,
     pub(super) modeled: modeled::Scratch,
@@ -119,6 +122,7 @@ impl Mentions {
     pub(super) fn clear(&mut self) {
         self.list.clear();
         self.cells.clear();
+        self.check = Check::default();
     }
 
     /// The state of a mentioned object; none if it is gone.
@@ -130,7 +134,9 @@ impl Mentions {
     pub(super) fn push(&mut self, id: ObjectId, class: u16, change: Change, cells: &[u32]) {
         let start = self.cells.len();
         let (class, cells) = if change == Change::Gone { (0, &[][..]) } else { (class, cells) };
-        self.list.push(Mention { id, class, change, start, columns: cells.len() });
+        let mention = Mention { id, class, change, start, columns: cells.len() };
+        self.check.add(&mention, cells);
+        self.list.push(mention);
         self.cells.extend_from_slice(cells);
     }
 }

@@ -8,6 +8,7 @@
 
 mod ack;
 mod body;
+mod check;
 mod clock;
 mod config;
 mod description;

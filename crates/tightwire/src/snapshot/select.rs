@@ -166,7 +166,7 @@ impl Selection {
             (_, _, None) => Change::Gone,
         };
         let differs = match change {
-            Change::Update => known_cells != target,
+            Change::Update => differs(known_cells.unwrap_or(&[]), target.unwrap_or(&[])),
             Change::Fresh => true,
             // Also if what it has is from so long ago that nobody remembers.
             Change::Gone => known_cells.is_some() || known.is_none() && seen.was_told(),
@@ -216,6 +216,13 @@ fn patrol(store: &Store, view: &mut View, interest: &mut Interest<'_>) {
             view.set_outdated(slot as u32, true);
         }
     }
+}
+
+/// Whether rows of cells differ. All are looked at, since a branch at the first that differs would be
+/// foreseen wrong.
+fn differs(one: &[u32], other: &[u32]) -> bool {
+    let cells = one.iter().zip(other);
+    one.len() != other.len() || cells.fold(0, |any, (one, other)| any | (one ^ other)) != 0
 }
 
 fn object_view(store: &Store, slot: u32, class: u16) -> ObjectView {

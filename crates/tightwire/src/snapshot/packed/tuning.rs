@@ -33,6 +33,7 @@ const MODES: [Mode; 4] = [Mode::Linear, Mode::Damped, Mode::Stay, Mode::Sparse];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupTuning {
     pub(super) mode: Mode,
+    default_mode: Mode,
     /// Added to the width that the motion lets expect: `-4..=3`.
     offset: i32,
     /// The width to be expected of a group that was at rest: `1..=8`.
@@ -78,6 +79,7 @@ impl GroupTuning {
     fn new(plan: &GroupPlan) -> Self {
         Self {
             mode: plan.default_mode,
+            default_mode: plan.default_mode,
             offset: 0,
             sparse_width: SPARSE_WIDTH,
             seen: Seen::default(),
@@ -161,6 +163,11 @@ impl GroupTuning {
         }
     }
 
+    /// Whether the choices are not those of the schema.
+    fn is_named(&self) -> bool {
+        self.mode != self.default_mode || self.offset != 0 || self.sparse_width != SPARSE_WIDTH
+    }
+
     fn choices(&self) -> u64 {
         let mode = MODES.iter().position(|mode| *mode == self.mode).unwrap_or(0) as u64;
         mode | ((self.offset + 4) as u64) << 2 | u64::from(self.sparse_width - 1) << 5
@@ -189,27 +196,24 @@ impl Tuning {
         classes: &[ClassLayout],
     ) -> Result<(), S::Error> {
         let start = stream.position();
-        let plans = || classes.iter().flat_map(|class| class.plan.groups());
         if S::READING {
             self.groups.clear();
         }
         if self.groups.is_empty() {
-            self.groups.extend(plans().map(GroupTuning::new));
+            let plans = classes.iter().flat_map(|class| class.plan.groups());
+            self.groups.extend(plans.map(GroupTuning::new));
         }
-        let is_named = |(group, plan): (&GroupTuning, &GroupPlan)| {
-            group.choices() != GroupTuning::new(plan).choices()
-        };
         let mut named = 0;
         if S::WRITING {
-            named = self.groups.iter().zip(plans()).filter(|pair| is_named(*pair)).count() as u32;
+            named = self.groups.iter().filter(|group| group.is_named()).count() as u32;
         }
         count(stream, &mut named, COUNT_BITS)?;
         let mut next = 0;
         for _ in 0..named {
             let mut between = 0;
             if S::WRITING {
-                let mut rest = self.groups.iter().zip(plans()).skip(next);
-                between = rest.position(is_named).unwrap_or(0) as u32;
+                let mut rest = self.groups.iter().skip(next);
+                between = rest.position(GroupTuning::is_named).unwrap_or(0) as u32;
             }
             count(stream, &mut between, COUNT_BITS)?;
             let place = next.saturating_add(between as usize);
