@@ -1,4 +1,4 @@
-//! Files: read up to a limit and refused with their name; which ones are compressed.
+//! Files from outside: read up to a limit, and refused with their name.
 
 use std::fs::File;
 use std::io::Read;
@@ -16,9 +16,4 @@ pub(crate) fn read_limited(path: &Path, most: usize) -> Result<Vec<u8>, String> 
         return Err(format!("{}: longer than {mebibytes} MiB, more than is read", path.display()));
     }
     Ok(bytes)
-}
-
-/// Whether it is compressed with zstd, as its name says.
-pub(crate) fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "zst")
 }
