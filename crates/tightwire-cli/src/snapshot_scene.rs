@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::demo::{Body, Bot, CUBES, Habit, Nature, TICKS_PER_SECOND, World};
-use crate::files::is_compressed;
+use crate::snapshot_bench::is_compressed;
 
 /// Records a scene for `snapshot-bench`, 60 frames a second: a bot rolls a large cube through 900 small
 /// ones, as in the demo. The same options make the same scene.

@@ -11,7 +11,6 @@ use tightwire::{SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
 use super::arena::{self, Player, Projectile};
 use super::classes::Classes;
 use super::cubes::{self, Cube, PlayerCube};
-use crate::files::is_compressed;
 
 /// The largest scene that is read, in bytes: a file may say anything.
 const MAX_BYTES: u64 = 1 << 30;
@@ -120,6 +119,11 @@ impl Scene {
             Kind::Arena(_) => builder.class::<Player>().class::<Projectile>(),
         }
     }
+}
+
+/// Whether a scene is compressed with zstd, as the name of its file says.
+pub(crate) fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "zst")
 }
 
 impl Thing {
