@@ -168,7 +168,7 @@ impl Error for SetError {}
 pub enum SnapshotError {
     /// It is older than the newest one, or the same: an honest network does that.
     Late,
-    /// It is relative to a snapshot that is not here.
+    /// It is relative to a snapshot that is not here, or no longer: bases do not go back.
     UnknownBase,
     /// It is cut short, has too much, or says what cannot be.
     Malformed(ReadError),
@@ -192,7 +192,7 @@ impl fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Late => f.write_str("late: a newer snapshot is here already"),
-            Self::UnknownBase => f.write_str("relative to a snapshot that did not arrive here"),
+            Self::UnknownBase => f.write_str("relative to a snapshot that is not here"),
             Self::Malformed(error) => write!(f, "malformed: {error}"),
             Self::Check { at, sent, computed } => write!(
                 f,

@@ -105,6 +105,10 @@ impl Header {
         let mut tick = u64::from(self.tick);
         stream.bits(&mut tick, u32::BITS)?;
         if S::READING {
+            // There is always a number after it.
+            if self.number == u32::MAX {
+                return refuse(stream);
+            }
             let Some(start) = self.number.checked_sub(since) else { return refuse(stream) };
             *self = Self { tick: tick as u32, start, base: None, ..self.clone() };
             self.known = Known { first: start, ..Known::default() };
@@ -238,6 +242,20 @@ mod tests {
         let header =
             Header { number: 7, tick: 99, is_complete: false, start: 5, base: None, known };
         assert_eq!(round_trip(&header, 5, None).0, header);
+    }
+
+    #[test]
+    fn the_last_of_all_numbers_is_refused() {
+        let read = |number| {
+            let (mut buffer, known) = ([0; 64], Known { first: number, ..Known::default() });
+            let header = Header { number, tick: 99, start: number, known, ..Header::default() };
+            let mut writer = WriteStream::new(&mut buffer);
+            let Ok(()) = header.clone().serialize(&mut writer, 0, told(None));
+            let mut stream = ReadStream::new(writer.finish().unwrap());
+            Header::default().serialize(&mut stream, 0, told(None)).map_err(|error| error.kind)
+        };
+        assert_eq!(read(u32::MAX), Err(ErrorKind::OutOfRange));
+        assert_eq!(read(u32::MAX - 1), Ok(()));
     }
 
     #[test]

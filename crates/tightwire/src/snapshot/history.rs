@@ -76,30 +76,30 @@ impl History {
         class: u16,
         cells: Option<&[u32]>,
     ) {
-        let Some(place) = self.free_block(class) else { return };
+        let Some((place, columns)) = self.free_block(class) else { return };
         let gone = if cells.is_some() { 0 } else { GONE };
         let head = [stamp.tick, stamp.packet, versions.0, u32::from(class) | gone];
         let words = &mut self.words[place.start()..];
         words[..HEAD].copy_from_slice(&head);
         if let Some(cells) = cells {
-            words[HEAD..HEAD + cells.len()].copy_from_slice(cells);
+            words[HEAD..HEAD + columns].copy_from_slice(cells);
         }
         *versions = place;
     }
 
-    /// A block that has no version.
-    fn free_block(&mut self, class: u16) -> Option<Versions> {
+    /// A block that has no version, and how many cells it holds.
+    fn free_block(&mut self, class: u16) -> Option<(Versions, usize)> {
         let columns = *self.columns.get(usize::from(class))?;
         let blocks = self.blocks.get_mut(usize::from(class))?;
         if let Some(place) = blocks.free.pop() {
-            return Some(place);
+            return Some((place, columns));
         }
         let place = Versions(u32::try_from(self.words.len() / UNIT).ok()?);
         self.words.resize(self.words.len() + (HEAD + columns).next_multiple_of(UNIT), 0);
         blocks.count += 1;
         // All of them may be free at a time: then there is room for that.
         blocks.free.reserve(blocks.count);
-        Some(place)
+        Some((place, columns))
     }
 
     /// The versions, the newest first.

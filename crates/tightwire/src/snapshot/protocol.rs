@@ -16,7 +16,7 @@ use crate::schema::{Schema, schema};
 use crate::stream::{Name, Shape, Wire, encode};
 
 /// Another number for each change of what snapshots look like.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// Fewer than a `u16` counts, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;

@@ -199,6 +199,7 @@ impl SnapshotReceiver {
         at: usize,
         trace: Option<(&mut Record, usize)>,
     ) -> Result<(), SnapshotError> {
+        self.mentions.clear();
         let knowledge = ReceiverKnowledge::new(&self.world, header);
         let learned = match knowledge.base() {
             Some(base) => base.model.as_ref().ok_or(SnapshotError::UnknownBase)?,

@@ -1,6 +1,6 @@
 //! Packets and acknowledgements that get lost for long.
 
-use tightwire::{ChangeKind, Level};
+use tightwire::{ChangeKind, Leaving, Level, SnapshotError};
 
 use crate::game::{Big, Game, LEVELS, config, thing};
 
@@ -98,4 +98,31 @@ fn a_short_loss_of_acknowledgements_takes_nothing_back() {
 fn despawned(game: &Game) -> usize {
     let changes = game.receiver.changes().iter();
     changes.filter(|change| change.kind == ChangeKind::Despawned).count()
+}
+
+/// Of what it learned, a receiver keeps what packets from the newest base on can be relative to.
+#[test]
+fn a_base_that_goes_back_is_refused_and_changes_nothing() {
+    for level in LEVELS {
+        let mut game = Game::new(config(level));
+        let slow = game.sender.add_receiver(Leaving::Despawn);
+        for tick in 1..=6 {
+            game.begin();
+            game.sender.set(7, &mut thing(tick)).unwrap();
+            let packet = game.sender.snapshot(game.client, 1000).unwrap().to_vec();
+            let other = game.sender.snapshot(slow, 1000).unwrap().to_vec();
+            if tick == 6 {
+                let before = game.receiver.newest();
+                let refused = game.receiver.handle_snapshot(&other);
+                assert_eq!(refused, Err(SnapshotError::UnknownBase), "{level:?}");
+                assert_eq!(game.receiver.newest(), before);
+            }
+            game.receiver.handle_snapshot(&packet).unwrap();
+            let ack = game.receiver.ack().unwrap();
+            game.sender.handle_ack(game.client, ack);
+            if tick <= 2 {
+                game.sender.handle_ack(slow, ack);
+            }
+        }
+    }
 }
