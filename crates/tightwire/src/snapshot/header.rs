@@ -248,9 +248,9 @@ mod tests {
     fn the_last_of_all_numbers_is_refused() {
         let read = |number| {
             let (mut buffer, known) = ([0; 64], Known { first: number, ..Known::default() });
-            let header = Header { number, tick: 99, start: number, known, ..Header::default() };
+            let mut header = Header { number, tick: 99, start: number, known, ..Header::default() };
             let mut writer = WriteStream::new(&mut buffer);
-            let Ok(()) = header.clone().serialize(&mut writer, 0, told(None));
+            let Ok(()) = header.serialize(&mut writer, 0, told(None));
             let mut stream = ReadStream::new(writer.finish().unwrap());
             Header::default().serialize(&mut stream, 0, told(None)).map_err(|error| error.kind)
         };
