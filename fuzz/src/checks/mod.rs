@@ -2,22 +2,22 @@
 
 mod bits;
 mod bytes;
-mod bytes_model;
+pub(crate) mod bytes_model;
 #[cfg(feature = "capture")]
-mod capture;
+pub(crate) mod capture;
 mod derived;
 mod hostile_read;
 mod identity;
 mod item;
-mod messages;
+pub(crate) mod messages;
 mod number;
 mod packet;
 mod quantised;
 mod round_trip;
-mod schema;
-mod snapshots;
+pub(crate) mod schema;
+pub(crate) mod snapshots;
 mod types;
-mod world;
+pub(crate) mod world;
 
 pub(crate) use bits::bits;
 pub(crate) use bytes::bytes;

@@ -1,5 +1,4 @@
 //! Every operation of a stream as a value: what is written, and what may be read.
-#![allow(dead_code, reason = "each of the tests that share it uses a part")]
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,4 @@
 //! The packets of a small game.
-#![allow(dead_code)] // Each test uses a part of it.
 
 use tightwire::{Keys, Packing, Protection, Protocol, Wire};
 

@@ -1,5 +1,4 @@
 //! A messenger on each side, and what they said to each other.
-#![allow(dead_code)] // Each test uses a part of it.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,0 +1,150 @@
+//! Which messages there are: their numbers, their handlers, and what a handler can do.
+
+use tightwire::{
+    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, RegistryError, Route,
+    SendError, Stage, Wire,
+};
+
+use crate::common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to, builder};
+
+#[test]
+fn numbers_do_not_depend_on_the_order_of_registration() {
+    let forwards = builder(MessengerConfig::default()).build().unwrap();
+    let backwards = Messenger::<Log>::builder(MessengerConfig::default())
+        .send_only::<Score>()
+        .send_only::<Counting>()
+        .send_only::<Level>()
+        .send_only::<Chat>()
+        .send_only::<Jump>()
+        .build()
+        .unwrap();
+    let names = |messenger: &Messenger<Log>| -> Vec<_> {
+        messenger.messages().map(|(number, name, _)| (number, name)).collect()
+    };
+    let expected = [(16, "Chat"), (17, "Counting"), (18, "Jump"), (19, "Level"), (20, "Score")];
+    assert_eq!(names(&forwards), expected);
+    assert_eq!(names(&backwards), expected);
+    let [forwards, backwards] = [forwards, backwards].map(|side| side.schema().unwrap());
+    assert_eq!(forwards.fingerprint(), backwards.fingerprint());
+    assert!(forwards.diff(&backwards).is_empty());
+}
+
+#[derive(Wire, Message, Default)]
+#[message(name = "Chat")]
+struct Whisper;
+
+#[test]
+fn a_registry_that_makes_no_sense_is_refused() {
+    let refused = builder(MessengerConfig::default()).send_only::<Whisper>().build().unwrap_err();
+    assert_eq!(refused, RegistryError::SameName("Chat"));
+    let sentence = "two messages are called Chat: give one `#[message(name = \"…\")]`";
+    assert_eq!(refused.to_string(), sentence);
+    let config = MessengerConfig { send_queue: 0, ..MessengerConfig::default() };
+    assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
+    let config = MessengerConfig { channels: 257, ..MessengerConfig::default() };
+    assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
+}
+
+#[test]
+fn what_cannot_be_sent_is_said() {
+    let mut messenger =
+        Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Jump>().build().unwrap();
+    let (to, mut log) = (messenger.add_peer(1200), Log::default());
+    let refused = messenger.send(&mut log, to, &mut Chat::default(), Delivery::Reliable);
+    assert_eq!(refused, Err(SendError::NotRegistered { message: "Chat" }));
+    let refused = messenger.send(&mut log, PeerId::LOCAL, &mut Jump, Delivery::Reliable);
+    assert_eq!(refused, Err(SendError::NotHandled { message: "Jump" }));
+    let route = Route::from(Delivery::Reliable).on_channel(16);
+    let refused = messenger.send(&mut log, to, &mut Jump, route);
+    assert_eq!(refused, Err(SendError::UnknownChannel { message: "Jump", channel: 16 }));
+}
+
+#[test]
+fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
+    let mut side = Side::new(MessengerConfig::default());
+    let peers = [(); 2].map(|()| side.messenger.add_peer(1200));
+    let all = |side: &mut Side, delivery| {
+        side.messenger.broadcast(&mut side.log, None, &mut Jump, delivery).unwrap()
+    };
+    assert_eq!(all(&mut side, Delivery::Reliable).sent, 2);
+    side.messenger.set_blocked(peers[1], true);
+    for delivery in Delivery::ALL {
+        let sent = all(&mut side, delivery);
+        assert_eq!((sent.sent, sent.refused), (1, 1));
+        assert_eq!(sent.first_error, Some(SendError::Blocked(peers[1])));
+        let sent = side.messenger.send(&mut side.log, peers[1], &mut Jump, delivery);
+        let sentence = "peer 1 does not keep up: send it less, and this later";
+        assert_eq!(sent.unwrap_err().to_string(), sentence);
+    }
+    assert_eq!(batches_to(peers[1], &side.end_frame()).len(), 1);
+    side.messenger.set_blocked(peers[1], false);
+    assert_eq!(all(&mut side, Delivery::Reliable).sent, 2);
+    let jumps = |peer| {
+        side.messenger.peer_message_stats(peer).find(|stats| stats.message == "Jump").unwrap().sent
+    };
+    assert_eq!((jumps(peers[0]).messages, jumps(peers[1]).messages), (7, 2));
+    assert_eq!(side.messenger.peer_stats(peers[1]).unwrap().sent, jumps(peers[1]));
+}
+
+#[test]
+fn handlers_kick_each_peer_once_and_only_peers() {
+    let kick = |_: &Jump, context: &mut Context<'_, Vec<PeerId>>| {
+        for peer in context.state.clone() {
+            context.kick(peer, "jumped");
+        }
+    };
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(kick).build().unwrap();
+    let peers = [(); 3].map(|()| messenger.add_peer(1200));
+    messenger.remove_peer(peers[1]);
+    let mut state = [&peers[..], &[PeerId::LOCAL]].concat();
+    messenger.run_stage(Stage::Update, &mut state);
+    for _ in 0..2 {
+        messenger.send(&mut state, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    }
+    // One that has gone before it was asked for is no concern any more.
+    messenger.remove_peer(peers[2]);
+    assert_eq!(messenger.poll_kick(), Some((peers[0], "jumped".into())));
+    assert_eq!(messenger.poll_kick(), None);
+}
+
+#[test]
+fn a_handler_can_answer_and_send_to_itself() {
+    /// Counts down, one message at a time.
+    #[derive(Wire, Message, Default)]
+    struct Countdown {
+        left: u8,
+    }
+    let handler = |message: &Countdown, context: &mut Context<'_, Vec<u8>>| {
+        context.state.push(message.left);
+        if let Some(left) = message.left.checked_sub(1) {
+            let sender = context.sender();
+            context.send(sender, &mut Countdown { left }, Delivery::Reliable).unwrap();
+            // A handler is not called while it runs.
+            assert_eq!(context.state.last(), Some(&message.left));
+        }
+    };
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
+    let mut seen = Vec::new();
+    messenger.run_stage(Stage::Update, &mut seen);
+    messenger
+        .send(&mut seen, PeerId::LOCAL, &mut Countdown { left: 5 }, Delivery::Reliable)
+        .unwrap();
+    assert_eq!(seen, [5]);
+    messenger.run_stage(Stage::Update, &mut seen);
+    assert_eq!(seen, [5, 4, 3, 2, 1, 0]);
+
+    // One that never stops is stopped.
+    let forever = |_: &Jump, context: &mut Context<'_, usize>| {
+        *context.state += 1;
+        context.send(PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    };
+    let config = MessengerConfig { receive_queue: 100, ..MessengerConfig::default() };
+    let mut messenger = Messenger::builder(config).handle(forever).build().unwrap();
+    let mut count = 0;
+    messenger.run_stage(Stage::Update, &mut count);
+    messenger.send(&mut count, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    messenger.run_stage(Stage::Update, &mut count);
+    assert_eq!(count, 101);
+}

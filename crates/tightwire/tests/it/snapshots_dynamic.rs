@@ -1,0 +1,132 @@
+//! Objects that are set by schema are those that are set by their types, byte for byte.
+
+use tightwire::{
+    Dynamic, DynamicError, Leaving, Level, Op, Schema, SetError, Shape, SnapshotConfig,
+    SnapshotProtocol, SnapshotProtocolError, SnapshotReceiver, SnapshotSender, Wire, encode,
+    schema,
+};
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Player {
+    #[wire(spatial, min = -100.0, max = 100.0, resolution = 0.01)]
+    position: [f32; 3],
+    #[wire(derivative_of = position, min = -30.0, max = 30.0, resolution = 0.1)]
+    velocity: [f32; 3],
+    #[wire(range = 0..=100)]
+    health: u8,
+    armed: bool,
+    #[wire(when = self.armed, range = 0..=9)]
+    ammo: u8,
+    #[wire(max_len = 15)]
+    name: String,
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+enum Door {
+    #[default]
+    Closed,
+    Open {
+        #[wire(range = 0..=90)]
+        angle: u8,
+    },
+}
+
+fn player(id: u32, tick: u32) -> Player {
+    let armed = !(id + tick).is_multiple_of(3);
+    Player {
+        position: [id as f32, tick as f32 / 4.0, 1.0],
+        velocity: [0.0, 15.0, 0.0],
+        health: 100 - (tick as u8 % 50),
+        armed,
+        ammo: if armed { (tick % 10) as u8 } else { 0 },
+        name: format!("player {id}"),
+    }
+}
+
+fn door(tick: u32) -> Door {
+    if tick.is_multiple_of(2) { Door::Closed } else { Door::Open { angle: tick as u8 % 90 } }
+}
+
+fn tree<T: Wire>(value: &mut T) -> Dynamic {
+    let mut buffer = [0; 256];
+    schema::<T>().decode(encode(value, &mut buffer).unwrap()).unwrap()
+}
+
+fn protocols(level: Level) -> [SnapshotProtocol; 2] {
+    let builder = || SnapshotProtocol::builder(SnapshotConfig { level, ..Default::default() });
+    [
+        builder().class::<Player>().class::<Door>().build().unwrap(),
+        builder()
+            .class_of("Player", schema::<Player>())
+            .class_of("Door", schema::<Door>())
+            .build()
+            .unwrap(),
+    ]
+}
+
+#[test]
+fn the_packets_are_the_same() {
+    for level in [Level::Packed, Level::Modeled] {
+        let protocols = protocols(level);
+        assert_eq!(protocols[0].fingerprint(), protocols[1].fingerprint());
+        let [mut typed, mut dynamic] = [0, 1].map(|place| SnapshotSender::new(&protocols[place]));
+        let client = typed.add_receiver(Leaving::Despawn);
+        assert_eq!(dynamic.add_receiver(Leaving::Despawn), client);
+        let mut receiver = SnapshotReceiver::new(&protocols[1]);
+        for tick in 1..40 {
+            typed.begin_tick(tick);
+            dynamic.begin_tick(tick);
+            for id in 0..8 {
+                typed.set(id, &mut player(id, tick)).unwrap();
+                dynamic.set_dynamic(id, 0, &mut tree(&mut player(id, tick))).unwrap();
+            }
+            typed.set(100, &mut door(tick)).unwrap();
+            dynamic.set_dynamic(100, 1, &mut tree(&mut door(tick))).unwrap();
+            let packet = typed.snapshot(client, 1200).unwrap().to_vec();
+            assert_eq!(dynamic.snapshot(client, 1200).unwrap(), packet, "tick {tick}");
+            receiver.handle_snapshot(&packet).unwrap();
+            assert_eq!(receiver.get_dynamic(100), Some(tree(&mut door(tick))));
+            assert_eq!(receiver.get_dynamic(3), Some(tree(&mut player(3, tick))));
+            let ack = receiver.ack().unwrap();
+            typed.handle_ack(client, ack);
+            dynamic.handle_ack(client, ack);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
+    let [_, protocol] = protocols(Level::Packed);
+    let mut sender = SnapshotSender::new(&protocol);
+    let client = sender.add_receiver(Leaving::Despawn);
+    sender.begin_tick(1);
+    let mut good = tree(&mut player(1, 1));
+    let refused = sender.set_dynamic(1, 2, &mut good).unwrap_err();
+    assert_eq!(refused, SetError::NoSuchClass { class: 2 });
+    let mut hurt = good.clone();
+    *hurt.get_mut("health").unwrap() = 101u64.into();
+    let refused = sender.set_dynamic(1, 0, &mut hurt).unwrap_err();
+    assert!(matches!(refused, SetError::Tree { error: DynamicError::Write(_) }), "{refused}");
+    for mut bad in [tree(&mut door(1)), Dynamic::default(), 7u64.into()] {
+        let refused = sender.set_dynamic(1, 0, &mut bad).unwrap_err().to_string();
+        assert!(refused.contains("Player: a struct is needed, not "), "{refused}");
+    }
+    let mut receiver = SnapshotReceiver::new(&protocol);
+    receiver.handle_snapshot(sender.snapshot(client, 1200).unwrap()).unwrap();
+    assert_eq!(receiver.objects().count(), 0);
+    assert_eq!(sender.set_dynamic(1, 0, &mut good), Err(SetError::TickIsSent));
+}
+
+#[test]
+fn classes_by_schema_have_names_of_their_own_and_bounds() {
+    let builder = || SnapshotProtocol::builder(SnapshotConfig::default());
+    let twice = builder().class_of("door", schema::<Door>()).class_of("door", schema::<u8>());
+    assert!(
+        matches!(twice.build(), Err(SnapshotProtocolError::Twice { class }) if class == "door")
+    );
+    let beside = builder().class::<Door>().class_of("door", schema::<Door>()).build();
+    assert!(beside.is_ok());
+    let huge = Schema::new(Shape::Array { len: 1 << 31, element: Box::new(Shape::Op(Op::Bool)) });
+    let huge = builder().class_of("huge", huge.unwrap()).build().unwrap_err();
+    assert!(matches!(huge, SnapshotProtocolError::TooLarge { .. }), "{huge}");
+}

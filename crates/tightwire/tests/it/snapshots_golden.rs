@@ -1,0 +1,129 @@
+//! The worked examples of snapshots in docs/WIRE.md and docs/MODELED.md: each is written, compared with
+//! the bytes that stand in the document, and read back.
+
+use tightwire::{
+    Leaving, Level, SnapshotAck, SnapshotConfig, SnapshotProtocol, SnapshotReceiver,
+    SnapshotSender, Wire, encode,
+};
+
+const DOCUMENTS: [&str; 2] =
+    [include_str!("../../../../docs/WIRE.md"), include_str!("../../../../docs/MODELED.md")];
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Ball {
+    #[wire(range = 0..=1000)]
+    at: [u16; 2],
+    lit: bool,
+}
+
+/// The packets of the document, and what they say of the ball 3.
+const STEPS: [(&str, u32, Option<Ball>); 4] = [
+    ("first", 100, Some(Ball { at: [100, 500], lit: false })),
+    ("second", 101, Some(Ball { at: [110, 498], lit: false })),
+    ("third", 102, Some(Ball { at: [121, 496], lit: true })),
+    ("fourth", 104, None),
+];
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Lamp {
+    #[wire(range = 0..=15)]
+    level: u8,
+    lit: bool,
+}
+
+/// The packets of the level `Modeled`, and what they say of the lamp 5.
+const LAMPS: [(&str, u32, Lamp); 2] =
+    [("lit", 1, Lamp { level: 12, lit: true }), ("dimmed", 2, Lamp { level: 11, lit: true })];
+
+fn documented(name: &str) -> &'static str {
+    let start = format!("Snapshot example `{name}`: ");
+    let mut lines = DOCUMENTS.into_iter().flat_map(str::lines);
+    let line = lines.find(|line| line.starts_with(&start));
+    line.unwrap_or_else(|| panic!("no {name}")).rsplit('`').nth(1).unwrap()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+fn protocol() -> SnapshotProtocol {
+    let config = SnapshotConfig { level: Level::Packed, ..SnapshotConfig::default() };
+    SnapshotProtocol::builder(config).class::<Ball>().build().unwrap()
+}
+
+#[test]
+fn the_document_has_the_snapshots_that_are_written() {
+    let mut sender = SnapshotSender::new(&protocol());
+    let mut receiver = SnapshotReceiver::new(&protocol());
+    let id = sender.add_receiver(Leaving::Despawn);
+    let mut wrong = String::new();
+    let mut compare = |name: &str, written: &[u8]| {
+        if hex(written) != documented(name) {
+            wrong += &format!("{name}: `{}`\n", hex(written));
+        }
+    };
+    for (name, tick, ball) in STEPS {
+        sender.begin_tick(tick);
+        match ball {
+            Some(mut ball) => sender.set(3, &mut ball).unwrap(),
+            None => sender.remove(3).unwrap(),
+        }
+        let packet = sender.snapshot(id, 100).unwrap();
+        compare(name, packet);
+        receiver.handle_snapshot(packet).unwrap();
+        let mut ack = receiver.ack().unwrap();
+        if name == "third" {
+            compare("ack", encode(&mut ack, &mut [0; SnapshotAck::MAX_BYTES + 2]).unwrap());
+        }
+        sender.handle_ack(id, ack);
+    }
+    assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");
+}
+
+fn modeled() -> SnapshotProtocol {
+    let config = SnapshotConfig { level: Level::Modeled, ..SnapshotConfig::default() };
+    SnapshotProtocol::builder(config).class::<Lamp>().build().unwrap()
+}
+
+#[test]
+fn the_document_has_the_modeled_snapshots_that_are_written() {
+    let mut sender = SnapshotSender::new(&modeled());
+    let mut receiver = SnapshotReceiver::new(&modeled());
+    let id = sender.add_receiver(Leaving::Despawn);
+    let mut wrong = String::new();
+    for (name, tick, mut lamp) in LAMPS {
+        sender.begin_tick(tick);
+        sender.set(5, &mut lamp).unwrap();
+        let packet = sender.snapshot(id, 100).unwrap();
+        if hex(packet) != documented(name) {
+            wrong += &format!("{name}: `{}`\n", hex(packet));
+        }
+        receiver.handle_snapshot(packet).unwrap();
+        sender.handle_ack(id, receiver.ack().unwrap());
+    }
+    assert_eq!(wrong, "", "written, but not what docs/MODELED.md says");
+}
+
+#[test]
+fn the_modeled_snapshots_of_the_document_read_back_to_the_example() {
+    let mut receiver = SnapshotReceiver::new(&modeled());
+    for (name, tick, lamp) in LAMPS {
+        let received = receiver.handle_snapshot(&bytes(documented(name))).unwrap();
+        assert_eq!((received.tick, received.is_complete), (tick, true), "{name}");
+        assert_eq!(receiver.get::<Lamp>(5), Some(lamp), "{name}");
+    }
+}
+
+#[test]
+fn the_snapshots_of_the_document_read_back_to_the_example() {
+    let mut receiver = SnapshotReceiver::new(&protocol());
+    for (name, tick, ball) in STEPS {
+        let received = receiver.handle_snapshot(&bytes(documented(name))).unwrap();
+        assert_eq!((received.tick, received.is_complete), (tick, true), "{name}");
+        assert_eq!(receiver.get::<Ball>(3), ball, "{name}");
+    }
+}

@@ -1,0 +1,119 @@
+//! After warm-up, a world that is replicated takes no memory, whatever moves, comes and goes.
+
+use std::time::Duration;
+
+use allocation_counter::measure;
+use tightwire::{
+    Leaving, Level, ObjectView, Playback, PlaybackConfig, ReceiverId, SnapshotConfig,
+    SnapshotProtocol, SnapshotReceiver, SnapshotSender, SnapshotTrace, Wire,
+};
+
+use crate::common::figures::say;
+use crate::common::rng::Rng;
+
+#[derive(Wire, Default, Clone)]
+struct Body {
+    #[wire(spatial, min = -100.0, max = 100.0, resolution = 0.01)]
+    position: [f32; 3],
+    #[wire(derivative_of = position, min = -50.0, max = 50.0, resolution = 0.05)]
+    velocity: [f32; 3],
+    #[wire(smallest_three = 9)]
+    rotation: [f32; 4],
+    #[wire(range = 0..=100)]
+    health: u8,
+    name: Option<u16>,
+}
+
+/// A sender and four receivers, of which one traces, one sees a part and one little at a time.
+struct World {
+    sender: SnapshotSender,
+    receivers: Vec<(ReceiverId, SnapshotReceiver, Playback, usize)>,
+    bodies: Vec<Body>,
+    rng: Rng,
+    trace: SnapshotTrace,
+    packets: u64,
+}
+
+impl World {
+    fn new(level: Level) -> Self {
+        let config = SnapshotConfig { level, max_objects: 1000, ..SnapshotConfig::default() };
+        let protocol = SnapshotProtocol::builder(config).class::<Body>().build().unwrap();
+        let mut sender = SnapshotSender::new(&protocol);
+        let receivers = [1200, 1200, 1200, 200].map(|budget| {
+            let id = sender.add_receiver(Leaving::Despawn);
+            let playback = Playback::new(&protocol, PlaybackConfig::default());
+            (id, SnapshotReceiver::new(&protocol), playback, budget)
+        });
+        let body = Body { rotation: [0.0, 0.0, 0.0, 1.0], ..Body::default() };
+        let (bodies, rng) = (vec![body; 300], Rng::new(1));
+        let trace = SnapshotTrace::new();
+        Self { sender, receivers: receivers.into(), bodies, rng, trace, packets: 0 }
+    }
+
+    /// One in which everything changes, or chance decides; and in which acknowledgements may arrive.
+    fn tick(&mut self, tick: u32, everything: bool, acknowledged: bool) {
+        let Self { sender, receivers, bodies, rng, trace, packets } = self;
+        sender.begin_tick(tick);
+        for (id, body) in (0..).zip(bodies.iter_mut()) {
+            if everything || rng.below(20) == 0 {
+                body.velocity = [1.0, rng.below(10) as f32, 0.0];
+                body.position[0] = rng.below(100) as f32;
+                body.rotation[rng.below(4)] = 0.5;
+                body.name = (rng.below(9) == 0).then_some(7);
+            }
+            let is_there = everything || !(tick / 7 + id).is_multiple_of(11);
+            if is_there { sender.set(id, body).unwrap() } else { sender.remove(id).unwrap() }
+        }
+        let now = Duration::from_secs(1) / 60 * tick;
+        for (place, (id, receiver, playback, budget)) in receivers.iter_mut().enumerate() {
+            let near = |object: ObjectView| {
+                (object.id.0 % 50 != tick / 40 % 50).then_some(object.id.0 % 9)
+            };
+            let packet = match place {
+                2 => sender.snapshot_with(*id, *budget, near),
+                _ => sender.snapshot(*id, *budget),
+            };
+            let packet = packet.unwrap();
+            if !everything && rng.below(10) == 0 {
+                continue;
+            }
+            if place == 1 {
+                receiver.handle_snapshot_traced(packet, trace).unwrap();
+                let bits: f64 = trace.spans().map(|span| span.bits).sum();
+                assert_eq!(bits.round(), 8.0 * packet.len() as f64);
+            } else {
+                receiver.handle_snapshot(packet).unwrap();
+            }
+            playback.handle_snapshot(now, receiver);
+            playback.advance(now);
+            let mut body = Body::default();
+            receiver.read(7, &mut body).unwrap();
+            playback.read(7, &mut body).unwrap();
+            if acknowledged && (everything || rng.below(10) != 0) {
+                sender.handle_ack(*id, receiver.ack().unwrap());
+            }
+            *packets += 1;
+        }
+    }
+}
+
+fn run(level: Level) {
+    let mut world = World::new(level);
+    let ticks = if cfg!(debug_assertions) { 200 } else { 3000 };
+    // Until every buffer has once had the most that there is at a time, and as many packets were on
+    // their way as can be.
+    (1..600).for_each(|tick| world.tick(tick, tick % 100 < 80, !(310..400).contains(&tick)));
+    (600..2400).for_each(|tick| world.tick(tick, false, true));
+    let before = world.packets;
+    let info = measure(|| (2400..2400 + ticks).for_each(|tick| world.tick(tick, false, true)));
+    assert_eq!(info.count_total, 0, "{level:?}: {} bytes", info.bytes_total);
+    let packets = world.packets - before;
+    assert!(packets > u64::from(ticks) * 3, "{packets}");
+    say(&format!("{level:?}: {packets} snapshots of 300 objects sent and shown, 0 allocations"));
+}
+
+#[test]
+fn replicating_a_world_takes_no_memory() {
+    run(Level::Packed);
+    run(Level::Modeled);
+}

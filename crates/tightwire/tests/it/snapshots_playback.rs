@@ -1,0 +1,149 @@
+//! What is shown of a world that comes over a bad network.
+
+use std::time::Duration;
+
+use tightwire::{
+    Leaving, Link, LinkConfig, Playback, PlaybackConfig, SnapshotConfig, SnapshotProtocol,
+    SnapshotReceiver, SnapshotSender, Wire, decode, encode,
+};
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Ball {
+    #[wire(spatial, min = -50.0, max = 50.0, resolution = 0.001)]
+    position: [f32; 2],
+    #[wire(derivative_of = position, min = -50.0, max = 50.0, resolution = 0.005)]
+    velocity: [f32; 2],
+    #[wire(wraps, min = 0.0, max = 360.0, resolution = 0.1)]
+    heading: f32,
+    #[wire(range = 0..=1000)]
+    bounces: u16,
+}
+
+/// Where a ball is at a time in seconds: it goes round, which no straight line does.
+fn ball(seconds: f64) -> Ball {
+    let (sin, cos) = (seconds * 2.0).sin_cos();
+    Ball {
+        position: [10.0 * cos as f32, 10.0 * sin as f32],
+        velocity: [-20.0 * sin as f32, 20.0 * cos as f32],
+        heading: (seconds.to_degrees() * 2.0).rem_euclid(360.0) as f32,
+        bounces: (seconds * 3.0) as u16,
+    }
+}
+
+struct Shown {
+    /// The largest distance between what was shown and where the ball was at the time.
+    error: f64,
+    /// How many frames of the screen had no snapshot to move to.
+    starved: usize,
+    frames: usize,
+    delay: Duration,
+}
+
+/// Plays twenty seconds over a network, in frames of a screen with 144 Hz.
+fn play(network: LinkConfig) -> Shown {
+    let protocol =
+        SnapshotProtocol::builder(SnapshotConfig::default()).class::<Ball>().build().unwrap();
+    let (mut sender, mut receiver) =
+        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+    let client = sender.add_receiver(Leaving::Despawn);
+    let mut playback = Playback::new(&protocol, PlaybackConfig::default());
+    let (mut down, mut up) = (Link::new(network, 1), Link::new(network, 2));
+    let mut shown = Shown { error: 0.0, starved: 0, frames: 0, delay: Duration::ZERO };
+    let (mut tick, mut last) = (0, 0.0);
+    for frame in 0..144 * 20u32 {
+        let now = Duration::from_secs(1) / 144 * frame;
+        while now >= Duration::from_secs(1) / 60 * (tick + 1) {
+            tick += 1;
+            while let Some(ack) = up.poll_datagram(now) {
+                sender.handle_ack(client, decode(ack).unwrap());
+            }
+            sender.begin_tick(tick);
+            sender.set(7, &mut ball(f64::from(tick) / 60.0)).unwrap();
+            down.handle_datagram(now, sender.snapshot(client, 1000).unwrap());
+        }
+        while let Some(packet) = down.poll_datagram(now) {
+            if receiver.handle_snapshot(packet).is_ok() {
+                playback.handle_snapshot(now, &receiver);
+                let mut buffer = [0; 8];
+                up.handle_datagram(now, encode(&mut receiver.ack().unwrap(), &mut buffer).unwrap());
+            }
+        }
+        playback.advance(now);
+        let Some(time) = playback.time().filter(|_| frame > 144 * 5) else { continue };
+        assert!(time >= last, "time goes back from {last} to {time}");
+        last = time;
+        shown.frames += 1;
+        let newest = receiver.newest().unwrap().tick;
+        if time > f64::from(newest) {
+            shown.starved += 1;
+            continue;
+        }
+        let (here, there) = (playback.get::<Ball>(7).unwrap(), ball(time / 60.0));
+        let distance =
+            (0..2).map(|axis| f64::from(here.position[axis] - there.position[axis]).abs());
+        shown.error = shown.error.max(distance.fold(0.0, f64::max));
+        let turn = (f64::from(here.heading - there.heading) + 180.0).rem_euclid(360.0) - 180.0;
+        assert!(turn.abs() < 0.5, "{turn} degrees off at {time}");
+        assert!(there.bounces - here.bounces <= 1, "{there:?} {here:?}");
+    }
+    shown.delay = playback.delay();
+    shown
+}
+
+fn network(jitter: u64, loss: f64) -> LinkConfig {
+    let latency = Duration::from_millis(60);
+    LinkConfig { latency, jitter: Duration::from_millis(jitter), loss, ..LinkConfig::default() }
+}
+
+#[test]
+fn a_ball_is_shown_where_it_was() {
+    // A step of its position is 1 mm, and a curve through two snapshots is not exactly a circle.
+    let shown = play(network(0, 0.0));
+    assert!(shown.error < 0.002, "{} m off", shown.error);
+    assert_eq!(shown.starved, 0);
+    assert!(shown.delay < Duration::from_millis(50), "{:?}", shown.delay);
+}
+
+#[test]
+fn a_bad_network_makes_it_later_but_not_wrong() {
+    let shown = play(network(80, 0.1));
+    assert!(shown.error < 0.01, "{} m off", shown.error);
+    assert!(shown.starved * 100 < shown.frames, "{} of {}", shown.starved, shown.frames);
+    let expected = Duration::from_millis(80)..Duration::from_millis(200);
+    assert!(expected.contains(&shown.delay), "{:?}", shown.delay);
+}
+
+#[test]
+fn objects_come_and_go_at_their_time() {
+    let protocol =
+        SnapshotProtocol::builder(SnapshotConfig::default()).class::<Ball>().build().unwrap();
+    let (mut sender, mut receiver) =
+        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+    let client = sender.add_receiver(Leaving::Despawn);
+    let mut playback = Playback::new(&protocol, PlaybackConfig::default());
+    let mut seen = Vec::new();
+    for tick in 1..=60u32 {
+        let now = Duration::from_secs(1) / 60 * tick;
+        sender.begin_tick(tick);
+        sender.set(1, &mut Ball::default()).unwrap();
+        match tick {
+            20..40 => sender.set(2, &mut ball(f64::from(tick))).unwrap(),
+            _ => sender.remove(2).unwrap(),
+        }
+        receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();
+        sender.handle_ack(client, receiver.ack().unwrap());
+        playback.handle_snapshot(now, &receiver);
+        playback.advance(now);
+        let is_there = playback.get::<Ball>(2).is_some();
+        if tick > 5 {
+            assert_eq!(playback.objects().count(), 1 + usize::from(is_there));
+        }
+        if is_there {
+            seen.push(playback.time().unwrap());
+        }
+    }
+    assert!(
+        (20.0..21.0).contains(&seen[0]) && (38.9..40.0).contains(seen.last().unwrap()),
+        "{seen:?}"
+    );
+}
