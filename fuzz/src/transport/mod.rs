@@ -1,7 +1,7 @@
 //! The checks of `tightwire-transport`: one function per fuzz target, as in `checks`.
 
 mod game;
-mod quic;
+pub(crate) mod quic;
 mod recording;
 mod session;
 mod token;

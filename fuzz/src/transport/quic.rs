@@ -1,7 +1,7 @@
 //! Peers that have their encryption right, and do whatever they like within it.
 
 #[path = "../../../crates/tightwire-transport/tests/common/raw.rs"]
-mod raw;
+pub(crate) mod raw;
 
 use std::cell::RefCell;
 use std::net::SocketAddr;

@@ -1,5 +1,4 @@
 //! A server and its clients, which write down what they hear.
-#![allow(dead_code)] // Each test uses a part of it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,13 +1,26 @@
-//! Pairs of ends, and networks between them.
+//! Helpers of the tests: pairs of ends, and networks between them.
 
+pub(crate) mod arena;
+pub(crate) mod game;
+#[path = "../../../tightwire/tests/common/layers.rs"]
+pub(crate) mod layers;
+#[path = "../../../tightwire/tests/common/mutate.rs"]
+pub(crate) mod mutate;
+pub(crate) mod net;
 #[macro_use]
-#[allow(dead_code, reason = "not every test needs all")]
 pub(crate) mod networks;
+#[path = "../../../tightwire/tests/common/replay.rs"]
+pub(crate) mod replay;
+#[path = "../../../tightwire/tests/common/rng.rs"]
+pub(crate) mod rng;
 
 use std::time::Duration;
 
 use tightwire_transport::conformance::{Clock, Pair};
 use tightwire_transport::{Connection, Event, InProcess, InProcessConfig, Transport};
+
+// The fuzz target needs all of it.
+pub(crate) use crate::checks::quic::raw;
 
 /// Two ends for the suite.
 pub(crate) fn pair(config: InProcessConfig, seed: u64) -> Pair<InProcess, InProcess> {
@@ -16,7 +29,6 @@ pub(crate) fn pair(config: InProcessConfig, seed: u64) -> Pair<InProcess, InProc
 }
 
 /// Two ends that have connected, and the number that both have for it.
-#[allow(dead_code, reason = "not every test needs it")]
 pub(crate) fn ready_pair(config: InProcessConfig, seed: u64) -> (InProcess, InProcess, Connection) {
     let (mut client, mut server) = InProcess::pair(config, seed);
     let mut last = None;

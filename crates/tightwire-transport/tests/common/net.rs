@@ -1,5 +1,4 @@
 //! A network without time and loss: what one side sends is there when the other looks next.
-#![allow(dead_code)] // Each test uses a part of it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -31,7 +31,6 @@ pub(crate) fn everything() -> LinkConfig {
 }
 
 /// The tests of a transport over each of them, which `judge(name, link, seed)` judges.
-#[allow(unused_macros, reason = "not every test judges a transport")]
 macro_rules! promises_are_kept {
     () => {
         #[test]

@@ -22,7 +22,6 @@ impl Process {
     }
 
     /// The same with a process that takes only the time that others leave.
-    #[allow(dead_code, reason = "not every test has one")]
     pub(crate) fn start_idle(test: &str, wishes: &str) -> Self {
         let mut command = Command::new("setsid");
         // As a session among sessions, and as a process where there is no such thing.
@@ -60,12 +59,6 @@ impl Process {
     /// What it says next.
     pub(crate) fn hear(&self, within: Duration) -> String {
         self.lines.recv_timeout(within).expect("a process of this test said nothing")
-    }
-
-    /// What it has said, if it has.
-    #[allow(dead_code, reason = "not every test asks")]
-    pub(crate) fn try_hear(&self) -> Option<String> {
-        self.lines.try_recv().ok()
     }
 
     /// At once, without a chance to say anything.
@@ -117,7 +110,6 @@ pub(crate) fn resident() -> u64 {
 }
 
 /// The time that this process has computed, in itself and in the system.
-#[allow(dead_code, reason = "not every test asks")]
 pub(crate) fn cpu_time() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
     // The name of the process may have spaces.

@@ -47,7 +47,6 @@ impl<S: Socket> RawPeer<S> {
         peer
     }
 
-    #[allow(dead_code, reason = "not every test has a hostile server")]
     pub(crate) fn listen(socket: S, certificate: &Certificate) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let chain = CertificateDer::pem_slice_iter(certificate.chain_pem().as_bytes())
@@ -80,7 +79,6 @@ impl<S: Socket> RawPeer<S> {
     }
 
     /// A time, as QUIC has it.
-    #[allow(dead_code, reason = "not every test closes it")]
     pub(crate) fn instant(&self, now: Duration) -> Instant {
         self.epoch + now
     }
