@@ -33,32 +33,32 @@ pub struct WriteBlock<'w> {
 }
 
 impl<'w> WriteBlock<'w> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(room: &'w mut [u8]) -> Self {
         Self { rest: room, has_overrun: false }
     }
 
     /// The bytes that are not written yet.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
     /// A primitive number.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write<P: Primitive>(&mut self, value: P) {
         self.write_pod(&value.to_image());
     }
 
     /// Bytes, as they are.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.write_pod(bytes);
     }
 
     /// The memory image of a plain struct, or of a slice of them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_pod<T: Pod + ?Sized>(&mut self, value: &T) {
         // Without a rest, whatever comes after an overrun is one too.
         let Some((room, rest)) = take(&mut self.rest).split_at_mut_checked(size_of_val(value))
@@ -71,7 +71,7 @@ impl<'w> WriteBlock<'w> {
     }
 
     /// The bytes that were not written.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
         match self.has_overrun {
             true => Err(ByteError::Overrun { byte, reserved }),
@@ -105,20 +105,20 @@ pub struct ReadBlock<'a> {
 }
 
 impl<'a> ReadBlock<'a> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(data: &'a [u8]) -> Self {
         Self { rest: data, has_overrun: false, is_refused: false }
     }
 
     /// The bytes that are not read yet.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
     /// A primitive number. A `bool` that is neither 0 nor 1 refuses the block.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read<P: Primitive>(&mut self) -> P {
         let (value, is_one) = P::from_image(self.read_pod());
         self.is_refused |= !is_one;
@@ -126,7 +126,7 @@ impl<'a> ReadBlock<'a> {
     }
 
     /// The next `length` bytes, as they stand in the data.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bytes(&mut self, length: usize) -> &'a [u8] {
         let (bytes, rest) = match take(&mut self.rest).split_at_checked(length) {
             Some(parts) => parts,
@@ -140,14 +140,14 @@ impl<'a> ReadBlock<'a> {
     }
 
     /// The plain struct with this memory image.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_pod<T: Pod>(&mut self) -> T {
         let image = self.read_bytes(size_of::<T>());
         T::read_from_bytes(image).unwrap_or_else(|_| T::new_zeroed())
     }
 
     /// The bytes that were not read.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
         if self.has_overrun {
             return Err(ByteError::Overrun { byte, reserved });

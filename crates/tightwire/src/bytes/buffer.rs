@@ -40,17 +40,17 @@ mod sealed {
 
 impl sealed::Sealed for [u8] {}
 impl Buffer for [u8] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_slice(&self) -> &[u8] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [u8] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grow_to(&mut self, len: usize) -> bool {
         len <= self.len()
     }
@@ -58,17 +58,17 @@ impl Buffer for [u8] {
 
 impl<const N: usize> sealed::Sealed for [u8; N] {}
 impl<const N: usize> Buffer for [u8; N] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_slice(&self) -> &[u8] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [u8] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grow_to(&mut self, len: usize) -> bool {
         len <= N
     }
@@ -76,17 +76,17 @@ impl<const N: usize> Buffer for [u8; N] {
 
 impl<B: Buffer + ?Sized> sealed::Sealed for &mut B {}
 impl<B: Buffer + ?Sized> Buffer for &mut B {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_slice(&self) -> &[u8] {
         (**self).as_slice()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [u8] {
         (**self).as_mut_slice()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn grow_to(&mut self, len: usize) -> bool {
         (**self).grow_to(len)
     }
@@ -155,12 +155,12 @@ impl GrowingBuffer {
 
 impl sealed::Sealed for GrowingBuffer {}
 impl Buffer for GrowingBuffer {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_slice(&self) -> &[u8] {
         &self.bytes
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.bytes
     }

@@ -43,12 +43,12 @@ macro_rules! numbers {
         impl Primitive for $number {
             type Image = [u8; size_of::<$number>()];
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn to_image(self) -> Self::Image {
                 self.to_le_bytes()
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn from_image(image: Self::Image) -> (Self, bool) {
                 (Self::from_le_bytes(image), true)
             }
@@ -62,12 +62,12 @@ impl sealed::Sealed for bool {}
 impl Primitive for bool {
     type Image = u8;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn to_image(self) -> u8 {
         u8::from(self)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_image(image: u8) -> (Self, bool) {
         (image != 0, image <= 1)
     }

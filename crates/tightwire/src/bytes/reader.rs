@@ -42,14 +42,14 @@ impl<'a> ByteReader<'a> {
 
     /// The byte that is read next.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> usize {
         self.position
     }
 
     /// The bytes that are left.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
         self.data.len() - self.position
     }
@@ -119,7 +119,7 @@ impl<'a> ByteReader<'a> {
     ///
     /// [`ByteError::UnexpectedEnd`], or for a `bool` that is neither 0 nor 1
     /// [`ErrorKind::OutOfRange`].
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read<P: Primitive>(&mut self) -> Result<P, ByteError> {
         self.require(size_of::<P::Image>(), ReadBlock::read)
     }
@@ -129,7 +129,7 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     ///
     /// [`ByteError::UnexpectedEnd`] if fewer are left.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], ByteError> {
         self.require(length, |block| block.read_bytes(length))
     }
@@ -139,7 +139,7 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     ///
     /// [`ByteError::UnexpectedEnd`] if fewer bytes are left.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_pod<T: Pod>(&mut self) -> Result<T, ByteError> {
         self.require(size_of::<T>(), ReadBlock::read_pod)
     }
@@ -158,7 +158,7 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     ///
     /// [`ByteError::UnexpectedEnd`] if fewer bytes are left.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_pod_into<T: Pod + ?Sized>(&mut self, value: &mut T) -> Result<(), ByteError> {
         let image = self.read_bytes(size_of_val(value))?;
         value.as_mut_bytes().copy_from_slice(image);
@@ -184,7 +184,7 @@ impl<'a> ByteReader<'a> {
     /// [`ByteError::UnexpectedEnd`] if there are fewer, and then `read` is not called;
     /// [`ByteError::Overrun`] if it went beyond, and [`ErrorKind::OutOfRange`] if it read a `bool` that
     /// is none: what it returned is dropped.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn require<R>(
         &mut self,
         length: usize,
@@ -202,7 +202,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// What is left.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.data.get(self.position..).unwrap_or_default()
     }

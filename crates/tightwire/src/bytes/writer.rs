@@ -60,28 +60,28 @@ impl<B: Buffer> ByteWriter<B> {
 
     /// Where the next byte goes.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> usize {
         self.position
     }
 
     /// The bytes that are written.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Whether nothing is written.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The bytes that the buffer holds, without growing.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn capacity(&self) -> usize {
         self.buffer.as_slice().len()
     }
@@ -191,7 +191,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// # Errors
     ///
     /// [`ByteError::Full`] if there is no room.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write<P: Primitive>(&mut self, value: P) -> Result<(), ByteError> {
         self.write_pod(&value.to_image())
     }
@@ -201,7 +201,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// # Errors
     ///
     /// [`ByteError::Full`] if there is no room.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), ByteError> {
         self.write_pod(bytes)
     }
@@ -212,7 +212,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// # Errors
     ///
     /// [`ByteError::Full`] if there is no room.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_pod<T: Pod + ?Sized>(&mut self, value: &T) -> Result<(), ByteError> {
         self.reserve(size_of_val(value), |block| block.write_pod(value))
     }
@@ -241,7 +241,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// [`ByteError::Full`] if there is no such room, and then `write` is not called;
     /// [`ByteError::Overrun`] if it went beyond. Nothing is written then, but where the position was
     /// before the end, the bytes of the block may be others than before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn reserve<R>(
         &mut self,
         length: usize,
@@ -256,7 +256,7 @@ impl<B: Buffer> ByteWriter<B> {
     }
 
     /// The next `length` bytes of the buffer, whatever is in them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn room(&mut self, length: usize) -> Result<&mut [u8], ByteError> {
         let start = self.position;
         let full = ByteError::Full { byte: start, needed: length };
@@ -268,14 +268,14 @@ impl<B: Buffer> ByteWriter<B> {
     }
 
     /// The bytes from the position on are written.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn advance(&mut self, length: usize) {
         self.position += length;
         self.len = self.len.max(self.position);
     }
 
     /// The position, if it is the end.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn end(&self) -> Result<usize, ByteError> {
         match self.position == self.len {
             true => Ok(self.len),
@@ -283,7 +283,7 @@ impl<B: Buffer> ByteWriter<B> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn forget(&mut self, which: impl Fn(&Waiting) -> bool) {
         for slot in &mut self.waiting {
             *slot = slot.filter(|waiting| !which(waiting));

@@ -18,7 +18,7 @@ impl Form {
     const PLAIN: Self = Self { checks: false, packing: Packing::Bits };
 
     /// Plain packets are compiled on their own, so that no field asks at run time.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn encode<'b, P: Wire>(
         self,
         packet: &mut P,
@@ -60,7 +60,7 @@ impl Form {
     }
 
     /// Each way on its own, as in [`encode`](Self::encode).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn decode<P: Wire>(self, bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
         if self != Self::PLAIN {
             return self.decode_otherwise(bytes, packet);
@@ -119,7 +119,7 @@ impl Form {
 /// The bytes of the check at the end of a packet.
 pub(super) const END_CHECK_LEN: usize = 4;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn read<S: Reading, P: Wire>(mut stream: S, packet: &mut P) -> Result<(), ReadError> {
     packet.serialize(&mut stream)?;
     check_end(&mut stream)?;
@@ -127,7 +127,7 @@ fn read<S: Reading, P: Wire>(mut stream: S, packet: &mut P) -> Result<(), ReadEr
 }
 
 /// The check at the end of every packet, of a protocol that has them.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn check_end<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
     // What is not sent should not show in a trace.
     if stream.has_checks() { stream.named("end").check("end") } else { Ok(()) }

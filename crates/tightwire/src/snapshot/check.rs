@@ -12,7 +12,7 @@ pub(super) struct Check {
 
 impl Check {
     /// Adds a mention with its cells.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, mention: &Mention, cells: &[u32]) {
         let change = u32::from(mention.class) << 2 | mention.change as u32;
         add(&mut self.one, mention.id.0, change);
@@ -35,7 +35,7 @@ impl Default for Check {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn add(sum: &mut u64, low: u32, high: u32) {
     let both = u64::from(high) << 32 | u64::from(low);
     *sum = (*sum ^ both).wrapping_mul(MULTIPLIER).rotate_left(29);

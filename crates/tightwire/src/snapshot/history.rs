@@ -114,7 +114,7 @@ impl History {
     }
 
     /// A version, and the older ones.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn version(&self, versions: Versions) -> Option<(State<'_>, Versions)> {
         let block = self.words.get(versions.start()..)?;
         let (&[tick, packet, older, link], cells) = block.split_first_chunk::<HEAD>()?;
@@ -125,14 +125,14 @@ impl History {
     }
 
     /// The newest version.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn newest(&self, versions: Versions) -> Option<State<'_>> {
         self.version(versions).map(|(state, _)| state)
     }
 
     /// A version that held at a tick then; none if it is forgotten. Its place may have another one
     /// by now, but only one that came to be later.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
         self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
@@ -216,7 +216,7 @@ impl Versions {
     }
 
     /// The first of its words.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn start(self) -> usize {
         // With words of 32 bits, none of what is there wraps, and none is at what `NONE` wraps to.
         (self.0 as usize).wrapping_mul(UNIT)

@@ -99,7 +99,7 @@ pub(super) trait Knowledge {
 
 /// Tells `each` of an object's states. If the base of the packet is complete, newer than the newest
 /// state, and does not mention the object, that is at rest: its state is that of the base's time too.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn tell<'a>(
     newest: Past<'a>,
     complete_base_age: Option<u32>,
@@ -156,7 +156,7 @@ impl<'a> Pasts<'a> {
     }
 
     /// The newest first.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn states(&self) -> &[Past<'a>] {
         self.states.get(..self.len).unwrap_or_default()
     }

@@ -280,7 +280,7 @@ impl View {
     }
 
     /// The state of an object that the receiver has for sure.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
         let seen = &self.objects[slot as usize];
         match seen.told().first() {
@@ -293,7 +293,7 @@ impl View {
     }
 
     /// The same with the states before it, and its class.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pasts<'s>(
         &self,
         store: &'s Store,
@@ -321,7 +321,7 @@ impl Sent {
 }
 
 impl Seen {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn told(&self) -> &[ToldState] {
         self.told.get(..usize::from(self.len)).unwrap_or_default()
     }

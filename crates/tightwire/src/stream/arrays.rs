@@ -11,29 +11,29 @@ use super::{Op, Shape, Stream, Wire, derived};
 impl<T: Default, const N: usize> List for ArrayVec<T, N> {
     type Item = T;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn truncate(&mut self, len: usize) {
         self.truncate(len);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push_default(&mut self) -> bool {
         self.try_push(T::default()).is_ok()
     }
 }
 
 impl<const N: usize> TextBuffer for ArrayString<N> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_str(&self) -> &str {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn replace(&mut self, text: &str) -> bool {
         self.clear();
         self.try_push_str(text).is_ok()
@@ -44,7 +44,7 @@ impl<const N: usize> TextBuffer for ArrayString<N> {
 impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
     const MAX_BITS: u64 = derived::list_bits(N, T::MAX_BITS);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.array(self, N, T::serialize)
     }
@@ -58,7 +58,7 @@ impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
 impl<const N: usize> Wire for ArrayString<N> {
     const MAX_BITS: u64 = derived::text_bits(N);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         derived::text(stream, self, N)
     }

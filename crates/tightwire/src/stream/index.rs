@@ -37,7 +37,7 @@ enum Rung {
 }
 
 /// The object-index ladder: the difference to the index before, the first one relative to -1.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn object_index<S: Stream>(
     stream: &mut S,
     previous: Option<u32>,
@@ -90,7 +90,7 @@ pub(super) fn object_index<S: Stream>(
 }
 
 /// The ladder of the public format: differences of up to 69914, else the number itself.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn int_relative<S: Stream>(
     stream: &mut S,
     previous: u32,
@@ -136,7 +136,7 @@ pub(super) fn int_relative<S: Stream>(
     Ok(())
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn rung<S: Stream>(
     stream: &mut S,
     difference: u64,
@@ -167,7 +167,7 @@ impl ObjectIndexCost {
     }
 
     /// The bits of one difference.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(&self, difference: u64) -> u64 {
         /// Step `n` starts at `2^(n + 1) - 2`, and has as many flags as bits; the first has none.
         const COSTS: [u8; BEYOND] = {

@@ -174,7 +174,7 @@ pub enum Value {
 
 impl Op {
     /// The parameters of [`Stream::int`](crate::Stream::int).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn int<T: Int>(range: &RangeInclusive<T>) -> Self {
         Self::Int { min: range.start().number(), max: range.end().number() }
     }
@@ -187,7 +187,7 @@ impl Op {
     /// assert_eq!(Op::varint::<i16>(), Op::Varint { bits: 16, signed: true });
     /// ```
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn varint<T: Int>() -> Self {
         Self::Varint { bits: T::BITS, signed: matches!(T::default().number(), Number::Signed(_)) }
     }

@@ -139,7 +139,7 @@ impl fmt::Debug for Selection {
 }
 
 /// The selection, and then the elements that are in it.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn subset<S: Stream, T>(
     stream: &mut S,
     objects: &mut [T],
@@ -227,7 +227,7 @@ fn relative_index<S: Stream>(
 }
 
 /// Writes the indices in ascending order, and returns the last.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn write_each<S: Stream>(
     stream: &mut S,
     selection: &Selection,
@@ -242,7 +242,7 @@ fn write_each<S: Stream>(
 }
 
 /// `count` indices in ascending order, each serialized by `one` with the index before.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn indices<S: Stream>(
     stream: &mut S,
     selection: &mut Selection,
@@ -264,7 +264,7 @@ fn indices<S: Stream>(
 }
 
 /// Indices in ascending order, the length of the array being the last.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn until_sentinel<S: Stream>(
     stream: &mut S,
     selection: &mut Selection,
@@ -288,7 +288,7 @@ fn until_sentinel<S: Stream>(
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn increasing<S: Stream>(
     stream: &mut S,
     previous: Option<u32>,

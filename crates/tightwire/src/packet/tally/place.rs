@@ -148,7 +148,7 @@ impl Places {
     }
 
     /// The first child is the next one again: elements of an array are alike.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn begin_group(&mut self, index: usize) {
         self.nodes[index].cursor = 0;
     }
@@ -173,7 +173,7 @@ impl Places {
     }
 
     /// What begins here may say what the packet is.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pass(&mut self, index: usize) {
         if self.kind.is_none() {
             self.kind = self.nodes[index].kind;
@@ -181,7 +181,7 @@ impl Places {
     }
 
     /// An operation that took so many bits.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, index: usize, bits: u64, value: impl FnOnce() -> Value) {
         let Node { is_watched, names_kind, .. } = self.nodes[index];
         if is_watched || (names_kind && self.kind.is_none()) {

@@ -23,13 +23,13 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
         self.inner
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn here(&self) -> usize {
         self.places.open.last().copied().unwrap_or(Places::ROOT)
     }
 
     /// The place of what begins now. Without a name, it stands for the group that it is in.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_place(&mut self) -> usize {
         let place = self.next.take().unwrap_or_else(|| self.here());
         self.places.pass(place);
@@ -43,27 +43,27 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
     const READING: bool = S::READING;
     const PACKS: bool = S::PACKS;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         self.inner.has_checks()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         self.inner.raw_bits(value, width)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
         self.inner.raw_unary(zeros, limit)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_align(&mut self) -> Result<(), S::Error> {
         self.inner.raw_align()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bytes<'s>(&'s mut self, source: &'s [u8], length: usize) -> Result<&'s [u8], S::Error> {
         self.inner.raw_bytes(source, length)
     }
@@ -75,32 +75,32 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
         self.inner.refuse_at(kind, bit)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
         self.inner.position()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn remaining(&self) -> u64 {
         self.inner.remaining()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         self.inner.failure()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_next(&mut self, name: &str) {
         self.next = Some(self.places.child(self.here(), name));
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin(&mut self, _: Op) {
         self.running = Some((self.take_place(), self.inner.position()));
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn end(&mut self, value: impl FnOnce() -> Value) {
         let Some((place, start)) = self.running.take() else { return };
         match self.inner.failure() {
@@ -109,7 +109,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(&mut self, scope: Scope<'_>) {
         let place = match scope {
             Scope::Index(_) => {
@@ -123,7 +123,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
         self.places.open.push(place);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self) {
         self.places.open.pop();
     }

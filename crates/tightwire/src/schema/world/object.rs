@@ -41,7 +41,7 @@ impl fmt::Display for ObjectId {
 impl Wire for ObjectId {
     const MAX_BITS: u64 = 40;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.varint(&mut self.0)
     }

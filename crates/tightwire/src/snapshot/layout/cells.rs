@@ -82,7 +82,7 @@ impl Program {
 }
 
 /// The bits of a code.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn width(max: u32) -> u32 {
     u32::BITS - max.leading_zeros()
 }
@@ -94,24 +94,24 @@ trait Row {
 }
 
 impl Row for &mut [u32] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cells(&self) -> &[u32] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, column: usize, value: u32) {
         self[column] = value;
     }
 }
 
 impl Row for &[u32] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn cells(&self) -> &[u32] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, _: usize, _: u32) {}
 }
 
@@ -248,7 +248,7 @@ fn walk<S: Stream, R: Row>(
 }
 
 /// Codes that are a word together.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn codes<S: Stream, R: Row>(
     all: &[Column],
     row: &mut R,
@@ -286,7 +286,7 @@ fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
 }
 
 /// The cells of what is absent are 0. A row that is read into begins with that.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn absent<S: Stream, R: Row>(
     row: &R,
     columns: Range<usize>,

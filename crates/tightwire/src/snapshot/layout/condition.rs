@@ -62,7 +62,7 @@ pub(super) enum Quantity {
 }
 
 /// A cell. Rows have as many as there are columns; of a shorter one, what is missing counts as 0.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn cell(cells: &[u32], column: usize) -> u32 {
     cells.get(column).copied().unwrap_or(0)
 }

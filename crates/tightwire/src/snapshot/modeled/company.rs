@@ -21,7 +21,7 @@ pub(super) struct Company {
 
 impl Company {
     /// Of a position that was at a point. `ground` is the height of what things stand on.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_position(
         now: &Now<'_>,
         point: [i64; 3],
@@ -38,7 +38,7 @@ impl Company {
     }
 
     /// Of anything else.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_another(now: &Now<'_>) -> Self {
         Self {
             carried: None,
@@ -51,7 +51,7 @@ impl Company {
     }
 
     /// Adds what a component of a position may be that was at `base`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add_to(&self, forecast: &mut Forecast, c: usize, base: i64) {
         if let Some(place) = self.beside {
             forecast.add(5, place[c]);

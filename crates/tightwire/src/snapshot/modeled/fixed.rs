@@ -75,7 +75,7 @@ const fn shape_table() -> [(i32, i32); 1024] {
 }
 
 /// `2^(log / 2^LOG)` with `bits` fraction bits, right to 1/256; at most `2^30` without them.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);
     let value = i64::from(EXP[(part >> (LOG - EXP_BITS)) as usize & 255]);
@@ -84,7 +84,7 @@ pub(super) fn exp2(log: i32, bits: i32) -> i64 {
 }
 
 /// The same where it is known to be smaller than `2^(30 - bits)`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);
     let value = i64::from(EXP[(part >> (LOG - EXP_BITS)) as usize & 255]);
@@ -92,7 +92,7 @@ pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
 }
 
 /// Cumulative chance (24 bits) at `z` widths from the mean, `z` with 16 fraction bits and within `REACH`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn cumulative(z: i32) -> i32 {
     let from = (z + ((REACH as i32) << 16)) as usize;
     let (value, rise) = SHAPE[from >> (16 - STEPS) & 1023];

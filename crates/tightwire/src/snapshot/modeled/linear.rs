@@ -14,7 +14,7 @@ pub(super) enum Used {
     All,
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn predict(weights: &[i32], features: &[i64; FEATURES], used: Used) -> i64 {
     match used {
         Used::Three => predict_by::<3>(weights, features),
@@ -25,7 +25,7 @@ pub(super) fn predict(weights: &[i32], features: &[i64; FEATURES], used: Used) -
 }
 
 /// Moves the weights so that the error would have been a little smaller.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn learn(
     weights: &mut [i32],
     features: &[i64; FEATURES],

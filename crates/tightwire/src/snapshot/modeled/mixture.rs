@@ -43,13 +43,13 @@ pub(super) struct Forecast {
 }
 
 impl Forecast {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(rows: [usize; TABLES], high: i64) -> Self {
         Self { parts: [(0, 0); PARTS], count: 0, rows, high, inner: None }
     }
 
     /// Each part at most once.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, part: usize, mean: i64) {
         if let Some(place) = self.parts.get_mut(self.count) {
             *place = (part, mean);
@@ -81,7 +81,7 @@ struct Part {
 
 impl Part {
     /// Looks at a value, whose lower edge is given.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at(&mut self, edge: i64) {
         let product = clamp(edge - self.mean, 1 << 33) * self.inverse;
         let widths = |product: i64| clamp(product >> 16, REACH << 16) as i32;
@@ -91,14 +91,14 @@ impl Part {
 }
 
 /// Brings `x` into `-most..=most`, without branches, which would often be foreseen wrong.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn clamp(x: i64, most: i64) -> i64 {
     let x = select_unpredictable(x < most, x, most);
     select_unpredictable(x > -most, x, -most)
 }
 
 /// Puts the parts that matter next to each other; how many, and which of them is the likeliest.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn wake(
     awake: &mut [Part; PARTS],
     forecast: &Forecast,
@@ -133,7 +133,7 @@ fn wake(
 }
 
 /// The mixed chances below a value and below the next one, with 24 and `WEIGHT` bits.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn look_at(parts: &mut [Part], value: i64) -> (u64, u64) {
     let (mut below, mut upto) = (0, 0);
     let edge = (value << FRACTION) - ONE / 2;
@@ -161,7 +161,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(forecast: &Forecast, parts: &mut [Part]) -> Self {
         let high = forecast.high;
         let values = high as u64 + 1;
@@ -180,12 +180,12 @@ impl Scale {
     }
 
     /// The interval of a value, of whose edges the mixed chances are given.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
         (self.place(value, below), self.place(value + 1, upto))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn place(&self, value: i64, mixed: u64) -> u64 {
         if value <= 0 {
             return 0;
@@ -265,7 +265,7 @@ impl Mixture {
 }
 
 /// Makes the parts that were right weigh more, and each as wide as it should have been.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn learn(params: &mut [i16], rows: [usize; TABLES], parts: &[Part], mass: u64) {
     let unit = ((1u64 << 49) / (mass + (1 << WEIGHT))) as i64; // what divides has 16 to 40 bits
     let mut weight_slope = [0i16; PARTS];
@@ -305,7 +305,7 @@ fn teach(
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn gather(sum: &mut [i16; PARTS], row: &[i16]) {
     if let Some(row) = row.first_chunk::<PARTS>() {
         for k in 0..PARTS {
@@ -315,7 +315,7 @@ fn gather(sum: &mut [i16; PARTS], row: &[i16]) {
 }
 
 /// Adds `slope * rate`, both halved, rounded; in the shape that becomes vector instructions.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn step(learned: &mut [i16; PARTS], slope: &[i16; PARTS], rate: i16) {
     for k in 0..PARTS {
         let high = ((slope[k] as i32 * rate as i32) >> 16) as i16;

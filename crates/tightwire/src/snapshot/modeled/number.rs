@@ -102,7 +102,7 @@ impl NumberPlan {
     }
 
     /// How far the group gets if it goes on as between two states, which is `ratio` times that.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn motion(&self, states: Option<&[Past<'_>]>, ratio: i64) -> [i64; 4] {
         let Some([newer, older]) = states else { return [0; 4] };
         let mut motion = [0; 4];
@@ -219,7 +219,7 @@ impl NumberPlan {
         now.surprise = now.surprise.max(residual);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn course(&self, past: &[Past<'_>], pace: &Pace) -> Course {
         let last = self.motion(past.get(..2), pace.ratios[0]);
         let before = self.motion(past.get(1..3), pace.ratios[1]);
@@ -245,7 +245,7 @@ impl NumberPlan {
     }
 
     /// What the blend is a sum of, but for the velocity.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, c: usize, base: i64, course: &Course, company: &Company) -> [i64; FEATURES] {
         let mut features = [course.last[c], course.before[c], 4 * ONE, 0, 0, 0, 0, 0];
         if self.spatial && c < 3 {
@@ -258,7 +258,7 @@ impl NumberPlan {
     }
 
     /// The rows of the mixture's tables.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn rows(
         &self,
         c: usize,
@@ -291,7 +291,7 @@ impl NumberPlan {
 
     /// What the group itself lets expect, if it is all that is known: values of late, and as much more
     /// or less of its motion as there was of another component's.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_own(
         &self,
         forecast: &mut Forecast,
@@ -314,7 +314,7 @@ impl NumberPlan {
     }
 
     /// Codes a component; one that wraps in a window of one circle around the prediction.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn code_value<C: Coder>(
         &self,
         coder: &mut C,

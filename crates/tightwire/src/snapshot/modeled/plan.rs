@@ -120,7 +120,7 @@ impl<'a> Now<'a> {
 
     /// Codes whether a group keeps its value, by chances of its own, and by how fast it was and what
     /// became of the groups before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn code_kept<C: Coder>(
         &mut self,
         coder: &mut C,

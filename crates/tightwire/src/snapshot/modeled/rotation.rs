@@ -53,7 +53,7 @@ struct Guesses {
 impl Course {
     /// What the blend is a sum of. The predictor's numbers have 8 fraction bits of a code; a turn is
     /// brought to the same size.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, now: &Now<'_>) -> [[i64; FEATURES]; 3] {
         let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
         let beside = now.neighbour.map_or(&Motion::NONE, |(other, _)| other);
@@ -65,7 +65,7 @@ impl Course {
 }
 
 impl Guesses {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(course: &Course, blend_turn: &Turn, now: &Now<'_>) -> Self {
         let q0 = &course.newest;
         let turned_by = |other: Option<(&Motion, i64)>| {
@@ -189,7 +189,7 @@ impl RotationPlan {
         self.first..self.first + 4
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn course(&self, newest: &Past<'_>, past: &[Past<'_>], pace: &Pace) -> Course {
         let at = |past: &Past<'_>| {
             quat::from_cells(&past.cells[self.columns()], self.max, self.half_code)
@@ -219,7 +219,7 @@ impl RotationPlan {
     }
 
     /// Codes the components beside the largest; how wrong they were predicted, 8 fraction bits.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[expect(clippy::too_many_arguments, reason = "what the steps before found out")]
     fn code_others<C: Coder>(
         &self,

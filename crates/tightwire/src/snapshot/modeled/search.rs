@@ -20,7 +20,7 @@ pub(super) fn guess(mean: i64, width: i64, code: u64, whole: u64) -> i64 {
 /// step goes as far as the code were if all values were as likely as the one looked at, but at first
 /// not much further than a width; once that has failed a few times, every other step halves what is
 /// left.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn find(
     scale: &Scale,
     (code, unit): (u64, u64),

@@ -71,7 +71,7 @@ static SHARE_OF_NEXT: [u32; 256] = {
     table
 };
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn learn(slot: &mut u32, limit: u32, bit: bool) {
     let count = *slot & 1023;
     let chance = i64::from(*slot >> 10);

@@ -184,7 +184,7 @@ impl Lists {
 }
 
 /// A number, small ones in few bits: zeros for the bits beyond the lowest `low`, and then those.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn count<S: Stream>(stream: &mut S, value: &mut u32, low: u32) -> Result<(), S::Error> {
     let start = stream.position();
     let shifted = u64::from(*value) + (1 << low);

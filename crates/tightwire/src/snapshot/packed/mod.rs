@@ -100,7 +100,7 @@ pub(super) fn code<S: Stream + Marked>(
     Ok(())
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn code_class<S: Stream>(
     stream: &mut S,
     class: &mut u16,

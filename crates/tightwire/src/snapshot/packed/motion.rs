@@ -36,7 +36,7 @@ impl<'a> Course<'a> {
 
     /// Takes the past whose distance to the newest is closest to the newest's age: a shorter one makes
     /// more of its rounding, a longer one knows less of the present. Whether there can be a better one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, past: Past<'a>) -> bool {
         let age = self.newest.age;
         if age == 0 {
@@ -54,7 +54,7 @@ impl<'a> Course<'a> {
 
 impl<'a> Motion<'a> {
     /// Of an object with this layout; none if it cannot have it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(layout: &'a Layout, course: &Course<'a>) -> Option<Self> {
         let Course { newest: Past { age, cells: now }, before, gap, .. } = *course;
         if now.len() != layout.columns.len() || before.len() != now.len() {
@@ -68,7 +68,7 @@ impl<'a> Motion<'a> {
     }
 
     /// As much of `way` as the motion goes on until now, rounded.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn extend(&self, way: i64) -> i64 {
         (way * self.ratio + ONE / 2) >> 16
     }

@@ -7,7 +7,7 @@ use super::tuning::{GroupTuning, Mode};
 use crate::stream::{ErrorKind, Stream};
 
 /// One group of `N` components. `sparse` says that the group was at rest.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn number<S: Stream, const N: usize>(
     stream: &mut S,
     plan: &GroupPlan,
@@ -86,7 +86,7 @@ pub(super) fn number<S: Stream, const N: usize>(
 }
 
 /// The way from `from` to `to`; the shorter one if they are on a circle.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn difference(to: i64, from: i64, max: u32, wraps: bool) -> i64 {
     let way = to - from;
     if !wraps {
@@ -102,7 +102,7 @@ fn difference(to: i64, from: i64, max: u32, wraps: bool) -> i64 {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn into_range(value: i64, max: u32, wraps: bool) -> i64 {
     let max = i64::from(max);
     if !wraps {
@@ -123,7 +123,7 @@ const MAX_AGE: u32 = 1 << 16;
 /// new velocity once more and the old one once less than their mean; others move by the mean. The
 /// packet says which. A velocity that changes as it did before, as in a fall, is no reason for an
 /// error: one that surprises is.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn integrate<const N: usize>(
     predicted: &mut [i64; N],
     velocity: &Velocity,

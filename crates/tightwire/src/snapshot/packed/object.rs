@@ -13,7 +13,7 @@ use crate::stream::{ErrorKind, Stream};
 
 /// An object that both sides know: first which groups at rest changed, then what the groups that
 /// moved or changed are now.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn update<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
@@ -52,7 +52,7 @@ fn code_chunks<S: Stream + Marked>(
 
 /// The groups of a chunk. Those that move go on, unless they are sparse; the others are as they were,
 /// unless a flag says that they changed.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn code_chunk<S: Stream + Marked>(
     stream: &mut S,
     chunk: &Chunk,
@@ -101,7 +101,7 @@ fn code_chunk<S: Stream + Marked>(
     Ok(())
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn group<S: Stream>(
     stream: &mut S,
     plan: &GroupPlan,

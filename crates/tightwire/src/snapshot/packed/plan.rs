@@ -118,7 +118,7 @@ impl Chunk {
     }
 
     /// The groups in which a row of cells differs from two others.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn differing(&self, row: &[u32], others: [&[u32]; 2]) -> [u32; 2] {
         let [one, other] = others;
         let [row, one, other] =
@@ -133,7 +133,7 @@ impl Chunk {
     }
 
     /// The groups that are there.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn present(&self, layout: &Layout, cells: &[u32]) -> u32 {
         let mut present = self.all;
         for place in places(self.conditional) {
@@ -146,7 +146,7 @@ impl Chunk {
 }
 
 /// The places of the bits of a set.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn places(mut set: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         if set == 0 {
@@ -207,12 +207,12 @@ impl GroupPlan {
     }
 
     /// The group's part of a row of cells.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn row<'a, const N: usize>(&self, cells: &'a [u32]) -> Option<&'a [u32; N]> {
         cells.get(self.first..)?.first_chunk()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn row_mut<'a, const N: usize>(
         &self,
         cells: &'a mut [u32],
@@ -221,7 +221,7 @@ impl GroupPlan {
     }
 
     /// Whether the group is there.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
         !self.is_conditional || layout.is_present(self.index, cells)
     }
@@ -229,7 +229,7 @@ impl GroupPlan {
 
 impl Velocity {
     /// Whether the velocity is there: the zeros of one that is not would be a speed like others.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
         !self.is_conditional || layout.is_present(self.group, cells)
     }

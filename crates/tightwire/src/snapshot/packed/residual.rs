@@ -8,18 +8,18 @@
 use crate::stream::Stream;
 
 /// A signed number as an unsigned one, small ones small.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63).cast_unsigned()
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
 /// The bits of the widest of these.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn width_of<const N: usize>(values: &[u64; N]) -> u32 {
     let all = values.iter().fold(0, |all, value| all | value);
     u64::BITS - all.leading_zeros()
@@ -28,14 +28,14 @@ pub(super) fn width_of<const N: usize>(values: &[u64; N]) -> u32 {
 /// The width to be expected of what a motion of about this many codes leaves to be said. Read off
 /// the positions and rotations of `cubes_a` and `cubes_d`: what is fast is predicted relatively
 /// better than what is slow.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn expected_width(motion: u64) -> u32 {
     let bits = u64::BITS - motion.leading_zeros();
     if bits <= 3 { bits + 1 } else { (bits + 6) / 2 }
 }
 
 /// The place of `width` among `0..=top` in the order of its distance from `expected`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn rank(width: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
     let distance = width.abs_diff(expected);
@@ -43,7 +43,7 @@ pub(super) fn rank(width: u32, expected: u32, top: u32) -> u32 {
 }
 
 /// The inverse of [`rank`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
     if rank > 2 * near {
@@ -62,7 +62,7 @@ pub(super) fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
 }
 
 /// The components, each below `2^top`; `top` is at most 33.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn residual<S: Stream, const N: usize>(
     stream: &mut S,
     values: &mut [u64; N],
@@ -83,7 +83,7 @@ pub(super) fn residual<S: Stream, const N: usize>(
 }
 
 /// The place of the width and the components, in one step if they fit a word, as they mostly do.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write<S: Stream, const N: usize>(
     stream: &mut S,
     mut place: u32,
@@ -100,7 +100,7 @@ pub(super) fn write<S: Stream, const N: usize>(
     components(stream, values, width)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn side_by_side<const N: usize>(values: &[u64; N], width: u32) -> u64 {
     let mut word = 0;
     for (index, value) in values.iter().enumerate() {
@@ -110,7 +110,7 @@ fn side_by_side<const N: usize>(values: &[u64; N], width: u32) -> u64 {
 }
 
 /// The components in this width.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn components<S: Stream, const N: usize>(
     stream: &mut S,
     values: &mut [u64; N],

@@ -15,7 +15,7 @@ const ROOTS: [u32; 194] = {
 ///
 /// From a table, with a straight line between two entries: with the exact root of the standard
 /// library, encoding takes a tenth longer (cubes_d, alternating runs), and packets are no smaller.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn root(value: u64) -> u64 {
     // An even shift, so that the root's is half of it; now the top byte is 64 or more.
     let shift = value.leading_zeros() & !1;

@@ -15,7 +15,7 @@ use crate::stream::{ErrorKind, Stream};
 /// The place among the ranks of widths that says that another component is the largest.
 const OTHER: u32 = 3;
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn rotation<S: Stream>(
     stream: &mut S,
     plan: &GroupPlan,
@@ -85,7 +85,7 @@ pub(super) fn rotation<S: Stream>(
 }
 
 /// The codes that `before` to `now` goes on to in the frame of `now`, and how far they move.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn turn_on(
     now: &[u32; 4],
     before: &[u32; 4],
@@ -115,7 +115,7 @@ fn turn_on(
     (predicted, size)
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn codes_of(cells: &[u32; 4]) -> [i64; 3] {
     let [_, a, b, c] = *cells;
     // Not mapped, which is a call.

@@ -13,7 +13,7 @@ const LISTED: u32 = 3;
 
 /// A flag for each of the groups `at_rest`: whether it is among those that `changed`. `must_change`
 /// leaves out the bit that says whether anything changed.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn flags<S: Stream>(
     stream: &mut S,
     changed: &mut u32,
@@ -45,7 +45,7 @@ pub(super) fn flags<S: Stream>(
 }
 
 /// The bits of `set` that are at the places of `among`, next to each other.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn gathered(mut set: u32, among: u32) -> u64 {
     let mut bits = 0;
     while set != 0 {
@@ -57,7 +57,7 @@ fn gathered(mut set: u32, among: u32) -> u64 {
 }
 
 /// The inverse of [`gathered`].
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn scattered(mut bits: u64, mut among: u32) -> u32 {
     let mut set = 0;
     while bits != 0 {
@@ -70,7 +70,7 @@ fn scattered(mut bits: u64, mut among: u32) -> u32 {
     set
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn listed<S: Stream>(stream: &mut S, flags: &mut u64, count: u32) -> Result<(), S::Error> {
     let mut more = 0;
     if S::WRITING {

@@ -88,7 +88,7 @@ impl GroupTuning {
     }
 
     /// The width to be expected of a residual, and the one before the offset.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn expect(&self, motion: u64, sparse: bool, top: u32) -> (u32, u32) {
         let usual = expected_width(motion);
         let moved = (usual.cast_signed() + self.offset).max(0).cast_unsigned();
@@ -97,7 +97,7 @@ impl GroupTuning {
     }
 
     /// A residual was so wide.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note(&mut self, width: u32, usual: u32, sparse: bool) {
         let seen = &mut self.seen;
         if sparse {
@@ -110,7 +110,7 @@ impl GroupTuning {
     }
 
     /// Whether the predictions of this object are to be compared: some are enough to choose by.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.due == 0;
         self.due = if is_due { EVERY - 1 } else { self.due - 1 };
@@ -118,7 +118,7 @@ impl GroupTuning {
     }
 
     /// What staying, going on half as far and going on would have left, in a group that moved.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn compare(&mut self, left: [u64; 3], components: u32) {
         let seen = &mut self.seen;
         seen.moved += 1;
@@ -182,7 +182,7 @@ impl GroupTuning {
 
 impl Tuning {
     /// The choices for the groups of a chunk, and which of them are sparse.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_chunk(&mut self, chunk: &Chunk) -> (&mut [GroupTuning], u32) {
         let groups = self.groups.get_mut(chunk.first_group..).unwrap_or_default();
         (groups, self.sparse.get(chunk.place).copied().unwrap_or_default())

@@ -28,7 +28,7 @@ pub(in crate::snapshot) enum Mark<'l> {
 /// What writes or reads a packet, and is told what it is at. Only a tracing one listens: for the
 /// others this is nothing.
 pub(in crate::snapshot) trait Marked {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn mark(&mut self, mark: Mark<'_>) {
         let _ = mark;
     }
