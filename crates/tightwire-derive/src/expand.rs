@@ -23,11 +23,17 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let serialize = match &item.body {
         Body::Struct(fields) => {
             let steps = steps(fields, 0, 0, &Place::SelfField);
-            quote!(#steps __run.end_run()?;)
+            let end = tried(quote!(__run.end_run()));
+            quote!(#steps #end)
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
-    let inline = if is_straight(item) { quote!(#[inline(always)]) } else { quote!(#[inline]) };
+    // Not in a debug build, where nothing is optimised: it would only multiply the machine code.
+    let inline = if is_straight(item) {
+        quote!(#[cfg_attr(not(debug_assertions), inline(always))])
+    } else {
+        quote!(#[cfg_attr(not(debug_assertions), inline)])
+    };
     let shape = describe::item(item);
     // Where there are no parameters, a wrong constant is found here and not when it is used.
     let check_now = item.generics.params.is_empty().then(|| {
@@ -60,7 +66,10 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
                 #serialize
                 // That a worst case exists is what makes a type that contains itself, with which a
                 // packet could exhaust the stack, refuse to compile: also one with parameters.
-                __run.finish(const { <Self as ::tightwire::Wire>::MAX_BITS == 0 })
+                if const { <Self as ::tightwire::Wire>::MAX_BITS == 0 } {
+                    return __run.nothing();
+                }
+                ::tightwire::__private::core::result::Result::Ok(())
             }
 
             fn describe() -> ::tightwire::Shape {
@@ -69,6 +78,25 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         }
 
         #check_now
+    }
+}
+
+/// A step that may fail. Not `?`, whose conversion of the error would be half of the code that the
+/// compiler gets to see.
+fn tried(step: TokenStream) -> TokenStream {
+    quote! {
+        if let ::tightwire::__private::core::result::Result::Err(__error) = #step {
+            return ::tightwire::__private::core::result::Result::Err(__error);
+        }
+    }
+}
+
+/// Tells that a run begins, where one does.
+fn begin_run(bits: &TokenStream) -> TokenStream {
+    quote! {
+        if const { #bits > 0 } {
+            __run.begin_run(const { #bits });
+        }
     }
 }
 
@@ -145,12 +173,13 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> To
             Place::Binding => condition::over_bindings(when),
         };
         let absent = group.iter().map(|field| reset(field, place));
+        let end = tried(quote!(__run.end_run()));
         code.extend(quote! {
-            __run.end_run()?;
+            #end
             let __is_sent: bool = #when;
             if __is_sent {
                 #sent
-                __run.end_run()?;
+                #end
             } else if __S::READING {
                 #(#absent)*
             }
@@ -168,27 +197,29 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> Token
     let name = field.name();
     let target = place.reference(field);
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
-    let begin = |slot: usize| quote!(__run.begin_run(const { ::tightwire::__private::run_bits(#slots, #slot) })?;);
     let here = *slot;
     *slot += 1;
-    let in_run = operation(rule, &quote!(__run.named(#name)), &target);
-    let alone = operation(rule, &quote!(__run.stream()?.named(#name)), &target);
-    let begin_here = begin(here);
+    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, #here)));
+    let in_run = tried(operation(rule, &quote!(__run.named(#name)), &target));
+    let end = tried(quote!(__run.end_run()));
+    let alone = tried(operation(rule, &quote!(__run.stream().named(#name)), &target));
     let mut code = match layout::width(rule) {
-        Width::Fixed(_) => quote!(#begin_here #in_run?;),
-        Width::Varies => quote!(#alone?;),
+        Width::Fixed(_) => quote!(#begin #in_run),
+        Width::Varies => quote!(#end #alone),
         Width::Perhaps(_) => quote! {
             if const { #slots[#here].is_some() } {
-                #begin_here
-                #in_run?;
+                #begin
+                #in_run
             } else {
-                #alone?;
+                #end
+                #alone
             }
         },
     };
     if let Some(check) = &field.check {
         *slot += 1;
-        code.extend(quote!(__run.stream()?.named(#check).check(#check)?;));
+        let check = tried(quote!(__run.stream().named(#check).check(#check)));
+        code.extend(quote!(#end #check));
     }
     code
 }
@@ -225,7 +256,11 @@ fn default_of(ty: &Type) -> TokenStream {
         // The standard library has a default for short arrays only.
         Type::Array(array) => {
             let element = default_of(&array.elem);
-            quote!(::tightwire::__private::core::array::from_fn(|_| #element))
+            let len = &array.len;
+            match is(&array.elem, &INTS) || is(&array.elem, &["bool", "f32", "f64"]) {
+                true => quote!([#element; #len]),
+                false => quote!(::tightwire::__private::core::array::from_fn(|_| #element)),
+            }
         }
         _ => quote!(::tightwire::__private::core::default::Default::default()),
     }
@@ -237,8 +272,16 @@ fn is_generic(ty: &Type, name: &str) -> bool {
 
 /// The operation of a value, as an expression of type `Result`.
 fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
-    // Where an element is meant, it is a parameter of a closure.
+    // Where an element is meant, it is a parameter of a closure; or of a function, which is compiled
+    // once for all types that have such elements.
     let each = |rule: &Rule| {
+        match rule {
+            Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => {
+                return quote!(::tightwire::Wire::serialize);
+            }
+            Rule::Whole(_) => return quote!(::tightwire::__private::object),
+            _ => {}
+        }
         let inner = operation(rule, &quote!(__stream), &quote!(__value));
         quote!(|__value, __stream| #inner)
     };
@@ -248,7 +291,9 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
         Rule::Whole(ty) if is(ty, &["f64"]) => quote!(#stream.double(#target)),
         Rule::Whole(_) => quote!(#stream.object(#target)),
         Rule::Floats { .. } => quote!(#stream.vector(#target)),
-        Rule::Int { min, max, .. } => quote!(#stream.int(#target, #min..=#max)),
+        Rule::Int { min, max, .. } => {
+            quote!(::tightwire::__private::int(#stream, #target, #min, #max))
+        }
         Rule::Bits { bits, .. } => {
             quote!(::tightwire::__private::low_bits(#stream, #target, #bits))
         }
@@ -296,11 +341,13 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
         let arm = serialize_variant(ordinal, variant);
         quote!(#ordinal => { #arm })
     });
+    let read_ordinal =
+        tried(quote!(::tightwire::__private::ordinal(__run.stream(), &mut __ordinal, &__NAMES)));
     quote! {
         const __NAMES: [&str; #count] = [#(#names),*];
         let mut __ordinal: usize = 0;
         if __S::READING {
-            ::tightwire::__private::ordinal(__run.stream()?, &mut __ordinal, &__NAMES)?;
+            #read_ordinal
         } else {
             __ordinal = match self { #(#ordinals)* };
         }
@@ -314,10 +361,11 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
 fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let name = &variant.name;
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
-    let ordinal_in_run = quote! {
-            __run.begin_run(const { ::tightwire::__private::run_bits(#slots, 0) })?;
-            ::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)?;
-    };
+    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, 0)));
+    let write_ordinal =
+        tried(quote!(::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)));
+    let ordinal_in_run = quote!(#begin #write_ordinal);
+    let end = tried(quote!(__run.end_run()));
     let name_text = name.unraw().to_string();
     let members = variant.fields.iter().map(|field| &field.member);
     let defaults = variant.fields.iter().map(|field| match &field.default {
@@ -328,7 +376,7 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     if variant.fields.is_empty() {
         return quote! {
             if __S::READING { *self = #fresh; } else { #ordinal_in_run }
-            __run.end_run()?;
+            #end
         };
     }
     let bindings = variant.fields.iter().map(|Field { member, binding, rule, default, .. }| {
@@ -344,20 +392,21 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
         !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
     let is_other = keeps_memory
         .then(|| quote!(&&!::tightwire::__private::core::matches!(self, Self::#name { .. })));
+    let begin_rest = begin_run(&quote!(::tightwire::__private::rest_of_run(#slots, 1)));
     quote! {
         if __S::READING #is_other {
             *self = #fresh;
         }
         if let Self::#name { #(#bindings),* } = self {
             if __S::READING {
-                __run.begin_run(const { ::tightwire::__private::rest_of_run(#slots, 1) })?;
+                #begin_rest
             } else {
                 #ordinal_in_run
             }
             __run.enter_variant(#name_text);
             #steps
             // Here, where the place in the run is known, and not after all variants.
-            __run.end_run()?;
+            #end
             __run.leave();
         }
     }

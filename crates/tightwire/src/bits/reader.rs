@@ -46,7 +46,7 @@ pub struct UnexpectedEnd;
 impl<'a> BitReader<'a> {
     /// Starts at the first bit of `data`.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(data: &'a [u8]) -> Self {
         let last_word = match data.last_chunk() {
             Some(word) => u64::from_le_bytes(*word),
@@ -57,7 +57,7 @@ impl<'a> BitReader<'a> {
 
     /// The bits read so far.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> u64 {
         self.position & !FAILED
     }
@@ -81,7 +81,7 @@ impl<'a> BitReader<'a> {
     /// # Errors
     ///
     /// [`UnexpectedEnd`] if fewer bits are left.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bits(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
         if width <= WORD_FIELD {
             return self.read_word(width);
@@ -106,7 +106,7 @@ impl<'a> BitReader<'a> {
         Ok(low | high << 32)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn read_word(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..start + 8).and_then(|bytes| bytes.try_into().ok());
@@ -132,7 +132,7 @@ impl<'a> BitReader<'a> {
     /// # Errors
     ///
     /// [`UnexpectedEnd`] if the packet ends before the one.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_unary(&mut self, limit: u32) -> Result<u32, UnexpectedEnd> {
         let mut zeros = 0;
         loop {
@@ -158,13 +158,18 @@ impl<'a> BitReader<'a> {
     /// # Errors
     ///
     /// [`UnexpectedEnd`] if the reader has failed before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn align(&mut self) -> Result<bool, UnexpectedEnd> {
-        let width = (self.position.wrapping_neg() & 7) as u32;
-        let before = self.position;
-        let is_zero = self.read_word(width)? == 0;
-        if !is_zero {
-            self.position = before;
+        let used = self.position & 7;
+        if used == 0 {
+            return if self.has_failed() { Err(UnexpectedEnd) } else { Ok(true) };
+        }
+        // One byte, since the padding never reaches into the next: this stands before every text.
+        let Some(byte) = self.data.get((self.position >> 3) as usize) else { return self.refuse() };
+        let is_zero = byte >> used == 0;
+        if is_zero {
+            self.position += 8 - used;
+        } else {
             self.fail();
         }
         Ok(is_zero)
@@ -176,7 +181,7 @@ impl<'a> BitReader<'a> {
     ///
     /// [`UnexpectedEnd`] if fewer bytes are left, or the position is within a byte: call
     /// [`align`](Self::align) first.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], UnexpectedEnd> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..).and_then(|rest| rest.get(..length));
@@ -191,14 +196,14 @@ impl<'a> BitReader<'a> {
 
     /// Whether the packet has been read: all of it but less than a byte of zeros.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn is_at_end(&self) -> bool {
         let remaining = self.end.wrapping_sub(self.position);
         remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0
     }
 
     /// From here on, every read is refused.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn fail(&mut self) {
         self.position |= FAILED;
         self.data = &[];
@@ -206,7 +211,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse<T>(&mut self) -> Result<T, UnexpectedEnd> {
         self.fail();
         Err(UnexpectedEnd)

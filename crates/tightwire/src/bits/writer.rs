@@ -1,7 +1,7 @@
 //! Writing bits into a byte slice.
 
 use core::fmt;
-use core::hint::select_unpredictable;
+use core::hint::{cold_path, select_unpredictable};
 
 use super::short_word;
 
@@ -44,8 +44,9 @@ pub struct Checkpoint {
     word: u64,
     /// How many those are, `0..64`.
     used: u32,
-    /// Where the first value stood that was refused, or [`NOWHERE`].
-    refused_at: u64,
+    /// The bit of the first refused value, above eight bits that say why; or [`NONE_REFUSED`]. One
+    /// number, since every field that can be refused carries it past the refusal.
+    refused: u64,
 }
 
 /// Why [`BitWriter::finish`] hands out no bytes.
@@ -71,13 +72,13 @@ impl<'a> BitWriter<'a> {
     #[must_use]
     #[inline]
     pub fn new(data: &'a mut [u8]) -> Self {
-        let state = Checkpoint { word_index: 0, word: 0, used: 0, refused_at: NOWHERE };
+        let state = Checkpoint { word_index: 0, word: 0, used: 0, refused: NONE_REFUSED };
         Self { data, state }
     }
 
     /// The bits written so far; more than [`capacity`](Self::capacity) after an overflow.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> u64 {
         self.state.word_index as u64 * 64 + u64::from(self.state.used)
     }
@@ -98,21 +99,29 @@ impl<'a> BitWriter<'a> {
 
     /// Where the first value stood that was refused, if one was.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn refused_at(&self) -> Option<u64> {
-        (self.state.refused_at != NOWHERE).then_some(self.state.refused_at)
+        self.refusal().map(|(bit, _)| bit)
+    }
+
+    /// The same, with the reason that [`refuse_because`](Self::refuse_because) was given.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn refusal(&self) -> Option<(u64, u8)> {
+        let refused = self.state.refused;
+        (refused != NONE_REFUSED).then_some((refused >> REASON_BITS, refused as u8))
     }
 
     /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
     ///
     /// A value that needs more bits, or a larger width, is remembered as a mistake, and `finish`
     /// refuses the packet.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bits(&mut self, value: u64, width: u32) {
         match LARGEST.get(width as usize) {
             Some(&largest) if value <= largest => self.push(value, width),
             _ if width == u64::BITS => self.push(value, u64::BITS),
             _ => {
+                cold_path();
                 self.refuse(self.position());
                 self.push(0, width.min(u64::BITS));
             }
@@ -121,7 +130,7 @@ impl<'a> BitWriter<'a> {
 
     /// As [`push`](Self::push), for many bits at once: in an empty word, nothing is stored yet. That
     /// is known at compile time where a packet begins, and rarely so within.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn push_word(&mut self, value: u64, width: u32) {
         if self.state.used == 0 && width < u64::BITS {
             self.state.word = value;
@@ -132,14 +141,14 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes `width <= 64` bits of a `value` that needs no more.
-    #[inline(always)]
-    fn push(&mut self, value: u64, width: u32) {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn push(&mut self, value: u64, width: u32) {
         self.state.word |= value << self.state.used;
         let filled = self.state.word.to_le_bytes();
         match self.word_in_slice() {
             Some(bytes) => *bytes = filled,
             // The last bytes of a slice that is not made of whole words: `finish` stores them.
-            None => cold(),
+            None => cold_path(),
         }
         let Checkpoint { word_index, word, used, .. } = &mut self.state;
         // What of `value` is beyond the word.
@@ -156,7 +165,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes `zeros` zeros, and then a one unless `zeros` is at its `limit`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_unary(&mut self, zeros: u32, limit: u32) {
         if zeros > limit {
             self.refuse(self.position());
@@ -171,14 +180,27 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Writes zeros up to the next whole byte.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn align(&mut self) {
         self.push(0, self.state.used.wrapping_neg() % 8);
     }
 
     /// Aligns to a whole byte, then copies `bytes`.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
+        let (position, word) = copy_bytes(self.data, self.position(), self.state.word, bytes);
+        self.go_to(position, word);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_to(&mut self, position: u64, word: u64) {
+        self.state.word_index = (position / 64) as usize;
+        self.state.used = (position % 64) as u32;
+        self.state.word = word;
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn copy(&mut self, bytes: &[u8]) {
         self.align();
         let Some(last) = bytes.last_chunk() else {
             let width = bytes.len() as u32 * 8;
@@ -198,13 +220,13 @@ impl<'a> BitWriter<'a> {
     }
 
     /// The bytes of the word that is being filled, if the slice holds all of them.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn word_in_slice(&mut self) -> Option<&mut [u8; 8]> {
         self.data.as_chunks_mut().0.get_mut(self.state.word_index)
     }
 
     /// Stores the word that is being filled, or as much of it as there is room for.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn store_word(&mut self) {
         let value = self.state.word.to_le_bytes();
         if let Some(bytes) = self.word_in_slice() {
@@ -256,26 +278,59 @@ impl<'a> BitWriter<'a> {
     /// # Errors
     ///
     /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
-    #[inline(always)]
-    pub fn finish(mut self) -> Result<&'a [u8], WriteRefused> {
-        if let Some(bit) = self.refused_at()
-            && !self.has_overflowed()
-        {
-            return Err(WriteRefused::Value { bit });
-        }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn finish(self) -> Result<&'a [u8], WriteRefused> {
+        self.finish_or(|refusal, needed_bits, capacity_bits| match refusal {
+            Some((bit, _)) if needed_bits <= capacity_bits => WriteRefused::Value { bit },
+            _ => WriteRefused::Full { needed_bits, capacity_bits },
+        })
+    }
+
+    /// As [`finish`](Self::finish), with an error made of the first refusal, the bits that are needed
+    /// and those that there are.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn finish_or<E>(
+        mut self,
+        refused: impl FnOnce(Option<(u64, u8)>, u64, u64) -> E,
+    ) -> Result<&'a [u8], E> {
         self.store_word();
-        let (needed_bits, capacity_bits) = (self.position(), self.capacity());
+        let (refusal, needed_bits, capacity_bits) =
+            (self.refusal(), self.position(), self.capacity());
         // Shorter than `div_ceil`, which is careful about sums that no packet has.
-        let packet = self.data.get(..((needed_bits + 7) >> 3) as usize);
-        packet.ok_or(WriteRefused::Full { needed_bits, capacity_bits })
+        match self.data.get(..((needed_bits + 7) >> 3) as usize) {
+            Some(packet) if refusal.is_none() => Ok(packet),
+            _ => {
+                cold_path();
+                Err(refused(refusal, needed_bits, capacity_bits))
+            }
+        }
     }
 
     /// Remembers that the value at `bit` must not be sent: `finish` refuses the packet.
-    // Inlined, as everything that takes `self`: a call would keep the state out of registers.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn refuse(&mut self, bit: u64) {
-        self.state.refused_at = first_of(self.state.refused_at, bit);
+        self.refuse_because(bit, 0);
     }
+
+    /// As [`refuse`](Self::refuse), with a reason that the caller understands. The first one stands.
+    // Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn refuse_because(&mut self, bit: u64, reason: u8) {
+        if self.state.refused == NONE_REFUSED {
+            self.state.refused = bit << REASON_BITS | u64::from(reason);
+        }
+    }
+}
+
+/// [`BitWriter::copy`] as a call, since that is long and would stand at every text of every type. The
+/// state goes by value: with its address, all fields around it would go through memory. All of it
+/// fits into registers, which a tuple of its three parts would not.
+#[inline(never)]
+fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, u64) {
+    let mut writer = BitWriter::new(data);
+    writer.go_to(position, word);
+    writer.copy(bytes);
+    (writer.position(), writer.state.word)
 }
 
 /// Stores what there is room for, where a slice does not end with a whole word.
@@ -286,18 +341,6 @@ fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
         *byte = value;
     }
 }
-
-/// A call, so that the compiler keeps the branch to it instead of computing both ways.
-#[cold]
-#[inline(never)]
-fn first_of(before: u64, now: u64) -> u64 {
-    before.min(now)
-}
-
-/// Tells the compiler which way is rare.
-#[cold]
-#[inline(never)]
-fn cold() {}
 
 /// The largest value of each width below 64. A look-up is cheaper than shifting, and constant
 /// widths never get to it.
@@ -311,8 +354,11 @@ const LARGEST: [u64; 64] = {
     largest
 };
 
-/// No place in any packet.
-const NOWHERE: u64 = u64::MAX;
+/// More than any refusal.
+const NONE_REFUSED: u64 = u64::MAX;
+
+/// The bits of a reason.
+const REASON_BITS: u32 = 8;
 
 impl fmt::Debug for BitWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -51,6 +51,7 @@ impl<S: RawStream> RawStream for ByteStream<S> {
     type Error = S::Error;
     const WRITING: bool = S::WRITING;
     const READING: bool = S::READING;
+    const TRACES: bool = S::TRACES;
     const PACKS: bool = false;
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::raw::group;
 use super::{ErrorKind, Pod, Scope, Stream, misuse, still_good};
 
 /// What an array is read into: a `Vec`, or behind its feature an `ArrayVec`.
@@ -22,17 +23,17 @@ pub trait List {
 impl<T: Default> List for Vec<T> {
     type Item = T;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_mut_slice(&mut self) -> &mut [T] {
         self
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn truncate(&mut self, len: usize) {
         self.truncate(len);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn push_default(&mut self) -> bool {
         self.push(T::default());
         true
@@ -40,7 +41,7 @@ impl<T: Default> List for Vec<T> {
 }
 
 /// The place of `value` in `variants`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     stream: &mut S,
     value: &mut E,
@@ -67,7 +68,7 @@ pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
 }
 
 /// The ordinal of one of `count` variants.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn variant<S: Stream>(
     stream: &mut S,
     ordinal: &mut usize,
@@ -83,7 +84,7 @@ pub(super) fn variant<S: Stream>(
 }
 
 /// A bit, and the value if it is set. A value that is there already is read into.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn option<S: Stream, T: Default>(
     stream: &mut S,
     value: &mut Option<T>,
@@ -100,7 +101,7 @@ pub(super) fn option<S: Stream, T: Default>(
 }
 
 /// The length, then the elements. Those that are there already are read into.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn array<S: Stream, L: List>(
     stream: &mut S,
     items: &mut L,
@@ -126,7 +127,7 @@ pub(super) fn array<S: Stream, L: List>(
 }
 
 /// Elements that are read into memory that grows to what is there.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn grown_array<S: Stream, L: List>(
     stream: &mut S,
     items: &mut L,
@@ -146,7 +147,7 @@ pub(super) fn grown_array<S: Stream, L: List>(
 }
 
 /// As an array of `pod`, in one copy.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn pods<S: Stream, T: Pod>(
     stream: &mut S,
     items: &mut Vec<T>,
@@ -173,7 +174,7 @@ pub(super) fn pods<S: Stream, T: Pod>(
 const FREE_ELEMENTS: u64 = 1024;
 
 /// The elements alone, since both sides know how many there are.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed_array<S: Stream, T>(
     stream: &mut S,
     items: &mut [T],
@@ -186,15 +187,12 @@ pub(super) fn fixed_array<S: Stream, T>(
 }
 
 /// An element with its place in the path.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn one_of<S: Stream, T>(
     stream: &mut S,
     index: usize,
     item: &mut T,
     element: &mut impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    stream.enter(Scope::Index(index));
-    let result = element(item, stream);
-    stream.leave();
-    result
+    group!(S, stream, Scope::Index(index), element(item, stream))
 }

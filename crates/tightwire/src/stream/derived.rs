@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
+use super::raw::{group, operation};
 use super::{
     Condition, ErrorKind, FloatRange, Hints, Int, Name, Number, Op, Pod, Shape, Stream, Value,
     Vector, Wire, collection, explain_write, int, text,
@@ -181,7 +182,7 @@ pub fn int_shape<T: Int>(min: T, max: T) -> Shape {
 }
 
 /// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub fn ordinal<S: Stream>(
     stream: &mut S,
     ordinal: &mut usize,
@@ -190,21 +191,48 @@ pub fn ordinal<S: Stream>(
     stream.variant(ordinal, names.len(), |ordinal| names[ordinal])
 }
 
+/// A ranged integer, by its bounds: a range would be built and taken apart for each field.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub fn int<S: Stream, T: Int>(
+    stream: &mut S,
+    value: &mut T,
+    min: T,
+    max: T,
+) -> Result<(), S::Error> {
+    operation!(
+        S,
+        stream,
+        Op::int(&(min..=max)),
+        int::ranged(stream, value, min, max),
+        Value::Number(value.number())
+    )
+}
+
+/// A value of an array or an option.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn object<S: Stream, T: Wire>(value: &mut T, stream: &mut S) -> Result<(), S::Error> {
+    stream.object(value)
+}
+
 /// The lowest bits of an integer of any type.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn low_bits<S: Stream, T: Int>(
     stream: &mut S,
     value: &mut T,
     width: u32,
 ) -> Result<(), S::Error> {
-    stream.begin(Op::Bits { width });
-    let result = narrow(stream, value, width);
-    stream.end(|| Value::Number(value.number()));
-    result
+    operation!(
+        S,
+        stream,
+        Op::Bits { width },
+        narrow(stream, value, width),
+        Value::Number(value.number())
+    )
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn narrow<S: Stream, T: Int>(stream: &mut S, value: &mut T, width: u32) -> Result<(), S::Error> {
     let number = value.offset_from(T::default());
     let mut wide = number as u64;
@@ -220,31 +248,31 @@ fn narrow<S: Stream, T: Int>(stream: &mut S, value: &mut T, width: u32) -> Resul
 }
 
 /// Text of any type that holds some.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn text<S: Stream, T: text::TextBuffer>(
     stream: &mut S,
     value: &mut T,
     max_len: usize,
 ) -> Result<(), S::Error> {
-    stream.begin(Op::String { max_len });
-    let result = text::string(stream, value, max_len);
-    stream.end(|| Value::Text(value.as_str().into()));
-    result
+    operation!(
+        S,
+        stream,
+        Op::String { max_len },
+        text::string(stream, value, max_len),
+        Value::Text(value.as_str().into())
+    )
 }
 
 /// Plain structs as their memory images: the bytes of an array of `pod`, in one copy.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn pods<S: Stream, T: Pod>(
     stream: &mut S,
     items: &mut Vec<T>,
     max_len: usize,
 ) -> Result<(), S::Error> {
-    stream.enter(super::Scope::Group("array"));
-    let result = collection::pods(stream, items, max_len);
-    stream.leave();
-    result
+    group!(S, stream, super::Scope::Group("array"), collection::pods(stream, items, max_len))
 }
 
 /// A constant of a condition. What is not `Wire` has no form as data: see [`NoConstant`].

@@ -6,6 +6,7 @@ use core::mem::{needs_drop, take};
 
 use super::collection::{fixed_array, grown_array};
 use super::float::compressed_slice;
+use super::raw::{group, operation};
 use super::{Number, Op, Scope, Stream, Value, int, still_good, text, vector};
 
 /// Why an operation was not run to its end.
@@ -85,10 +86,7 @@ pub(crate) fn run_op<S: Stream>(
             carried(stream, value, TEXT, |v, s| s.wide_string(v, max_len))
         }
         Op::Check { ref name } => carried(stream, value, UNIT, |_, s| {
-            s.begin(op.clone());
-            let result = int::check(s, name);
-            s.end(|| Value::Unit);
-            result
+            operation!(S, s, op.clone(), int::check(s, name), Value::Unit)
         }),
         // Bounds of two types are not from `Stream::int`.
         Op::Int { .. } | Op::Fixed { .. } => Err(RunError::NoContext),
@@ -113,17 +111,19 @@ pub(crate) fn known_array<S: Stream, T: Default>(
     length: usize,
     mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    stream.enter(Scope::Group("fixed_array"));
-    let result = match S::READING {
-        true if length == 0 => {
-            items.clear();
-            still_good(stream)
+    group!(
+        S,
+        stream,
+        Scope::Group("fixed_array"),
+        match S::READING {
+            true if length == 0 => {
+                items.clear();
+                still_good(stream)
+            }
+            true => grown_array(stream, items, length, &mut element),
+            false => fixed_array(stream, items, element),
         }
-        true => grown_array(stream, items, length, &mut element),
-        false => fixed_array(stream, items, element),
-    };
-    stream.leave();
-    result
+    )
 }
 
 /// A kind of value: what it is called, how it is taken out of a [`Value`] and put back.
@@ -277,10 +277,13 @@ fn known_bytes<S: Stream>(
         return Err(RunError::Mismatch("as many bytes as the schema says"));
     }
     carried(stream, value, BYTES, |bytes, stream| {
-        stream.begin(op.clone());
-        let result = text::grown_bytes(stream, bytes, length);
-        stream.end(|| Value::Bytes(bytes.clone()));
-        result
+        operation!(
+            S,
+            stream,
+            op.clone(),
+            text::grown_bytes(stream, bytes, length),
+            Value::Bytes(bytes.clone())
+        )
     })
 }
 
@@ -301,10 +304,13 @@ fn vector<S: Stream>(
     }
     carried(stream, value, VECTOR, |components, stream| {
         components.resize(dimensions, 0.0);
-        stream.begin(op.clone());
-        let result = serialize(components, stream);
-        stream.end(|| Value::Vector(components.clone()));
-        result
+        operation!(
+            S,
+            stream,
+            op.clone(),
+            serialize(components, stream),
+            Value::Vector(components.clone())
+        )
     })
 }
 

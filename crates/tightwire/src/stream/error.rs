@@ -91,6 +91,39 @@ pub enum WriteError {
 }
 
 impl ErrorKind {
+    /// The kind as a reason for [`BitWriter`](crate::bits::BitWriter), which by itself refuses values
+    /// that do not fit their width, for the reason 0.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) const fn reason(self) -> u8 {
+        self as u8 + 1
+    }
+
+    /// The kind of a reason.
+    pub(super) const fn from_reason(reason: u8) -> Self {
+        const KINDS: [ErrorKind; 16] = [
+            ErrorKind::UnexpectedEnd,
+            ErrorKind::Full,
+            ErrorKind::OutOfRange,
+            ErrorKind::Padding,
+            ErrorKind::MalformedText,
+            ErrorKind::InteriorNul,
+            ErrorKind::NotIncreasing,
+            ErrorKind::Overlong,
+            ErrorKind::NotFinite,
+            ErrorKind::NotUnit,
+            ErrorKind::CheckFailed,
+            ErrorKind::TrailingData,
+            ErrorKind::Misuse,
+            ErrorKind::Undescribed,
+            ErrorKind::Mismatch,
+            ErrorKind::Custom,
+        ];
+        match reason {
+            1..=16 => KINDS[reason as usize - 1],
+            _ => Self::OutOfRange,
+        }
+    }
+
     /// What was wrong, and what to do about it, without the place.
     #[must_use]
     pub fn advice(self) -> &'static str {

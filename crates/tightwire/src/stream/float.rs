@@ -1,5 +1,7 @@
 //! Floats: whole, or quantised to a range and a resolution.
 
+use core::hint::cold_path;
+
 use wide::f32x4;
 
 use super::{ErrorKind, Stream, misuse};
@@ -105,7 +107,7 @@ impl FloatRange {
     /// The code of the step nearest to `value`. Values outside the range count as its bounds; what
     /// is not finite has no code, and gives any.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn quantize(self, value: f32) -> u32 {
         self.quantize_four([value; 4])[0]
     }
@@ -113,7 +115,7 @@ impl FloatRange {
     /// The value that `code` stands for; the largest code can be a rounding above the upper bound.
     /// A code above [`max_code`](Self::max_code) has no meaning, and gives any number.
     #[must_use]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn dequantize(self, code: u32) -> f32 {
         if self.max_code < SMALL_CODES {
             // The same quotient without a division: two numbers below 2^22 have none that is nearer
@@ -126,7 +128,7 @@ impl FloatRange {
 
     /// Four at a time, as vector units do. Each step rounds to `f32`, in this order: that is the
     /// wire format.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn quantize_four(self, values: [f32; 4]) -> [u32; 4] {
         let position = (f32x4::new(values) - self.min) / (self.max - self.min);
         let position = position.fast_max(f32x4::ZERO).fast_min(f32x4::ONE);
@@ -140,7 +142,7 @@ impl FloatRange {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
         let codes = if self.max_code < SMALL_CODES {
             // The float 2^23 has the integers above it in its lowest bits. A conversion would be
@@ -165,7 +167,7 @@ const fn steps(values: f32) -> u32 {
 }
 
 /// The step nearest to the value, in the fewest bits.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed<S: Stream>(
     stream: &mut S,
     value: &mut f32,
@@ -177,30 +179,59 @@ pub(super) fn compressed<S: Stream>(
     let mut code = 0;
     if S::WRITING {
         if !all_finite([*value; 4]) {
+            cold_path();
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
+        // A code of what is not finite can be anything, and is not sent.
         code = u64::from(range.quantize(*value));
+        return stream.raw_fitting(&mut code, range.width());
     }
     stream.raw_offset(&mut code, range.max_code.into())?;
-    if S::READING {
-        *value = range.dequantize(code as u32);
-    }
+    *value = range.dequantize(code as u32);
     Ok(())
 }
 
 /// Several values of one range, one after the other, in one word if they fit.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed_array<S: Stream, const N: usize>(
     stream: &mut S,
     values: &mut [f32; N],
     range: FloatRange,
 ) -> Result<(), S::Error> {
-    compressed_slice(stream, values, &mut [0; N], range)
+    let mut codes = [0; N];
+    if const { N == 0 || N > 4 } {
+        return compressed_slice(stream, values, &mut codes, range);
+    }
+    if range.max_code == 0 {
+        return misuse(stream, INVALID);
+    }
+    if S::WRITING {
+        let four = widened(values);
+        if !all_finite(four) {
+            cold_path();
+            let start = stream.position();
+            stream.refuse_at(ErrorKind::NotFinite, start)?;
+        }
+        codes.copy_from_slice(&range.quantize_four(four)[..N]);
+    }
+    super::vector::codes(stream, &mut codes, range.width(), range.max_code)?;
+    if S::READING {
+        values.copy_from_slice(&range.dequantize_four(widened(&codes))[..N]);
+    }
+    Ok(())
+}
+
+/// Up to four numbers, and zeros behind them.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn widened<T: Copy + Default, const N: usize>(numbers: &[T; N]) -> [T; 4] {
+    let mut four = [T::default(); 4];
+    four[..N].copy_from_slice(numbers);
+    four
 }
 
 /// The same where the number is not known at compile time; there are as many codes as values.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed_slice<S: Stream>(
     stream: &mut S,
     values: &mut [f32],
@@ -217,6 +248,7 @@ pub(super) fn compressed_slice<S: Stream>(
             range.quantize_four(values)
         });
         if !finite {
+            cold_path();
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
@@ -229,28 +261,29 @@ pub(super) fn compressed_slice<S: Stream>(
 }
 
 /// Zero times a finite number is zero, zero times anything else is NaN.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn all_finite(values: [f32; 4]) -> bool {
     let values = f32x4::new(values);
     (values * 0.0).is_nan().none()
 }
 
 /// Maps four elements at a time, as vector units do, the last ones with copies beside them.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn by_fours<T: Copy, U: Copy>(
     values: &[T],
     mapped: &mut [U],
     mut map: impl FnMut([T; 4]) -> [U; 4],
 ) {
     for (values, mapped) in values.chunks(4).zip(mapped.chunks_mut(4)) {
-        let mut four = [values[0]; 4];
-        four[..values.len()].copy_from_slice(values);
-        mapped.copy_from_slice(&map(four)[..mapped.len()]);
+        let four = map(core::array::from_fn(|index| values[index.min(values.len() - 1)]));
+        for (mapped, four) in mapped.iter_mut().zip(four) {
+            *mapped = four;
+        }
     }
 }
 
 /// The 32 bits of the float, any of them.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn single<S: Stream>(stream: &mut S, value: &mut f32) -> Result<(), S::Error> {
     let mut bits = u64::from(value.to_bits());
     stream.raw_bits(&mut bits, 32)?;
@@ -261,7 +294,7 @@ pub(super) fn single<S: Stream>(stream: &mut S, value: &mut f32) -> Result<(), S
 }
 
 /// The 64 bits of the double, any of them.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn double<S: Stream>(stream: &mut S, value: &mut f64) -> Result<(), S::Error> {
     let mut bits = value.to_bits();
     stream.raw_bits(&mut bits, 64)?;
@@ -272,7 +305,7 @@ pub(super) fn double<S: Stream>(stream: &mut S, value: &mut f64) -> Result<(), S
 }
 
 /// The square root, correctly rounded on every platform.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn sqrt(value: f32) -> f32 {
     #[cfg(feature = "std")]
     return value.sqrt();

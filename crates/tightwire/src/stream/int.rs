@@ -60,17 +60,17 @@ macro_rules! int {
             const HIGHEST: Self = <$unsigned>::MAX;
             const PLAIN_BITS: u32 = $plain_bits;
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn offset_from(self, min: Self) -> u128 {
                 self.wrapping_sub(min) as u128
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn at_offset(min: Self, offset: u128) -> Self {
                 min.wrapping_add(offset as $unsigned)
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn scaled(self, bits: u32) -> Option<Self> {
                 self.checked_shl(bits).filter(|scaled| scaled >> bits == self)
             }
@@ -79,12 +79,12 @@ macro_rules! int {
                 Number::Unsigned(self as u128)
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn zigzag(self) -> u128 {
                 self as u128
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn from_zigzag(code: u128) -> Option<Self> {
                 (code <= <$unsigned>::MAX as u128).then_some(code as $unsigned)
             }
@@ -97,17 +97,17 @@ macro_rules! int {
             const HIGHEST: Self = <$signed>::MAX;
             const PLAIN_BITS: u32 = $plain_bits;
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn offset_from(self, min: Self) -> u128 {
                 self.wrapping_sub(min) as $unsigned as u128
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn at_offset(min: Self, offset: u128) -> Self {
                 min.wrapping_add(offset as $signed)
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn scaled(self, bits: u32) -> Option<Self> {
                 self.checked_shl(bits).filter(|scaled| scaled >> bits == self)
             }
@@ -116,12 +116,12 @@ macro_rules! int {
                 Number::Signed(self as i128)
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn zigzag(self) -> u128 {
                 (self << 1 ^ self >> (Self::BITS - 1)) as $unsigned as u128
             }
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn from_zigzag(code: u128) -> Option<Self> {
                 let code = <$unsigned>::from_zigzag(code)?;
                 Some((code >> 1) as $signed ^ -((code & 1) as $signed))
@@ -138,7 +138,7 @@ int!(u128, i128, 128);
 int!(usize, isize, 64);
 
 /// The number as it is.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bits<S: Stream>(stream: &mut S, value: &mut u64, width: u32) -> Result<(), S::Error> {
     if width > u64::BITS {
         return misuse(stream, "bits: a field has at most 64 bits");
@@ -147,7 +147,7 @@ pub(super) fn bits<S: Stream>(stream: &mut S, value: &mut u64, width: u32) -> Re
 }
 
 /// One for true.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bool<S: Stream>(stream: &mut S, value: &mut bool) -> Result<(), S::Error> {
     let mut bit = u64::from(*value);
     stream.raw_bits(&mut bit, 1)?;
@@ -156,7 +156,7 @@ pub(super) fn bool<S: Stream>(stream: &mut S, value: &mut bool) -> Result<(), S:
 }
 
 /// The hash of a name, which both sides know.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Error> {
     if !stream.has_checks() {
         return still_good(stream);
@@ -169,19 +169,19 @@ pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Erro
 }
 
 /// What stands for a check of this name.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(crate) fn check_value(name: &str) -> u32 {
     xxhash_rust::const_xxh32::xxh32(name.as_bytes(), 0)
 }
 
 /// The offset from the start of the range, in the bits that the whole range needs.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn ranged<S: Stream, T: Int>(
     stream: &mut S,
     value: &mut T,
-    range: RangeInclusive<T>,
+    min: T,
+    max: T,
 ) -> Result<(), S::Error> {
-    let (min, max) = range.into_inner();
     if min > max {
         return misuse(stream, "int: the range is reversed, swap its bounds");
     }
@@ -204,7 +204,7 @@ pub(super) fn ranged<S: Stream, T: Int>(
 }
 
 /// An offset of up to 128 bits: the lower 64 first.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Result<(), S::Error> {
     let start = stream.position();
     let mut value = *offset;
@@ -288,7 +288,7 @@ pub(super) fn sign_extended(bits: u128, width: u32) -> i128 {
 }
 
 /// A fixed-point number: a ranged integer whose bounds are given in whole units.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed<S: Stream, T: Int>(
     stream: &mut S,
     value: &mut T,
@@ -296,13 +296,13 @@ pub(super) fn fixed<S: Stream, T: Int>(
     units: RangeInclusive<T>,
 ) -> Result<(), S::Error> {
     match (units.start().scaled(fraction_bits), units.end().scaled(fraction_bits)) {
-        (Some(min), Some(max)) => ranged(stream, value, min..=max),
+        (Some(min), Some(max)) => ranged(stream, value, min, max),
         _ => misuse(stream, "fixed: the bounds times 2^fraction_bits do not fit the type"),
     }
 }
 
 /// Seven bits at a time, low first, each group with a bit that says whether another follows.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn varint<S: Stream, T: Int>(stream: &mut S, value: &mut T) -> Result<(), S::Error> {
     if !S::PACKS {
         return plain(stream, value, (T::LOWEST, T::HIGHEST), T::PLAIN_BITS);

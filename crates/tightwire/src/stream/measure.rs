@@ -57,43 +57,44 @@ impl RawStream for MeasureStream {
     type Error = Infallible;
     const WRITING: bool = true;
     const READING: bool = false;
+    const TRACES: bool = false;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bits(&mut self, _: &mut u64, width: u32) -> Result<(), Infallible> {
         self.bits += u64::from(width);
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
         self.bits += u64::from(*zeros) + u64::from(*zeros < limit);
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_align(&mut self) -> Result<(), Infallible> {
         self.bits += 7;
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bytes<'s>(&'s mut self, source: &'s [u8], _: usize) -> Result<&'s [u8], Infallible> {
         self.bits += 7 + source.len() as u64 * 8;
         Ok(source)
     }
 
     /// A value that a writer refuses has no size; what was counted stands.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, _: ErrorKind, _: u64) -> Result<(), Infallible> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
         self.bits
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         None
     }

@@ -54,6 +54,7 @@ pub(crate) use int::check_value;
 pub use measure::MeasureStream;
 pub use op::{Number, Op, Scope, Value};
 pub use raw::RawStream;
+use raw::{group, operation};
 pub use read::ReadStream;
 pub(crate) use read::Reading;
 pub use run::Run;
@@ -115,9 +116,11 @@ pub trait Stream: RawStream {
     /// let trace = explain_write(&mut Player { health: 101 });
     /// assert!(trace.to_string().contains("Player.health at bit 0: 101 is not in 0..=100"));
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn named(&mut self, name: &str) -> &mut Self {
-        self.name_next(name);
+        if Self::TRACES {
+            self.name_next(name);
+        }
         self
     }
 
@@ -128,13 +131,16 @@ pub trait Stream: RawStream {
     /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut 77u8, 0..=100)), 7);
     /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut -3i64, -4..=3)), 3);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn int<T: Int>(&mut self, value: &mut T, range: RangeInclusive<T>) -> Result<(), Self::Error> {
-        self.begin(Op::int(&range));
-        let result = int::ranged(self, value, range);
-        self.end(|| Value::Number(value.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::int(&range),
+            int::ranged(self, value, *range.start(), *range.end()),
+            Value::Number(value.number())
+        )
     }
 
     /// The lowest `width` bits of an unsigned number, `0..=64`.
@@ -143,13 +149,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.bits(&mut 0b1011, 12)), 12);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
-        self.begin(Op::Bits { width });
-        let result = int::bits(self, value, width);
-        self.end(|| Value::Number(value.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Bits { width },
+            int::bits(self, value, width),
+            Value::Number(value.number())
+        )
     }
 
     /// One bit.
@@ -158,13 +167,10 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.bool(&mut true)), 1);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn bool(&mut self, value: &mut bool) -> Result<(), Self::Error> {
-        self.begin(Op::Bool);
-        let result = int::bool(self, value);
-        self.end(|| Value::Bool(*value));
-        result
+        operation!(Self, self, Op::Bool, int::bool(self, value), Value::Bool(*value))
     }
 
     /// A fixed-point number with `fraction_bits` behind the point, its range in whole units: exact,
@@ -175,7 +181,7 @@ pub trait Stream: RawStream {
     /// let mut metres = 1.5f32 as i32 * 256 + 128;
     /// assert_eq!(MeasureStream::bits_of(|s| s.fixed(&mut metres, 8, -100..=100)), 16);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn fixed<T: Int>(
         &mut self,
@@ -184,10 +190,13 @@ pub trait Stream: RawStream {
         units: RangeInclusive<T>,
     ) -> Result<(), Self::Error> {
         let (min, max) = (units.start().number(), units.end().number());
-        self.begin(Op::Fixed { fraction_bits, min, max });
-        let result = int::fixed(self, value, fraction_bits, units);
-        self.end(|| Value::Number(value.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Fixed { fraction_bits, min, max },
+            int::fixed(self, value, fraction_bits, units),
+            Value::Number(value.number())
+        )
     }
 
     /// An integer of any size that is usually small: 8 bits for each 7 that it has. Signed ones
@@ -198,13 +207,16 @@ pub trait Stream: RawStream {
     /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut 100u64)), 8);
     /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut -100i32)), 16);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn varint<T: Int>(&mut self, value: &mut T) -> Result<(), Self::Error> {
-        self.begin(Op::varint::<T>());
-        let result = int::varint(self, value);
-        self.end(|| Value::Number(value.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::varint::<T>(),
+            int::varint(self, value),
+            Value::Number(value.number())
+        )
     }
 
     /// A whole `f32`, every bit pattern of it.
@@ -213,13 +225,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.float(&mut 0.1)), 32);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn float(&mut self, value: &mut f32) -> Result<(), Self::Error> {
-        self.begin(Op::Float);
-        let result = float::single(self, value);
-        self.end(|| Value::Number(Number::Float(*value)));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Float,
+            float::single(self, value),
+            Value::Number(Number::Float(*value))
+        )
     }
 
     /// A whole `f64`, every bit pattern of it.
@@ -228,13 +243,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.double(&mut 0.1)), 64);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn double(&mut self, value: &mut f64) -> Result<(), Self::Error> {
-        self.begin(Op::Double);
-        let result = float::double(self, value);
-        self.end(|| Value::Number(Number::Double(*value)));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Double,
+            float::double(self, value),
+            Value::Number(Number::Double(*value))
+        )
     }
 
     /// A float quantised to a range and a resolution. Values outside the range become its bounds;
@@ -245,13 +263,16 @@ pub trait Stream: RawStream {
     /// const VOLUME: FloatRange = FloatRange::new(0.0, 10.0, 0.01);
     /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_float(&mut 7.5, VOLUME)), 10);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compressed_float(&mut self, value: &mut f32, range: FloatRange) -> Result<(), Self::Error> {
-        self.begin(Op::CompressedFloat(range));
-        let result = float::compressed(self, value, range);
-        self.end(|| Value::Number(Number::Float(*value)));
-        result
+        operation!(
+            Self,
+            self,
+            Op::CompressedFloat(range),
+            float::compressed(self, value, range),
+            Value::Number(Number::Float(*value))
+        )
     }
 
     /// An enum by its place in the list of its variants.
@@ -263,17 +284,20 @@ pub trait Stream: RawStream {
     /// const WEAPONS: [Weapon; 3] = [Weapon::Fist, Weapon::Bow, Weapon::Staff];
     /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&mut Weapon::Bow.clone(), &WEAPONS)), 2);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn enumerate<E: Copy + PartialEq + Debug>(
         &mut self,
         value: &mut E,
         variants: &[E],
     ) -> Result<(), Self::Error> {
-        self.begin(Op::Enumerate { count: variants.len() });
-        let result = collection::enumerate(self, value, variants);
-        self.end(|| Value::Name(alloc::format!("{value:?}")));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Enumerate { count: variants.len() },
+            collection::enumerate(self, value, variants),
+            Value::Name(alloc::format!("{value:?}"))
+        )
     }
 
     /// The place of an enum's variant in the list of all `count`, in the fewest bits. What follows
@@ -284,7 +308,7 @@ pub trait Stream: RawStream {
     /// const NAMES: [&str; 3] = ["Fist", "Bow", "Staff"];
     /// assert_eq!(MeasureStream::bits_of(|s| s.variant(&mut 1, 3, |ordinal| NAMES[ordinal])), 2);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn variant<'n>(
         &mut self,
@@ -292,12 +316,13 @@ pub trait Stream: RawStream {
         count: usize,
         name: impl FnOnce(usize) -> &'n str,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::Enumerate { count });
-        let result = collection::variant(self, ordinal, count);
-        self.end(|| {
+        operation!(
+            Self,
+            self,
+            Op::Enumerate { count },
+            collection::variant(self, ordinal, count),
             Value::Name(if *ordinal < count { name(*ordinal).into() } else { String::new() })
-        });
-        result
+        )
     }
 
     /// A bit that says whether there is a value, and the value.
@@ -308,16 +333,13 @@ pub trait Stream: RawStream {
     /// let bits = MeasureStream::bits_of(|s| s.option(&mut target, |id, s| s.int(id, 0..=1023)));
     /// assert_eq!(bits, 11);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn option<T: Default>(
         &mut self,
         value: &mut Option<T>,
         inner: impl FnOnce(&mut T, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
-        self.enter(Scope::Group("option"));
-        let result = collection::option(self, value, inner);
-        self.leave();
-        result
+        group!(Self, self, Scope::Group("option"), collection::option(self, value, inner))
     }
 
     /// A vector of whole floats.
@@ -326,13 +348,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.vector(&mut [1.0, 2.0, 3.0])), 96);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn vector<V: Vector<N>, const N: usize>(&mut self, value: &mut V) -> Result<(), Self::Error> {
-        self.begin(Op::Vector { dimensions: N });
-        let result = vector::whole(self, value);
-        self.end(|| Value::Vector(value.to_array().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Vector { dimensions: N },
+            vector::whole(self, value),
+            Value::Vector(value.to_array().to_vec())
+        )
     }
 
     /// A vector, each component quantised as [`compressed_float`](Self::compressed_float) does it.
@@ -342,17 +367,20 @@ pub trait Stream: RawStream {
     /// const PLACE: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
     /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_vector(&mut [1.0, 2.0, 3.0], PLACE)), 57);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn compressed_vector<V: Vector<N>, const N: usize>(
         &mut self,
         value: &mut V,
         range: FloatRange,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::CompressedVector { dimensions: N, range });
-        let result = vector::compressed(self, value, range);
-        self.end(|| Value::Vector(value.to_array().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::CompressedVector { dimensions: N, range },
+            vector::compressed(self, value, range),
+            Value::Vector(value.to_array().to_vec())
+        )
     }
 
     /// Any quaternion, as four whole floats.
@@ -361,13 +389,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.quaternion(&mut [0.0, 0.0, 0.0, 1.0])), 128);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn quaternion<Q: Quaternion>(&mut self, value: &mut Q) -> Result<(), Self::Error> {
-        self.begin(Op::Quaternion);
-        let result = vector::quaternion(self, value);
-        self.end(|| Value::Vector(value.to_xyzw().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Quaternion,
+            vector::quaternion(self, value),
+            Value::Vector(value.to_xyzw().to_vec())
+        )
     }
 
     /// A rotation: a unit quaternion by its three smallest components, each in `3..=20` bits.
@@ -378,17 +409,20 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.smallest_three(&mut [0.0, 0.6, 0.0, 0.8], 10)), 32);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn smallest_three<Q: Quaternion>(
         &mut self,
         value: &mut Q,
         bits: u32,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::SmallestThree { bits });
-        let result = vector::smallest_three(self, value, bits);
-        self.end(|| Value::Vector(value.to_xyzw().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::SmallestThree { bits },
+            vector::smallest_three(self, value, bits),
+            Value::Vector(value.to_xyzw().to_vec())
+        )
     }
 
     /// A direction: a unit vector by two coordinates on the octahedron, each in `2..=20` bits.
@@ -398,13 +432,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.unit_vector(&mut [0.0, 0.6, 0.8], 12)), 24);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn unit_vector<V: Vector<3>>(&mut self, value: &mut V, bits: u32) -> Result<(), Self::Error> {
-        self.begin(Op::UnitVector { bits });
-        let result = vector::unit_vector(self, value, bits);
-        self.end(|| Value::Vector(value.to_array().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::UnitVector { bits },
+            vector::unit_vector(self, value, bits),
+            Value::Vector(value.to_array().to_vec())
+        )
     }
 
     /// Zeros up to the next whole byte; the reader refuses anything else.
@@ -414,13 +451,10 @@ pub trait Stream: RawStream {
     /// let bits = MeasureStream::bits_of(|s| s.align());
     /// assert_eq!(bits, 7, "at most, since it depends on what stands before");
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn align(&mut self) -> Result<(), Self::Error> {
-        self.begin(Op::Align);
-        let result = self.raw_align();
-        self.end(|| Value::Unit);
-        result
+        operation!(Self, self, Op::Align, self.raw_align(), Value::Unit)
     }
 
     /// Bytes whose number both sides know, aligned and copied.
@@ -429,13 +463,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.bytes(&mut [1, 2, 3])), 7 + 24);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn bytes(&mut self, value: &mut [u8]) -> Result<(), Self::Error> {
-        self.begin(Op::Bytes { len: value.len() });
-        let result = text::bytes(self, value);
-        self.end(|| Value::Bytes(value.to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Bytes { len: value.len() },
+            text::bytes(self, value),
+            Value::Bytes(value.to_vec())
+        )
     }
 
     /// Up to `max_len` bytes: their number, then as [`bytes`](Self::bytes).
@@ -444,13 +481,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.blob(&mut vec![1, 2, 3], 100)), 7 + 7 + 24);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn blob(&mut self, value: &mut Vec<u8>, max_len: usize) -> Result<(), Self::Error> {
-        self.begin(Op::Blob { max_len });
-        let result = text::blob(self, value, max_len);
-        self.end(|| Value::Bytes(value.clone()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Blob { max_len },
+            text::blob(self, value, max_len),
+            Value::Bytes(value.clone())
+        )
     }
 
     /// Text of up to `max_len` bytes of UTF-8, without zero characters.
@@ -459,13 +499,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.string(&mut "hello".into(), 31)), 5 + 7 + 40);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
-        self.begin(Op::String { max_len });
-        let result = text::string(self, value, max_len);
-        self.end(|| Value::Text(value.clone()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::String { max_len },
+            text::string(self, value, max_len),
+            Value::Text(value.clone())
+        )
     }
 
     /// Text as up to `max_len` UTF-16 code units of 32 bits each, not aligned: the wide strings of
@@ -475,13 +518,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.wide_string(&mut "hi".into(), 31)), 5 + 64);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn wide_string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
-        self.begin(Op::WideString { max_len });
-        let result = text::wide_string(self, value, max_len);
-        self.end(|| Value::Text(value.clone()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::WideString { max_len },
+            text::wide_string(self, value, max_len),
+            Value::Text(value.clone())
+        )
     }
 
     /// The memory image of a plain struct, or of a slice of them, aligned and copied.
@@ -490,13 +536,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.pod(&mut [1u32, 2, 3])), 7 + 96);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn pod<T: Pod + ?Sized>(&mut self, value: &mut T) -> Result<(), Self::Error> {
-        self.begin(Op::Pod { size: size_of_val(value) });
-        let result = text::bytes(self, value.as_mut_bytes());
-        self.end(|| Value::Bytes(value.as_bytes().to_vec()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Pod { size: size_of_val(value) },
+            text::bytes(self, value.as_mut_bytes()),
+            Value::Bytes(value.as_bytes().to_vec())
+        )
     }
 
     /// Up to `max_len` elements: their number, then each as `element` says. There can be at most
@@ -508,17 +557,14 @@ pub trait Stream: RawStream {
     /// let bits = MeasureStream::bits_of(|s| s.array(&mut scores, 15, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 4 + 3 * 4);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn array<L: List>(
         &mut self,
         items: &mut L,
         max_len: usize,
         element: impl FnMut(&mut L::Item, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
-        self.enter(Scope::Group("array"));
-        let result = collection::array(self, items, max_len, element);
-        self.leave();
-        result
+        group!(Self, self, Scope::Group("array"), collection::array(self, items, max_len, element))
     }
 
     /// Elements whose number both sides know, each as `element` says.
@@ -529,16 +575,18 @@ pub trait Stream: RawStream {
     /// let bits = MeasureStream::bits_of(|s| s.fixed_array(&mut scores, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 3 * 4);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn fixed_array<T>(
         &mut self,
         items: &mut [T],
         element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
-        self.enter(Scope::Group("fixed_array"));
-        let result = collection::fixed_array(self, items, element);
-        self.leave();
-        result
+        group!(
+            Self,
+            self,
+            Scope::Group("fixed_array"),
+            collection::fixed_array(self, items, element)
+        )
     }
 
     /// The selected elements of an array whose length both sides know: which they are, then each
@@ -555,7 +603,7 @@ pub trait Stream: RawStream {
     /// });
     /// assert_eq!(bits, 2 + 6 + 1 + 18 + 2 * 8, "choice, two indices, the end, two bytes");
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn subset<T>(
         &mut self,
         objects: &mut [T],
@@ -563,10 +611,12 @@ pub trait Stream: RawStream {
         coding: SubsetCoding,
         element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
-        self.enter(Scope::Group("subset"));
-        let result = selection::subset(self, objects, selection, coding, element);
-        self.leave();
-        result
+        group!(
+            Self,
+            self,
+            Scope::Group("subset"),
+            selection::subset(self, objects, selection, coding, element)
+        )
     }
 
     /// A set of indices, without the elements.
@@ -576,17 +626,20 @@ pub trait Stream: RawStream {
     /// let mut dirty = Selection::new(100);
     /// assert_eq!(MeasureStream::bits_of(|s| s.selection(&mut dirty, SubsetCoding::BitPerObject)), 100);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn selection(
         &mut self,
         value: &mut Selection,
         coding: SubsetCoding,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::Selection { len: value.array_len(), coding });
-        let result = selection::selection(self, value, coding);
-        self.end(|| Value::Indices(value.iter().collect()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Selection { len: value.array_len(), coding },
+            selection::selection(self, value, coding),
+            Value::Indices(value.iter().collect())
+        )
     }
 
     /// An index into an array of `count` elements, relative to the one before: 1 bit for the next
@@ -597,7 +650,7 @@ pub trait Stream: RawStream {
     /// assert_eq!(MeasureStream::bits_of(|s| s.index(Some(41), &mut 42, 4096)), 1);
     /// assert_eq!(MeasureStream::bits_of(|s| s.index(None, &mut 4, 4096)), 4);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn index(
         &mut self,
@@ -605,10 +658,13 @@ pub trait Stream: RawStream {
         index: &mut u32,
         count: u32,
     ) -> Result<(), Self::Error> {
-        self.begin(Op::Index { count });
-        let result = index::object_index(self, previous, index, count);
-        self.end(|| Value::Number(index.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::Index { count },
+            index::object_index(self, previous, index, count),
+            Value::Number(index.number())
+        )
     }
 
     /// A number above `previous`, both at most `i32::MAX`, in the fewer bits the nearer it is: the
@@ -619,13 +675,16 @@ pub trait Stream: RawStream {
     /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 1001)), 1);
     /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 9_000_000)), 38);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn int_relative(&mut self, previous: u32, current: &mut u32) -> Result<(), Self::Error> {
-        self.begin(Op::IntRelative);
-        let result = index::int_relative(self, previous, current);
-        self.end(|| Value::Number(current.number()));
-        result
+        operation!(
+            Self,
+            self,
+            Op::IntRelative,
+            index::int_relative(self, previous, current),
+            Value::Number(current.number())
+        )
     }
 
     /// 32 bits that follow from `name`, and are refused if they do not come out: put it between
@@ -635,13 +694,16 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.check("after the players")), 32);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn check(&mut self, name: &'static str) -> Result<(), Self::Error> {
-        self.begin(Op::Check { name: Cow::Borrowed(name) });
-        let result = int::check(self, name);
-        self.end(|| Value::Unit);
-        result
+        operation!(
+            Self,
+            self,
+            Op::Check { name: Cow::Borrowed(name) },
+            int::check(self, name),
+            Value::Unit
+        )
     }
 
     /// A value with a serialize function of its own.
@@ -650,12 +712,9 @@ pub trait Stream: RawStream {
     /// # use tightwire::*;
     /// assert_eq!(MeasureStream::bits_of(|s| s.object(&mut [1u8, 2, 3])), 24);
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn object<T: Wire>(&mut self, value: &mut T) -> Result<(), Self::Error> {
-        self.enter(Scope::Object { type_name: type_name::<T>() });
-        let result = value.serialize(self);
-        self.leave();
-        result
+        group!(Self, self, Scope::Object { type_name: type_name::<T>() }, value.serialize(self))
     }
 
     /// Refuses the value that was just read, or is about to be written, for a reason of the
@@ -672,7 +731,7 @@ pub trait Stream: RawStream {
     /// }
     /// # Ok::<(), ReadError>(())
     /// ```
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse(&mut self) -> Result<(), Self::Error> {
         let bit = self.position();
         self.refuse_at(ErrorKind::Custom, bit)
@@ -691,7 +750,7 @@ fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Err
 }
 
 /// What an operation that carries nothing does: a stream that has failed refuses that too.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn still_good<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
     stream.raw_bits(&mut 0, 0)
 }

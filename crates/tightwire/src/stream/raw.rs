@@ -1,6 +1,7 @@
 //! What a stream has to do: the few functions that every operation is made of.
 
 use core::fmt::Debug;
+use core::hint::cold_path;
 
 use super::{ErrorKind, Op, Scope, Value};
 
@@ -29,11 +30,15 @@ pub trait RawStream: Sized {
     /// a constant it costs the streams that pack nothing to be asked.
     const PACKS: bool = true;
 
+    /// Whether the stream looks at the names, operations and groups that it is told. One that says
+    /// no is not told, so that nothing of them is compiled for it: most of the code of a type.
+    const TRACES: bool = true;
+
     /// The bits of the packet so far.
     fn position(&self) -> u64;
 
     /// The bits of the packet that are left to read; a writer has no end to speak of.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn remaining(&self) -> u64 {
         u64::MAX
     }
@@ -42,7 +47,7 @@ pub trait RawStream: Sized {
     fn failure(&self) -> Option<(ErrorKind, u64)>;
 
     /// Whether [`check`](crate::Stream::check) sends anything: both sides agree on it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         true
     }
@@ -52,7 +57,14 @@ pub trait RawStream: Sized {
 
     /// As [`raw_bits`](Self::raw_bits), of a value that is known to need no more bits.
     #[doc(hidden)]
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
+        self.raw_bits(value, width)
+    }
+
+    /// The same, for the words of a run: few calls with many bits each.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
         self.raw_bits(value, width)
     }
@@ -75,15 +87,17 @@ pub trait RawStream: Sized {
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Self::Error>;
 
     /// A number of `0..=span`, in the bits that `span` needs.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_offset(&mut self, offset: &mut u64, span: u64) -> Result<(), Self::Error> {
         let start = self.position();
         let mut value = *offset;
         if Self::WRITING && value > span {
+            // Without this hint, what a refusal remembers would be computed for every value.
+            cold_path();
             self.refuse_at(ErrorKind::OutOfRange, start)?;
             value = 0;
         }
-        self.raw_bits(&mut value, u64::BITS - span.leading_zeros())?;
+        self.raw_fitting(&mut value, u64::BITS - span.leading_zeros())?;
         if Self::READING && value > span {
             return self.refuse_at(ErrorKind::OutOfRange, start);
         }
@@ -92,31 +106,61 @@ pub trait RawStream: Sized {
     }
 
     /// Names the next operation: see [`Stream::named`](crate::Stream::named).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_next(&mut self, name: &str) {
         let _ = name;
     }
 
     /// An operation begins; a tracing stream records it.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn begin(&mut self, op: Op) {
         let _ = op;
     }
 
     /// The operation that began last is over, and carried this value.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn end(&mut self, value: impl FnOnce() -> Value) {
         let _ = value;
     }
 
     /// A group of operations begins; a tracing stream adds it to their path.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(&mut self, scope: Scope<'_>) {
         let _ = scope;
     }
 
     /// The group that began last is over.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self) {}
 }
+
+/// Runs an operation between [`begin`](RawStream::begin) and [`end`](RawStream::end).
+macro_rules! operation {
+    ($kind:ident, $stream:ident, $op:expr, $run:expr, $value:expr $(,)?) => {{
+        if $kind::TRACES {
+            $stream.begin($op);
+        }
+        let result = $run;
+        if $kind::TRACES {
+            $stream.end(|| $value);
+        }
+        result
+    }};
+}
+
+/// Runs operations between [`enter`](RawStream::enter) and [`leave`](RawStream::leave).
+macro_rules! group {
+    ($kind:ident, $stream:ident, $scope:expr, $run:expr $(,)?) => {{
+        if $kind::TRACES {
+            $stream.enter($scope);
+        }
+        let result = $run;
+        if $kind::TRACES {
+            $stream.leave();
+        }
+        result
+    }};
+}
+
+pub(super) use {group, operation};

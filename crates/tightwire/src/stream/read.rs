@@ -70,7 +70,7 @@ impl<'a> ReadStream<'a> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_end(&mut self) -> ReadError {
         let end = ReadError { kind: ErrorKind::UnexpectedEnd, bit: self.reader.position() };
         *self.failure.get_or_insert(end)
@@ -99,9 +99,10 @@ impl RawStream for ReadStream<'_> {
     type Error = ReadError;
     const WRITING: bool = false;
     const READING: bool = true;
+    const TRACES: bool = false;
     const MERGES: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), ReadError> {
         match self.reader.read_bits(width) {
             Ok(bits) => *value = bits,
@@ -110,7 +111,7 @@ impl RawStream for ReadStream<'_> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), ReadError> {
         match self.reader.read_unary(limit) {
             Ok(read) => *zeros = read,
@@ -119,7 +120,7 @@ impl RawStream for ReadStream<'_> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_align(&mut self) -> Result<(), ReadError> {
         match self.reader.align() {
             Ok(true) => Ok(()),
@@ -128,7 +129,7 @@ impl RawStream for ReadStream<'_> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bytes<'s>(&'s mut self, _: &'s [u8], length: usize) -> Result<&'s [u8], ReadError> {
         self.raw_align()?;
         match self.reader.read_bytes(length) {
@@ -137,23 +138,23 @@ impl RawStream for ReadStream<'_> {
         }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), ReadError> {
         self.reader.fail();
         Err(*self.failure.get_or_insert(ReadError { kind, bit }))
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
         self.reader.position()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn remaining(&self) -> u64 {
         self.reader.remaining()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         self.checks
     }

@@ -1,5 +1,7 @@
 //! Runs of fixed-width fields, which reach the stream as whole words.
 
+use core::hint::cold_path;
+
 use super::{ErrorKind, Op, RawStream, Scope, Value};
 
 /// Stands before a stream that [merges](RawStream::MERGES) and collects fields into words: what
@@ -20,23 +22,19 @@ pub struct Run<'s, S> {
 
 impl<'s, S: RawStream> Run<'s, S> {
     /// Passes everything on until a run begins.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(stream: &'s mut S) -> Self {
         Self { stream, word: 0, held: 0, left: 0 }
     }
 
-    /// Fields of this many bits in all follow; none if they belong to a run that has begun.
-    #[inline(always)]
-    pub fn begin_run(&mut self, bits: u32) -> Result<(), S::Error> {
-        if bits > 0 {
-            self.end_run()?;
-            self.left = bits;
-        }
-        Ok(())
+    /// Fields of this many bits in all follow, and the run before has ended.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn begin_run(&mut self, bits: u32) {
+        self.left = bits;
     }
 
     /// Writes what is collected.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_run(&mut self) -> Result<(), S::Error> {
         if S::WRITING && self.held > 0 {
             let held = core::mem::take(&mut self.held);
@@ -45,27 +43,28 @@ impl<'s, S: RawStream> Run<'s, S> {
         Ok(())
     }
 
-    /// The end of a type: a stream that has failed refuses also one without bits.
-    #[inline(always)]
-    pub fn finish(&mut self, takes_no_bits: bool) -> Result<(), S::Error> {
-        if takes_no_bits { self.stream.raw_bits(&mut 0, 0) } else { Ok(()) }
+    /// A type without bits: a stream that has failed refuses also that.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn nothing(&mut self) -> Result<(), S::Error> {
+        self.stream.raw_bits(&mut 0, 0)
     }
 
-    /// Ends the run, and gives the stream for a field of any other kind.
-    #[inline(always)]
-    pub fn stream(&mut self) -> Result<&mut S, S::Error> {
-        self.end_run()?;
-        Ok(self.stream)
+    /// The stream for a field of any other kind, when the run has ended.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn stream(&mut self) -> &mut S {
+        self.stream
     }
 
     /// The fields of a variant follow, until [`leave`](RawStream::leave).
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn enter_variant(&mut self, name: &str) {
-        self.stream.name_next(name);
-        self.stream.enter(Scope::Group("variant"));
+        if S::TRACES {
+            self.stream.name_next(name);
+            self.stream.enter(Scope::Group("variant"));
+        }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn collect(&mut self, value: u64, width: u32) -> Result<(), S::Error> {
         let beyond = self.held + width;
         self.word |= value.unbounded_shl(self.held);
@@ -79,7 +78,7 @@ impl<'s, S: RawStream> Run<'s, S> {
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, width: u32) -> Result<u64, S::Error> {
         let lower = self.word;
         if width <= self.held {
@@ -101,7 +100,7 @@ impl<'s, S: RawStream> Run<'s, S> {
     }
 
     /// For an operation that no run can contain.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave_run(&mut self) -> Result<(), S::Error> {
         if S::MERGES && S::READING && self.held > 0 {
             return self.refuse_at(ErrorKind::Misuse, self.position());
@@ -110,7 +109,7 @@ impl<'s, S: RawStream> Run<'s, S> {
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn mask(width: u32) -> u64 {
     u64::MAX.unbounded_shr(u64::BITS - width)
 }
@@ -119,32 +118,33 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     type Error = S::Error;
     const WRITING: bool = S::WRITING;
     const READING: bool = S::READING;
+    const TRACES: bool = S::TRACES;
     // A type within a run belongs to it.
     const MERGES: bool = false;
     const PACKS: bool = S::PACKS;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
         let held = u64::from(self.held);
         if S::WRITING { self.stream.position() + held } else { self.stream.position() - held }
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn remaining(&self) -> u64 {
         self.stream.remaining().saturating_add(self.held.into())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
         self.stream.failure()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         self.stream.has_checks()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
         if !S::MERGES || width > u64::BITS {
             return self.stream.raw_bits(value, width);
@@ -154,57 +154,66 @@ impl<S: RawStream> RawStream for Run<'_, S> {
             return Ok(());
         }
         if *value > mask(width) {
+            cold_path();
             self.refuse_at(ErrorKind::OutOfRange, self.position())?;
             return self.collect(0, width);
         }
         self.collect(*value, width)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        if S::MERGES && S::WRITING {
+            return self.collect(*value, width);
+        }
+        self.raw_bits(value, width)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
         self.leave_run()?;
         self.stream.raw_unary(zeros, limit)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_align(&mut self) -> Result<(), S::Error> {
         self.leave_run()?;
         self.stream.raw_align()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bytes<'b>(&'b mut self, source: &'b [u8], length: usize) -> Result<&'b [u8], S::Error> {
         self.leave_run()?;
         self.stream.raw_bytes(source, length)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
         self.stream.refuse_at(kind, bit)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_next(&mut self, name: &str) {
         self.stream.name_next(name);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn begin(&mut self, op: Op) {
         self.stream.begin(op);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn end(&mut self, value: impl FnOnce() -> Value) {
         self.stream.end(value);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(&mut self, scope: Scope<'_>) {
         self.stream.enter(scope);
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self) {
         self.stream.leave();
     }

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::hint::cold_path;
 
 use super::{ErrorKind, Stream};
 use crate::bits::short_word;
@@ -25,12 +26,11 @@ pub trait TextBuffer {
 }
 
 impl TextBuffer for String {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn as_str(&self) -> &str {
         self
     }
 
-    #[inline(always)]
     fn replace(&mut self, text: &str) -> bool {
         self.clear();
         self.push_str(text);
@@ -39,7 +39,7 @@ impl TextBuffer for String {
 }
 
 /// Aligned to a byte, then copied.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S::Error> {
     let length = bytes.len();
     if S::READING {
@@ -51,7 +51,7 @@ pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S
 }
 
 /// The length, then as `bytes`.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn blob<S: Stream>(
     stream: &mut S,
     blob: &mut Vec<u8>,
@@ -63,7 +63,7 @@ pub(super) fn blob<S: Stream>(
 }
 
 /// As `bytes`, into memory that grows to what is there.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn grown_bytes<S: Stream>(
     stream: &mut S,
     blob: &mut Vec<u8>,
@@ -81,7 +81,7 @@ pub(super) fn grown_bytes<S: Stream>(
 }
 
 /// The length of a collection.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn length<S: Stream>(
     stream: &mut S,
     length: &mut usize,
@@ -94,7 +94,7 @@ pub(super) fn length<S: Stream>(
 }
 
 /// The length in bytes, then the bytes of the UTF-8 text.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn string<S: Stream, T: TextBuffer>(
     stream: &mut S,
     text: &mut T,
@@ -104,28 +104,33 @@ pub(super) fn string<S: Stream, T: TextBuffer>(
     let mut length = text.as_str().len();
     self::length(stream, &mut length, max_len)?;
     if S::READING {
-        let refused = match checked_text(stream.raw_bytes(&[], length)?) {
-            Ok(read) if text.replace(read) => return Ok(()),
-            Ok(_) => ErrorKind::OutOfRange,
-            Err(kind) => kind,
+        return match replace_text(text, stream.raw_bytes(&[], length)?) {
+            None => Ok(()),
+            Some(refused) => stream.refuse_at(refused, start),
         };
-        return stream.refuse_at(refused, start);
     }
     let bytes = text.as_str().as_bytes();
     if contains_zero(bytes) {
+        cold_path();
         return stream.refuse_at(ErrorKind::InteriorNul, start);
     }
     stream.raw_bytes(bytes, length).map(drop)
 }
 
-fn checked_text(bytes: &[u8]) -> Result<&str, ErrorKind> {
-    let text = core::str::from_utf8(bytes).map_err(|_| ErrorKind::MalformedText)?;
-    if contains_zero(bytes) { Err(ErrorKind::InteriorNul) } else { Ok(text) }
+/// Replaces text by what was read, or says why not. A call: what it checks and copies costs more,
+/// and it would stand at every text of every type.
+#[inline(never)]
+fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
+    let Ok(read) = core::str::from_utf8(bytes) else { return Some(ErrorKind::MalformedText) };
+    if contains_zero(bytes) {
+        return Some(ErrorKind::InteriorNul);
+    }
+    (!text.replace(read)).then_some(ErrorKind::OutOfRange)
 }
 
 /// Eight bytes at a time: names and chat lines are short, and a loop over bytes mispredicts its
 /// end.
-#[inline(always)]
+#[inline(never)]
 fn contains_zero(bytes: &[u8]) -> bool {
     // A byte borrows from the bit above only if it is zero, or if one below it is.
     let zeros = |word: u64| word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7);

@@ -44,22 +44,22 @@ pub trait Quaternion: Copy {
 }
 
 impl<const N: usize> Vector<N> for [f32; N] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn to_array(self) -> [f32; N] {
         self
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_array(components: [f32; N]) -> Self {
         components
     }
 }
 
 impl Quaternion for [f32; 4] {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn to_xyzw(self) -> [f32; 4] {
         self
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_xyzw(components: [f32; 4]) -> Self {
         components
     }
@@ -68,11 +68,11 @@ impl Quaternion for [f32; 4] {
 macro_rules! vectors {
     ($($foreign:ty = $n:literal),*) => {$(
         impl Vector<$n> for $foreign {
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn to_array(self) -> [f32; $n] {
                 self.into()
             }
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn from_array(components: [f32; $n]) -> Self {
                 components.into()
             }
@@ -83,7 +83,7 @@ macro_rules! vectors {
             const MAX_BITS: u64 = 32 * $n;
             const FIXED_BITS: Option<u32> = Some(32 * $n);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.vector(self)
             }
@@ -99,11 +99,11 @@ vectors!(mint::Vector2<f32> = 2, mint::Vector3<f32> = 3, mint::Vector4<f32> = 4)
 vectors!(mint::Point2<f32> = 2, mint::Point3<f32> = 3);
 
 impl Quaternion for mint::Quaternion<f32> {
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn to_xyzw(self) -> [f32; 4] {
         self.into()
     }
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn from_xyzw(components: [f32; 4]) -> Self {
         components.into()
     }
@@ -118,11 +118,11 @@ mod glam {
     vectors!(Vec2 = 2, Vec3 = 3, Vec3A = 3, Vec4 = 4);
 
     impl Quaternion for Quat {
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn to_xyzw(self) -> [f32; 4] {
             self.to_array()
         }
-        #[inline(always)]
+        #[cfg_attr(not(debug_assertions), inline(always))]
         fn from_xyzw(components: [f32; 4]) -> Self {
             Self::from_array(components)
         }
@@ -136,7 +136,7 @@ macro_rules! whole_quaternions {
             const MAX_BITS: u64 = 128;
             const FIXED_BITS: Option<u32> = Some(128);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.quaternion(self)
             }
@@ -153,7 +153,7 @@ whole_quaternions!(mint::Quaternion<f32>);
 whole_quaternions!(glam_034::Quat);
 
 /// Each component as a whole float.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     stream: &mut S,
     vector: &mut V,
@@ -167,7 +167,7 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
 }
 
 /// The same where the number is not known at compile time.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn whole_slice<S: Stream>(
     stream: &mut S,
     components: &mut [f32],
@@ -188,7 +188,7 @@ pub(super) fn whole_slice<S: Stream>(
 }
 
 /// Each component as a whole float.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn quaternion<S: Stream, Q: Quaternion>(
     stream: &mut S,
     quaternion: &mut Q,
@@ -202,7 +202,7 @@ pub(super) fn quaternion<S: Stream, Q: Quaternion>(
 }
 
 /// Each component quantised.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
     stream: &mut S,
     vector: &mut V,
@@ -217,7 +217,7 @@ pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
 }
 
 /// Codes of one width, in as few words as they fit.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn codes<S: Stream>(
     stream: &mut S,
     codes: &mut [u32],
@@ -234,7 +234,7 @@ pub(super) fn codes<S: Stream>(
         for &code in word_codes.iter().rev() {
             word = word << width | u64::from(code);
         }
-        stream.raw_bits(&mut word, width * word_codes.len() as u32)?;
+        stream.raw_fitting(&mut word, width * word_codes.len() as u32)?;
         if S::READING {
             let mut in_range = true;
             for code in &mut *word_codes {
@@ -257,7 +257,7 @@ pub(super) fn codes<S: Stream>(
 ///
 /// The sign is chosen so that the largest is positive; it follows from the others. Codes are
 /// symmetric around an exact zero, which leaves the topmost unused.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     stream: &mut S,
     quaternion: &mut Q,
@@ -308,7 +308,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
 }
 
 /// The components that the codes stand for, and the sum of their squares.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn three_components(codes: [i32; 3], centre: i32) -> ([f32; 3], f32) {
     let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
     let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
@@ -346,7 +346,7 @@ const OTHERS: [[u8; 4]; 4] = [[1, 2, 3, 3], [0, 2, 3, 3], [0, 1, 3, 3], [0, 1, 2
 const SOURCES: [[u8; 4]; 4] = [[3, 0, 1, 2], [0, 3, 1, 2], [0, 1, 3, 2], [0, 1, 2, 3]];
 
 /// The nearest integers to the scaled numbers, with the centre as the code of zero.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
     // With the centre added nothing is negative, so that truncation rounds to the nearest.
     let codes = f32x4::new(numbers) * scale + (centre as f32 + 0.5);
@@ -357,7 +357,7 @@ fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
 const LENGTHS: core::ops::Range<f32> = f32::MIN_POSITIVE..f32::INFINITY;
 
 /// `number` divided by the length with this square; none if there is no such length.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn over_length(number: f32, length_squared: f32) -> Option<f32> {
     // Numbers that are off by so little count as normalised, which spares the square root: a
     // quarter of the finest quantisation step.
@@ -371,7 +371,7 @@ fn over_length(number: f32, length_squared: f32) -> Option<f32> {
 /// A direction on the octahedron: the sphere unfolded to a square, each side in `bits` bits.
 ///
 /// The six axes are exact.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
     stream: &mut S,
     direction: &mut V,
@@ -407,7 +407,7 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
 }
 
 /// The lower half of the octahedron folded outwards over the edges of the upper, and back.
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn fold(u: f32, v: f32) -> (f32, f32) {
     ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v))
 }

@@ -119,16 +119,19 @@ const fn max_bytes(max_bits: u64) -> usize {
 /// [`WriteError`] if the buffer is too small or a value is out of its range.
 #[inline]
 pub fn encode<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    if const { T::FIXED_BITS.is_none() } {
+        return write(value, buffer);
+    }
     // Whole words, since the writer stores no other.
-    match fixed_bytes::<T>().map(|length| length.next_multiple_of(8)) {
+    let length = const { fixed_bytes::<T>() }.next_multiple_of(8);
+    match buffer.len() < length {
+        true => write_to_short(value, buffer),
         // With a constant length, the compiler knows where everything goes, and that it fits.
-        Some(length) if length <= buffer.len() => write(value, &mut buffer[..length]),
-        Some(_) => write_to_short(value, buffer),
-        None => write(value, buffer),
+        false => write(value, &mut buffer[..length]),
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn write<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     let mut stream = WriteStream::new(buffer);
     let Ok(()) = value.serialize(&mut stream);
@@ -143,10 +146,12 @@ fn write_to_short<'a, T: Wire>(
     write(value, buffer)
 }
 
-/// The length of every packet that is one `T`, if they all have the same.
-#[inline(always)]
-fn fixed_bytes<T: Wire>() -> Option<usize> {
-    T::FIXED_BITS.map(|bits| bits.div_ceil(8) as usize)
+/// The length of every packet that is one `T`, which has a fixed one.
+const fn fixed_bytes<T: Wire>() -> usize {
+    match T::FIXED_BITS {
+        Some(bits) => bits.div_ceil(8) as usize,
+        None => 0,
+    }
 }
 
 /// Reads a value from exactly the bytes of one packet.
@@ -180,15 +185,18 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
 /// [`ReadError`] for anything but a whole valid packet.
 #[inline]
 pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
-    match fixed_bytes::<T>() {
+    if const { T::FIXED_BITS.is_none() } {
+        return read(packet, value);
+    }
+    let length = const { fixed_bytes::<T>() };
+    match packet.len() == length {
         // With a constant length, the compiler knows where everything is, and that it is there.
-        Some(length) if length == packet.len() => read(&packet[..length], value),
-        Some(_) => read_wrong_length(packet, value),
-        None => read(packet, value),
+        true => read(&packet[..length], value),
+        false => read_wrong_length(packet, value),
     }
 }
 
-#[inline(always)]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     let mut stream = ReadStream::new(packet);
     value.serialize(&mut stream)?;
@@ -219,7 +227,7 @@ macro_rules! whole_int {
             const MAX_BITS: u64 = <$int>::BITS as u64;
             const FIXED_BITS: Option<u32> = Some(<$int>::BITS);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.int(self, <$int>::MIN..=<$int>::MAX)
             }
@@ -239,7 +247,7 @@ macro_rules! by_operation {
             const MAX_BITS: u64 = $bits;
             const FIXED_BITS: Option<u32> = Some($bits);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 stream.$operation(self)
             }
@@ -257,14 +265,14 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(N as u64);
     const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(self, T::serialize) };
         let mut run = Run::new(stream);
-        run.begin_run(bits)?;
+        run.begin_run(bits);
         run.fixed_array(self, T::serialize)?;
         run.end_run()?;
-        run.finish(bits == 0)
+        if bits == 0 { run.nothing() } else { Ok(()) }
     }
 
     fn describe() -> Shape {
@@ -275,7 +283,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 impl<T: Wire + Default> Wire for Option<T> {
     const MAX_BITS: u64 = T::MAX_BITS.saturating_add(1);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.option(self, T::serialize)
     }
@@ -289,7 +297,7 @@ impl<T: Wire> Wire for Box<T> {
     const MAX_BITS: u64 = T::MAX_BITS;
     const FIXED_BITS: Option<u32> = T::FIXED_BITS;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         (**self).serialize(stream)
     }
@@ -306,17 +314,17 @@ macro_rules! tuples {
             const MAX_BITS: u64 = 0u64$(.saturating_add($part::MAX_BITS))+;
             const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);
 
-            #[inline(always)]
+            #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
                 let Some(bits) = Self::FIXED_BITS else {
                     $(stream.named(stringify!($index)).object(&mut self.$index)?;)+
                     return Ok(());
                 };
                 let mut run = Run::new(stream);
-                run.begin_run(bits)?;
+                run.begin_run(bits);
                 $(run.named(stringify!($index)).object(&mut self.$index)?;)+
                 run.end_run()?;
-                run.finish(bits == 0)
+                if bits == 0 { run.nothing() } else { Ok(()) }
             }
 
             fn describe() -> Shape {
@@ -338,7 +346,7 @@ impl Wire for () {
     const MAX_BITS: u64 = 0;
     const FIXED_BITS: Option<u32> = Some(0);
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         still_good(stream)
     }

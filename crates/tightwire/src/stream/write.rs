@@ -29,8 +29,6 @@ use crate::bits::{BitWriter, Checkpoint};
 #[derive(Debug)]
 pub struct WriteStream<'a> {
     writer: BitWriter<'a>,
-    /// What was wrong with the first value that the writer was told to refuse.
-    refused: ErrorKind,
     checks: bool,
 }
 
@@ -39,8 +37,7 @@ impl<'a> WriteStream<'a> {
     #[must_use]
     #[inline]
     pub fn new(buffer: &'a mut [u8]) -> Self {
-        // The writer by itself refuses what does not fit its width.
-        Self { writer: BitWriter::new(buffer), refused: ErrorKind::OutOfRange, checks: true }
+        Self { writer: BitWriter::new(buffer), checks: true }
     }
 
     /// Leaves out every [`check`](crate::Stream::check). The reader must
@@ -108,15 +105,13 @@ impl<'a> WriteStream<'a> {
     /// programming error: the bytes are then unspecified.
     #[inline]
     pub fn rollback(&mut self, checkpoint: Checkpoint) {
-        // The kind of the first refusal stands until there is another first one.
         self.writer.rollback(checkpoint);
     }
 
     /// The first value that was refused, unless the buffer was full before.
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refused_value(&self) -> Option<(ErrorKind, u64)> {
-        let bit = self.writer.refused_at()?;
-        (bit <= self.writer.capacity()).then_some((self.refused, bit))
+        refused_value(self.writer.refusal(), self.writer.capacity())
     }
 
     /// The packet: the bytes written, the unused bits of the last one zero.
@@ -126,10 +121,7 @@ impl<'a> WriteStream<'a> {
     /// [`WriteError`] if a value was refused, or the buffer was too small.
     #[inline]
     pub fn finish(self) -> Result<&'a [u8], WriteError> {
-        match self.refused_value() {
-            Some((kind, bit)) => Err(WriteError::Value { kind, bit }),
-            None => Ok(self.writer.finish()?),
-        }
+        self.writer.finish_or(why)
     }
 }
 
@@ -137,51 +129,57 @@ impl RawStream for WriteStream<'_> {
     type Error = Infallible;
     const WRITING: bool = true;
     const READING: bool = false;
+    const TRACES: bool = false;
     const MERGES: bool = true;
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
         self.writer.write_bits(*value, width);
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.push(*value, width);
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
         self.writer.push_word(*value, width);
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
         self.writer.write_unary(*zeros, limit);
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_align(&mut self) -> Result<(), Infallible> {
         self.writer.align();
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_bytes<'s>(&'s mut self, source: &'s [u8], _: usize) -> Result<&'s [u8], Infallible> {
         self.writer.write_bytes(source);
         Ok(source)
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
-        self.refused = first_refusal(self.writer.refused_at().map(|_| self.refused), kind);
-        self.writer.refuse(bit);
+        self.writer.refuse_because(bit, kind.reason());
         Ok(())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
         self.writer.position()
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         self.checks
     }
@@ -193,10 +191,20 @@ impl RawStream for WriteStream<'_> {
     }
 }
 
-/// A call, so that the compiler keeps the branch to it instead of computing both ways; by value,
-/// since a call that takes the stream would keep its state out of registers.
+/// The first value that was refused, unless the buffer was full before.
+#[inline]
+fn refused_value(refusal: Option<(u64, u8)>, capacity_bits: u64) -> Option<(ErrorKind, u64)> {
+    let (bit, reason) = refusal?;
+    (bit <= capacity_bits).then(|| (ErrorKind::from_reason(reason), bit))
+}
+
+/// Why there is no packet. Its code is known where it is used, so that nothing is left of it where
+/// nobody asks.
 #[cold]
-#[inline(never)]
-fn first_refusal(before: Option<ErrorKind>, kind: ErrorKind) -> ErrorKind {
-    before.unwrap_or(kind)
+#[inline]
+fn why(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
+    match refused_value(refusal, capacity_bits) {
+        Some((kind, bit)) => WriteError::Value { kind, bit },
+        None => WriteError::Full { needed_bits, capacity_bits },
+    }
 }

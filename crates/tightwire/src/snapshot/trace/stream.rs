@@ -22,6 +22,7 @@ impl RawStream for TracedStream<'_, '_> {
     type Error = ReadError;
     const WRITING: bool = false;
     const READING: bool = true;
+    const TRACES: bool = false;
 
     fn position(&self) -> u64 {
         self.stream.position()
