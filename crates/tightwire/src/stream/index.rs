@@ -1,5 +1,7 @@
 //! Indices relative to the one before: two ladders of ever wider buckets.
 
+use core::hint::cold_path;
+
 use super::{ErrorKind, Stream, misuse};
 
 /// One step of a ladder: the differences `min..=max`, after as many zeros as steps lie before.
@@ -51,9 +53,11 @@ pub(super) fn object_index<S: Stream>(
     let mut difference = (u64::from(*index) + 1).wrapping_sub(previous);
     if S::WRITING {
         if u64::from(*index) < previous {
+            cold_path();
             return stream.refuse_at(ErrorKind::NotIncreasing, start);
         }
         if *index > count {
+            cold_path();
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
@@ -109,9 +113,11 @@ pub(super) fn int_relative<S: Stream>(
     let mut value = u64::from(*current);
     if S::WRITING {
         if value <= before {
+            cold_path();
             return stream.refuse_at(ErrorKind::NotIncreasing, start);
         }
         if value > MAX {
+            cold_path();
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
