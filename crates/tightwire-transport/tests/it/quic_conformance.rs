@@ -9,8 +9,12 @@ use tightwire_transport::{
 };
 
 use crate::common::networks::{self, latency};
+use crate::common::seed;
+use crate::common::volume::volume;
 
-const BATCHES: u32 = if cfg!(debug_assertions) { 1_000 } else { 100_000 };
+fn batches() -> u32 {
+    volume(1_000, 100_000)
+}
 
 fn pair<S: Socket>(
     server: S,
@@ -28,6 +32,7 @@ fn pair<S: Socket>(
 }
 
 fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<SimulatedSocket>> {
+    let seed = seed::seed(seed);
     let network = Network::new(link, seed);
     let server = network.socket(([10, 0, 0, 1], 7777).into());
     let client = network.socket(([10, 0, 0, 2], 1000).into());
@@ -44,13 +49,13 @@ fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<Si
 
 fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
-    let options = Options { batches: BATCHES, is_perfect, burst: 8, ..Options::default() };
+    let options = Options { batches: batches(), is_perfect, burst: 8, ..Options::default() };
     let start = Instant::now();
     let report = conformance::run(|| simulated(link, seed), &options);
     let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));
     println!("{name}, judged in {:.2} s:\n{report}\n", start.elapsed().as_secs_f64());
     for (delivery, figures) in Delivery::ALL.iter().zip(&report.deliveries) {
-        assert_eq!(figures.sent, 2 * u64::from(BATCHES), "{delivery:?}");
+        assert_eq!(figures.sent, 2 * u64::from(batches()), "{delivery:?}");
         assert!(figures.arrived > figures.sent / 100, "{delivery:?}");
     }
     report
