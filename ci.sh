@@ -145,10 +145,10 @@ deny() {
     cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --locked
     local manifest
     for manifest in "${manifests[@]}"; do
-        cargo deny --manifest-path "$manifest" check --config "$PWD/deny.toml" bans licenses sources
+        cargo deny --manifest-path "$manifest" --config "$PWD/deny.toml" check bans licenses sources
     done
     if cargo deny fetch db >/dev/null 2>&1; then
-        cargo deny check --config "$PWD/deny.toml" advisories
+        cargo deny --config "$PWD/deny.toml" check advisories
     else
         echo "the database of advisories cannot be fetched here: not checked" >&2
     fi
@@ -211,6 +211,8 @@ nightly() {
     CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --workspace --all-features --lib --bins --tests
     step "tests: release, all inputs"
     TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --lib --bins --tests
+    step "conformance over real sockets"
+    cargo test --release -p tightwire-transport --all-features --test it -- --ignored
     step "benchmarks"
     bench
     step "load"

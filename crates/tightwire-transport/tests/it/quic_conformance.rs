@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use tightwire::{Delivery, LinkConfig};
 use tightwire_transport::conformance::{self, Clock, Options, Pair, Report};
 use tightwire_transport::{
-    Certificate, Network, Quic, QuicConfig, SimulatedSocket, Socket, Trust, Udp,
+    Certificate, Event, Network, Quic, QuicConfig, SimulatedSocket, Socket, Transport, Trust, Udp,
 };
 
 use crate::common::networks::{self, latency};
@@ -63,16 +63,54 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
 
 promises_are_kept!();
 
+fn real() -> Pair<Quic<Udp>, Quic<Udp>> {
+    let server = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
+    let client = Udp::client(server.address()).unwrap();
+    pair(server, client, QuicConfig::default(), Clock::real())
+}
+
+/// The same code runs over simulated sockets; this is that real ones carry its packets.
 #[test]
+fn reliable_batches_arrive_over_real_sockets() {
+    const COUNT: u8 = 20;
+    let Pair { mut client, mut server, clock } = real();
+    // Of one packet, and of many.
+    let batch = |number: u8| vec![number; if number.is_multiple_of(2) { 10 } else { 20_000 }];
+    let delivery = Delivery::ReliableFragmentedSequenced;
+    let mut arrived = [0; 2];
+    while arrived != [COUNT; 2] {
+        assert!(clock.now() < Duration::from_secs(20), "{arrived:?} arrived");
+        for (end, arrived) in [&mut client, &mut server].into_iter().zip(&mut arrived) {
+            end.handle_input(clock.now());
+            let mut connected = None;
+            while let Some(event) = end.poll_event() {
+                match event {
+                    Event::Connected { connection, .. } => connected = Some(connection),
+                    Event::Batch { batch: bytes, .. } => {
+                        assert!(bytes == batch(*arrived), "batch {arrived}");
+                        *arrived += 1;
+                    }
+                    Event::Disconnected { reason, .. } => panic!("{reason}"),
+                    _ => {}
+                }
+            }
+            if let Some(connection) = connected {
+                (0..COUNT).for_each(|number| {
+                    end.send(connection, delivery, &batch(number)).unwrap();
+                });
+            }
+            end.handle_output(clock.now());
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[ignore = "a minute of real time: ./ci.sh nightly"]
 fn promises_are_kept_over_real_sockets() {
-    let make_pair = || {
-        let server = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
-        let client = Udp::client(server.address()).unwrap();
-        pair(server, client, QuicConfig::default(), Clock::real())
-    };
     // A busy machine may lose packets of its own.
     let options = Options { batches: 1000, burst: 4, is_perfect: false, ..Options::default() };
-    let report = conformance::run(make_pair, &options).unwrap();
+    let report = conformance::run(real, &options).unwrap();
     println!("real sockets:\n{report}");
     for figures in &report.deliveries {
         assert!(figures.arrived > figures.sent / 2);

@@ -126,7 +126,7 @@ fn run(plan: &Plan) -> [f64; 2] {
 #[test]
 fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
     let _alone = alone();
-    let quick = Plan { clients: 20, warm_up: 500, quiet: 1000, flood: 500 };
+    let quick = Plan { clients: 20, warm_up: 300, quiet: 800, flood: 300 };
     let full = Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500 };
     run(&volume(quick, full));
 }
