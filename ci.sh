@@ -1,130 +1,253 @@
 #!/usr/bin/env bash
-# The commands of the project, one verb each: fmt lint test doc instructions fuzz
-# bench load soak.
+# The commands of the project, one verb each: see CONTRIBUTING.md.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# The Cargo workspaces: the project, and two that it must not depend on.
+# The Cargo workspaces: the project, and two that it must not depend on. What they depend on in the
+# same version is built once for all.
 manifests=(Cargo.toml bench/Cargo.toml fuzz/Cargo.toml)
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
-# step WHAT: says what begins, and when.
+steps=()
+step_name=
+step_began=0
+
+# step NAME: ends the step before, and says what begins, and when.
 step() {
+    end_step
+    step_name=$1
+    step_began=$SECONDS
     echo "== ${SECONDS} s: $1"
+}
+
+end_step() {
+    if [[ -n $step_name ]]; then
+        steps+=("$(printf '%6d  %s' $((SECONDS - step_began)) "$step_name")")
+    fi
+    step_name=
+}
+
+# Prints the seconds of each step, also if one failed.
+print_steps() {
+    end_step
+    if ((${#steps[@]})); then
+        printf '\nseconds  step\n'
+        printf ' %s\n' "${steps[@]}" "$(printf '%6d  %s' "$SECONDS" total)"
+    fi
+}
+trap print_steps EXIT
+
+# need COMMAND...: installs the packages of those commands that are not there, all at once.
+need() {
+    local packages=() command
+    for command in "$@"; do
+        case $command in
+            # The fuzzer's runtime is C++.
+            c++) have c++ || packages+=(g++) ;;
+            # Counts instructions.
+            valgrind) have valgrind || packages+=(valgrind libc6-dbg) ;;
+            # Reads the captures that the tests record; brings editcap, which copies them.
+            tshark) have tshark || packages+=(tshark) ;;
+            # Opens the page of the demo.
+            chromium)
+                [[ -n ${TIGHTWIRE_CHROMIUM:-} ]] || have chromium chromium-browser google-chrome ||
+                    packages+=(chromium fonts-dejavu-core)
+                ;;
+        esac
+    done
+    if ((${#packages[@]})); then
+        apt-get -qq update
+        DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
+            "${packages[@]}" >/dev/null
+    fi
+}
+
+# have COMMAND...: whether one of them is there.
+have() {
+    local command
+    for command in "$@"; do
+        if command -v "$command" >/dev/null; then return 0; fi
+    done
+    return 1
 }
 
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2"
 }
 
-# The fuzzer's runtime is C++.
-need_cxx() {
-    command -v c++ >/dev/null || { apt-get update && apt-get install -y g++; }
-}
-
-# Counts instructions.
-need_valgrind() {
-    command -v valgrind >/dev/null || { apt-get update && apt-get install -y valgrind; }
-}
-
-# Reads the captures that the tests record; brings editcap, which copies them.
-need_tshark() {
-    command -v tshark >/dev/null || {
-        apt-get update
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends tshark
-    }
-}
-
-# Opens the page of the demo.
-need_chromium() {
-    [[ -n ${TIGHTWIRE_CHROMIUM:-} ]] || command -v chromium chromium-browser google-chrome >/dev/null || {
-        apt-get update
-        DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-            chromium fonts-dejavu-core
-    }
-}
-
 fmt() {
     need_component fmt rustfmt
+    local manifest
     for manifest in "${manifests[@]}"; do
         cargo fmt --all --manifest-path "$manifest" "$@"
     done
 }
 
 lint() {
-    fmt --check
     need_component clippy clippy
-    need_cxx
-    cargo clippy --quiet --workspace --all-targets -- -D warnings
+    need c++
+    fmt --check
+    cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
+    # Without features as well: what only a feature uses would be dead.
+    cargo clippy --quiet -p tightwire --no-default-features -- -D warnings
     cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
-    # It has files of the tool in it, whose tests need what only the tool has.
+    # It compiles files of the tool, whose tests need what only the tool has.
     cargo clippy --quiet --lib --bins --manifest-path fuzz/Cargo.toml -- -D warnings
-    cargo clippy --quiet -p tightwire --all-features --all-targets -- -D warnings
-    doc
 }
 
 doc() {
     RUSTDOCFLAGS="-D warnings" cargo doc --quiet --workspace --no-deps --all-features "$@"
 }
 
-# A target without a standard library, where one can be had; the plain build everywhere.
+# The library for a target without a standard library, where one can be had: `lint` has already
+# checked it without `std` for this machine.
 no_std() {
-    cargo build --quiet -p tightwire --no-default-features
     local target=thumbv7em-none-eabihf
     if rustup target add "$target" >/dev/null 2>&1; then
-        cargo build --quiet -p tightwire --no-default-features --features glam-034 --target "$target"
+        cargo check --quiet -p tightwire --no-default-features --features glam-034 --target "$target"
     else
-        echo "$target is not to be had here: built without std for this machine only"
+        echo "$target cannot be installed here: checked without std for this machine only"
+    fi
+}
+
+# msrv [--strict]: builds with the declared minimum Rust version. Where that toolchain cannot be
+# installed, it says so, and fails if it is strict.
+msrv() {
+    local declared manifest
+    declared=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    for manifest in "${manifests[@]}"; do
+        grep -q "^rust-version = \"$declared\"$" "$manifest" ||
+            { echo "$manifest does not declare Rust $declared, as Cargo.toml does" >&2; return 1; }
+    done
+    if [[ $(rustc --version) == "rustc $declared."* ]]; then
+        echo "this toolchain is Rust $declared, the declared minimum: all other steps prove it"
+    elif cargo "+$declared" --version >/dev/null 2>&1 ||
+        rustup toolchain install "$declared" --profile minimal; then
+        cargo "+$declared" check --quiet --workspace --all-features
+    else
+        echo "Rust $declared, the declared minimum, cannot be installed here: not checked" >&2
+        [[ ${1:-} != --strict ]]
+    fi
+}
+
+# package [--verify]: packs what is published; with --verify, builds it from the packages alone.
+package() {
+    local flags=(--quiet --allow-dirty --no-verify) manifest
+    if [[ ${1:-} == --verify ]]; then flags=(--quiet --allow-dirty); fi
+    for manifest in $(grep -L '^publish = false$' crates/*/Cargo.toml); do
+        flags+=(-p "$(basename "$(dirname "$manifest")")")
+    done
+    cargo package "${flags[@]}"
+}
+
+# Licences, duplicate versions, sources, and advisories where their database can be fetched.
+deny() {
+    cargo deny --version >/dev/null 2>&1 || cargo install cargo-deny --locked
+    local manifest
+    for manifest in "${manifests[@]}"; do
+        cargo deny --manifest-path "$manifest" --config "$PWD/deny.toml" check licenses sources
+    done
+    # Peers of the benchmarks bring what they bring.
+    cargo deny --config "$PWD/deny.toml" check bans
+    if cargo deny fetch db >/dev/null 2>&1; then
+        cargo deny --config "$PWD/deny.toml" check advisories
+    else
+        echo "the database of advisories cannot be fetched here: not checked" >&2
     fi
 }
 
 # Fails if a packet that is accepted pays for names, or much for an explanation that it does not
 # need, or if a field in a block of bytes pays for a check.
 instructions() {
-    need_valgrind
-    cargo bench --quiet -p tightwire --bench instructions --bench blocks
+    need valgrind
+    cargo bench --quiet -p tightwire-instructions
 }
 
-# Everything that must hold. Nobody debugs what it builds, or builds it again: without what only that
-# needs, it takes a third of the disk.
+# Everything that must hold, in minutes. Nobody debugs what it builds, or builds it again: without
+# what only that needs, it takes a third of the disk.
 test() {
-    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_DEBUG=0
-    need_tshark
-    need_chromium
-    step "formatting, lints, documentation"
+    export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
+    export CARGO_PROFILE_RELEASE_DEBUG=0
+    step "installation"
+    need c++ valgrind tshark chromium
+    step "formatting, lints"
     lint
+    step "documentation"
+    doc
+    step "no_std, minimum Rust version, packages"
     no_std
-    step "tests"
-    cargo test --workspace --all-features
-    step "tests, optimised: those with millions of inputs have them here"
-    cargo test --workspace --all-features --release --lib --bins --tests
-    step "demo and examples"
-    cargo run --release --quiet -- picture >/dev/null
-    # Fails unless everybody connects, and has the world of the server.
-    cargo run --release --quiet -- demo --seconds 10 --json --no-web
-    cargo build --quiet --workspace --all-features --examples
+    msrv
+    package
+    step "tests: build"
+    cargo test --quiet --workspace --all-features --no-run
+    step "tests: run"
+    cargo test --workspace --all-features --lib --bins --tests
+    step "tests: documentation"
+    cargo test --workspace --all-features --doc
+    step "examples"
+    local example
     for example in examples/*.rs; do
-        "${CARGO_TARGET_DIR:-target}/debug/examples/$(basename "$example" .rs)" >/dev/null
+        "$CARGO_TARGET_DIR/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
-    step "instructions"
+    step "release build: refusals, instructions"
+    cargo test --quiet --release -p tightwire-instructions --test misuse
     instructions
-    step "benchmarks, briefly"
-    # Every codec's round trip is checked before anything is timed.
-    (cd bench && cargo run --release --quiet -- --quick)
+    step "peers: round trips"
+    cargo test --quiet --manifest-path bench/Cargo.toml
 }
 
-# fuzz [SECONDS]: each target for a while, from the committed corpus.
+# Everything in full, in hours: what `test` does, all inputs, the debug profile, all peers, packages
+# built from themselves, load, soak, and ten minutes of each fuzz target.
+nightly() {
+    # Other inputs each night; a test that fails says which, and TIGHTWIRE_SEED repeats them.
+    export TIGHTWIRE_SEED=${TIGHTWIRE_SEED:-$(date +%Y%m%d)}
+    echo "TIGHTWIRE_SEED=$TIGHTWIRE_SEED"
+    test
+    step "minimum Rust version, strictly"
+    msrv --strict
+    step "packages, built from themselves"
+    package --verify
+    step "licences, versions, advisories"
+    deny
+    step "tests: unoptimised"
+    CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --workspace --all-features --lib --bins --tests
+    step "tests: release, all inputs"
+    TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --lib --bins --tests
+    step "conformance over real sockets"
+    cargo test --release -p tightwire-transport --all-features --test it -- --ignored
+    step "benchmarks"
+    bench
+    step "load"
+    load
+    step "soak"
+    soak
+    step "fuzzing"
+    fuzz 600
+}
+
+# fuzz [SECONDS [TARGET...]]: each target for a while, from the committed corpus. Sanitizers need a
+# nightly compiler; where none can be installed, the stable one is told to accept the same flags.
 fuzz() {
-    local seconds=${1:-60}
-    need_cxx
-    cargo +nightly --version >/dev/null 2>&1 || rustup toolchain install nightly --profile minimal
+    local seconds=${1:-60} cargo=(cargo +nightly) target
+    need c++
+    if ! cargo +nightly --version >/dev/null 2>&1 &&
+        ! rustup toolchain install nightly --profile minimal; then
+        echo "no nightly toolchain can be installed here: fuzzing with RUSTC_BOOTSTRAP=1"
+        export RUSTC_BOOTSTRAP=1
+        cargo=(cargo)
+    fi
     cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
-    for target in $(cd fuzz && cargo +nightly fuzz list); do
+    local targets=("${@:2}")
+    if ((${#targets[@]} == 0)); then
+        mapfile -t targets < <(cd fuzz && "${cargo[@]}" fuzz list)
+    fi
+    for target in "${targets[@]}"; do
         # New inputs go to a folder of their own: the committed corpus is minimised by hand.
         mkdir -p "fuzz/found/$target"
         # One that keeps its server would be searched for leaks each time, and be ten times slower.
         local leaks=1
         if [[ $target == quic ]]; then leaks=0; fi
-        (cd fuzz && cargo +nightly fuzz run "$target" "found/$target" "corpus/$target" -- \
+        (cd fuzz && "${cargo[@]}" fuzz run "$target" "found/$target" "corpus/$target" -- \
             -max_total_time="$seconds" -max_len=512 -rss_limit_mb=2048 -print_final_stats=1 \
             -detect_leaks="$leaks")
     done
@@ -137,23 +260,26 @@ bench() {
 # load [SECONDS]: a thousand clients and a server, as long in peace as in a flood.
 load() {
     TIGHTWIRE_LOAD_SECONDS=${1:-60} cargo test --release --quiet -p tightwire-transport \
-        --test load -- --exact full --ignored --nocapture
+        --test processes -- --exact load::full --ignored --nocapture
 }
 
 # soak [MINUTES]: clients and servers that come, go and die, on a network that is bad.
 soak() {
     TIGHTWIRE_SOAK_SECONDS=$((${1:-10} * 60)) cargo test --release --quiet -p tightwire-transport \
-        --test soak -- --exact full --ignored --nocapture
+        --test processes -- --exact soak::full --ignored --nocapture
 }
 
 verb=${1:-}
 case "$verb" in
-    fmt | lint | test | doc | instructions | fuzz | bench | load | soak)
+    fmt | lint | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]|load [SECONDS]|soak [MINUTES]" >&2
+        echo "usage: ./ci.sh fmt|lint|doc|test|nightly" >&2
+        echo "       ./ci.sh no_std|msrv [--strict]|package [--verify]|deny|instructions" >&2
+        echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
+        echo "       ./ci.sh bench [--quick] [--packet NAME] [--json]" >&2
         exit 2
         ;;
 esac

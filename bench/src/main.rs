@@ -187,3 +187,35 @@ fn json(table: &Table, row: &Row) -> String {
         row.read_allocations
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One round of everything: what is wrong shows before anything is timed.
+    const BRIEF: Length = Length::Rounds(1);
+
+    #[test]
+    fn every_codec_reads_what_it_wrote_and_every_schema_agrees() {
+        for table in &TABLES {
+            (table.check)(table.name);
+            let (rows, _) = (table.measure)(BRIEF);
+            assert!(rows.len() > 1, "{} has no peers", table.name);
+        }
+    }
+
+    #[test]
+    fn every_protection_lets_its_own_datagrams_in() {
+        assert!(!protection::measure(BRIEF).0.is_empty());
+    }
+
+    #[test]
+    fn every_message_system_delivers() {
+        assert!(!system::run(BRIEF, true).is_empty());
+    }
+
+    #[test]
+    fn every_network_delivers() {
+        assert!(!network::run(BRIEF, true).is_empty());
+    }
+}

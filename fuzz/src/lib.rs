@@ -1,4 +1,4 @@
-//! What the fuzz targets check. `tests/corpus.rs` of `tightwire` and of `tightwire-transport` compile
+//! What the fuzz targets check. `tests/it/corpus.rs` of `tightwire` and of `tightwire-transport` compile
 //! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;

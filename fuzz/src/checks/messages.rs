@@ -199,7 +199,7 @@ impl Room {
     }
 }
 
-#[allow(dead_code)] // For crates/tightwire/tests/messages_hostile.rs alone.
+#[allow(dead_code)] // For crates/tightwire/tests/it/messages_hostile.rs alone.
 impl Room {
     /// What the good peer sends in a frame: real batches, to be made wrong.
     pub(crate) fn greeting(&self) -> &Batches {

@@ -1,7 +1,7 @@
 //! Snapshots from a hostile sender.
 
 #[path = "../../../crates/tightwire/tests/common/moving.rs"]
-mod moving;
+pub(crate) mod moving;
 
 use moving::{Body, Sign, set_objects};
 use tightwire::{

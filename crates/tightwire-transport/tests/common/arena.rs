@@ -11,6 +11,8 @@ use tightwire_transport::{
     Server, SessionConfig, SessionEvent, SimulatedSocket, TokenGate, TokenKey, Transport, Trust,
 };
 
+use super::seed;
+
 pub(crate) const STEP: Duration = Duration::from_millis(10);
 pub(crate) const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
 pub(crate) type Simulated = Quic<SimulatedSocket>;
@@ -275,6 +277,7 @@ pub(crate) struct Door {
 impl Door {
     /// And a server that listens there.
     pub(crate) fn new(link: LinkConfig, config: QuicConfig, seed: u64) -> (Self, Simulated) {
+        let seed = seed::seed(seed);
         let network = Network::new(link, seed);
         let certificate = Certificate::self_signed(["game.example"]).unwrap();
         let trust = Trust::Pinned(vec![certificate.fingerprint()]);
@@ -337,7 +340,7 @@ impl<S> Arena<S, Simulated> {
 /// The same with one client, in a process.
 pub(crate) fn in_process(link: LinkConfig, seed: u64, count: u32) -> Arena<InProcess, InProcess> {
     let config = InProcessConfig { link, ..InProcessConfig::default() };
-    let (here, there) = InProcess::pair(config, seed);
+    let (here, there) = InProcess::pair(config, seed::seed(seed));
     let client = client(session_config(), &token(&key(), 1), here);
     Arena {
         server: Some(server(session_config(), there)),

@@ -13,6 +13,10 @@ pub(crate) mod networks;
 pub(crate) mod replay;
 #[path = "../../../tightwire/tests/common/rng.rs"]
 pub(crate) mod rng;
+#[path = "../../../tightwire/tests/common/seed.rs"]
+pub(crate) mod seed;
+#[path = "../../../tightwire/tests/common/volume.rs"]
+pub(crate) mod volume;
 
 use std::time::Duration;
 
@@ -24,13 +28,13 @@ pub(crate) use crate::checks::quic::raw;
 
 /// Two ends for the suite.
 pub(crate) fn pair(config: InProcessConfig, seed: u64) -> Pair<InProcess, InProcess> {
-    let (client, server) = InProcess::pair(config, seed);
+    let (client, server) = InProcess::pair(config, seed::seed(seed));
     Pair { client, server, clock: Clock::jumping() }
 }
 
 /// Two ends that have connected, and the number that both have for it.
 pub(crate) fn ready_pair(config: InProcessConfig, seed: u64) -> (InProcess, InProcess, Connection) {
-    let (mut client, mut server) = InProcess::pair(config, seed);
+    let (mut client, mut server) = InProcess::pair(config, seed::seed(seed));
     let mut last = None;
     for end in [&mut client, &mut server] {
         end.handle_input(Duration::ZERO);

@@ -13,6 +13,8 @@ use tightwire_transport::{
     Captured, Client, InProcess, InProcessConfig, Server, SessionConfig, SessionEvent,
 };
 
+use crate::common::seed::seed;
+
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 struct Chat {
     #[wire(max_len = 100, check = "chat")]
@@ -92,7 +94,7 @@ fn play(packing: Packing) -> Played {
     let link =
         LinkConfig { latency: Duration::from_millis(20), loss: 0.1, ..LinkConfig::default() };
     let (client_end, server_end) =
-        InProcess::pair(InProcessConfig { link, ..InProcessConfig::default() }, 5);
+        InProcess::pair(InProcessConfig { link, ..InProcessConfig::default() }, seed(5));
     let builder = Server::builder(config(packing)).register(messages).open_to_anyone();
     let identity = builder.capture_identity().unwrap();
     let recorder = Recorder::with_snapshots(Vec::new(), &identity, &protocol).unwrap();

@@ -1,5 +1,6 @@
 //! The tests of sessions and transports that need no process of their own.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::duplicate_mod, reason = "other crates include some of the helpers alone")]
 
 #[path = "../../../../fuzz/src/transport/mod.rs"]
 mod checks;

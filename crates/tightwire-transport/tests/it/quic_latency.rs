@@ -7,9 +7,12 @@ use tightwire_transport::{
     Certificate, Connection, Event, Network, Quic, QuicConfig, SimulatedSocket, Transport, Trust,
 };
 
+use crate::common::seed;
+
 type End = Quic<SimulatedSocket>;
 
 fn pair(link: LinkConfig, seed: u64) -> (End, End) {
+    let seed = seed::seed(seed);
     let network = Network::new(link, seed);
     let address = ([10, 0, 0, 1], 7777).into();
     let certificate = Certificate::self_signed(["game.example"]).unwrap();

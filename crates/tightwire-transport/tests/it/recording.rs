@@ -12,6 +12,7 @@ use crate::common::game::{Chat, Count, Level, Numbers, client, config, messages}
 use crate::common::mutate::mutate;
 use crate::common::net::Net;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 /// A game whose state depends on everything that happened, in its order.
 struct Game {
@@ -157,7 +158,7 @@ fn replay(file: &[u8]) -> (Vec<u64>, u64, bool, Option<RecordingError>) {
 
 #[test]
 fn a_replay_has_the_same_state_after_every_tick() {
-    let ticks = if cfg!(debug_assertions) { 500 } else { 3000 };
+    let ticks = volume(500, 3000);
     let (file, hashes, heard) = record(ticks, None);
     let (again, heard_again, panicked, error) = replay(&file);
     assert!(error.is_none() && !panicked, "{error:?}");
@@ -216,7 +217,7 @@ fn another_program_is_noticed() {
 fn recordings_that_were_changed_are_refused_and_harm_nobody() {
     let (file, ..) = record(40, None);
     let mut random = Rng::new(9);
-    let rounds = if cfg!(debug_assertions) { 60 } else { 2000 };
+    let rounds = volume(60, 2000);
     let (mut refused, mut bytes) = (0, Vec::new());
     for _ in 0..rounds {
         bytes.clone_from(&file);

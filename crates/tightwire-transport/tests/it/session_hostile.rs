@@ -9,6 +9,7 @@ use crate::common::game::{Count, Level, client, config, server, settle};
 use crate::common::mutate::mutate;
 use crate::common::net::{End, Net};
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 type Batches = Vec<(Delivery, Vec<u8>)>;
 
@@ -109,7 +110,7 @@ impl Stranger {
 
 #[test]
 fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
-    let rounds = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
+    let rounds = volume(20_000, 1_000_000);
     let honest = honest();
     let net = Net::default();
     let mut server = server(config(), &net);

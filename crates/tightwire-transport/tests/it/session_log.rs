@@ -40,6 +40,6 @@ fn a_server_that_is_open_to_anyone_says_so() {
     LINES.with_borrow(|lines| assert!(lines.is_empty(), "{lines:?}"));
     builder().open_to_anyone().build(transport()).unwrap();
     LINES.with_borrow(|lines| {
-        assert_eq!(*lines, ["WARN arena 1.0: open to anyone, without tokens"])
+        assert_eq!(*lines, ["WARN arena 1.0: open to anyone, without tokens"]);
     });
 }

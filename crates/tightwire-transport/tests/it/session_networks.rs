@@ -13,9 +13,12 @@ use crate::common::arena::{
     session_config, token,
 };
 use crate::common::networks::{bursts, everything, latency};
+use crate::common::volume::volume;
 
 const CLIENTS: usize = 3;
-const COUNT: u32 = if cfg!(debug_assertions) { 100 } else { 1000 };
+fn count() -> u32 {
+    volume(100, 1000)
+}
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn networks() -> [(&'static str, LinkConfig); 9] {
@@ -96,7 +99,7 @@ fn check_reports(name: &str, link: LinkConfig, reports: &[PeerReport]) {
 #[test]
 fn what_deliveries_promise_is_kept_between_many_over_quic() {
     for (seed, (name, link)) in networks().into_iter().enumerate() {
-        let (mut arena, door) = quic(link, seed as u64, CLIENTS, COUNT);
+        let (mut arena, door) = quic(link, seed as u64, CLIENTS, count());
         let reports = play(name, &mut arena);
         check_reports(name, link, &reports);
         if link.reordering == 0.0 {
@@ -113,7 +116,7 @@ fn what_deliveries_promise_is_kept_between_many_over_quic() {
 #[test]
 fn corruption_is_loss_over_quic() {
     let link = LinkConfig { corruption: 0.1, ..latency() };
-    let (mut arena, _) = quic(link, 1, CLIENTS, COUNT);
+    let (mut arena, _) = quic(link, 1, CLIENTS, count());
     let reports = play("10 % corrupted", &mut arena);
     assert!(reports.iter().all(|report| (0.05..0.17).contains(&report.path.loss)), "{reports:?}");
 }
@@ -124,7 +127,7 @@ fn what_deliveries_promise_is_kept_within_a_process() {
     for (seed, (name, link)) in
         networks().into_iter().chain([("10 % corrupted", corrupted)]).enumerate()
     {
-        let mut arena = in_process(link, seed as u64, COUNT);
+        let mut arena = in_process(link, seed as u64, count());
         let reports = play(name, &mut arena);
         check_reports(name, link, &reports);
     }
@@ -150,7 +153,7 @@ fn the_same_seed_is_the_same_session() {
 
 #[test]
 fn everybody_connects_where_a_fifth_is_lost() {
-    let rounds = if cfg!(debug_assertions) { 40 } else { 1000 };
+    let rounds = volume(40, 1000);
     let mut times = Vec::new();
     for seed in 0..rounds {
         let link = LinkConfig { loss: 0.2, ..latency() };
@@ -186,7 +189,7 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
     let here = Reason::mismatch("version: \"1.0\" here, \"1.1\" there");
     let there = Reason::mismatch("version: \"1.1\" here, \"1.0\" there");
     let forged = Reason::Token(TokenFault::NotGenuine);
-    let rounds = if cfg!(debug_assertions) { 4 } else { 40 };
+    let rounds = volume(4, 40);
     for seed in 0..rounds {
         for loss in [0.0, 0.05, 0.2] {
             let link = LinkConfig { loss, ..latency() };
@@ -215,7 +218,7 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
 
 #[test]
 fn who_is_kicked_learns_why_where_much_is_lost() {
-    let rounds = if cfg!(debug_assertions) { 10 } else { 100 };
+    let rounds = volume(10, 100);
     let mut forgotten = 0;
     for seed in 0..rounds {
         for is_idle in [false, true] {

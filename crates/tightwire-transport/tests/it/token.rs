@@ -7,6 +7,9 @@ use tightwire_transport::{
     Claims, NotMinted, SealedToken, TokenFault, TokenGate, TokenGateConfig, TokenKey,
 };
 
+use crate::common::rng::Rng;
+use crate::common::volume::volume;
+
 const SERVER: &str = "eu-west-3";
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -222,7 +225,7 @@ fn two_that_were_checked_do_not_both_get_the_last_place() {
 
 #[test]
 fn a_full_memory_takes_no_more_than_is_said() {
-    let count = if cfg!(debug_assertions) { 5_000 } else { 65_536 };
+    let count = volume(5_000, 65_536);
     let tokens: Vec<_> = (0..count).map(|_| token()).collect();
     let mut gate = gate();
     let measured = allocation_counter::measure(|| {
@@ -237,10 +240,10 @@ fn a_full_memory_takes_no_more_than_is_said() {
 
 #[test]
 fn strangers_are_refused_and_cost_no_memory() {
-    let count = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
+    let count = volume(20_000, 1_000_000);
     let mut gate = TokenGate::new(vec![key(1), key(2)], SERVER);
     let genuine: Vec<_> = (1..=2).map(|number| key(number).mint(&claims()).unwrap()).collect();
-    let mut random = Random(1);
+    let mut random = Rng::new(1);
     let mut bytes = Vec::with_capacity(2 * SealedToken::MAX_BYTES);
     let mut unchanged = 0;
     let measured = allocation_counter::measure(|| {
@@ -291,17 +294,4 @@ fn text_is_for_json_and_errors_do_not_repeat_it() {
     let refused = (secret + "!").parse::<TokenKey>().unwrap_err().to_string();
     assert_eq!(refused, "character 65 is no hexadecimal digit: a token key is 64 of them");
     assert!(!format!("{key:?} {:?}", TokenGate::new(vec![key.clone()], "")).contains("abab"));
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ mixed >> 31) % end as u64) as usize
-    }
 }

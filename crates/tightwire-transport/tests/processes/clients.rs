@@ -108,7 +108,7 @@ impl Stand {
             .spawn()
             .unwrap();
         let waiting = thread::spawn(move || child.wait_with_output().unwrap());
-        let (mut said, mut moment) = (Vec::new(), 100);
+        let (mut said, mut moment) = (Vec::new(), 10);
         while moment > 0 {
             self.server.tick(self.start.elapsed(), &mut self.game);
             while let Some(event) = self.server.poll_event() {

@@ -8,7 +8,13 @@ mod load;
 #[path = "../common/process.rs"]
 mod process;
 #[cfg(target_os = "linux")]
+#[path = "../../../tightwire/tests/common/seed.rs"]
+mod seed;
+#[cfg(target_os = "linux")]
 mod soak;
+#[cfg(target_os = "linux")]
+#[path = "../../../tightwire/tests/common/volume.rs"]
+mod volume;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

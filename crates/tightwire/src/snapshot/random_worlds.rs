@@ -1,5 +1,10 @@
 //! Random classes, and what is known and said of their objects, for the tests of every level.
 
+#[path = "../../tests/common/seed.rs"]
+mod seed;
+#[path = "../../tests/common/volume.rs"]
+mod volume;
+
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -7,6 +12,9 @@ use super::layout::{Column, Derivative, Group, Kind, Layout};
 use super::mention::{Change, Knowledge, Mentions, Past, tell};
 use super::protocol::SnapshotProtocol;
 use crate::schema::ObjectId;
+
+pub(super) use seed::seed;
+pub(super) use volume::volume;
 
 pub(super) struct Dice(pub(super) u64);
 

@@ -7,9 +7,13 @@ pub(crate) mod figures;
 pub(crate) mod game;
 pub(crate) mod identities;
 pub(crate) mod layers;
-pub(crate) mod moving;
 pub(crate) mod mutate;
 pub(crate) mod office;
 pub(crate) mod replay;
 pub(crate) mod rng;
+pub(crate) mod seed;
 pub(crate) mod shapes;
+pub(crate) mod volume;
+
+// The fuzz target declares it.
+pub(crate) use crate::checks::snapshots::moving;

@@ -1,18 +1,27 @@
 //! Replays the corpus of a fuzz target, and mutates it.
 
+// Not `super`: another crate includes this file alone.
+#[path = "seed.rs"]
+mod seed;
+#[path = "volume.rs"]
+mod volume;
+
 use std::path::Path;
 use std::{fs, thread};
 
-/// The corpus, and as many inputs that are made of it; a fifth of them where every step is slow.
+use seed::seed;
+use volume::volume;
+
+/// The corpus, and as many inputs that are made of it; a fifth of them with quick volumes.
 pub(crate) fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
-    let executions = if cfg!(debug_assertions) { executions / 5 } else { executions };
+    let (first, executions) = (seed(executions as u64), volume(executions / 5, executions));
     let corpus = corpus(target);
     assert!(!corpus.is_empty(), "{target}: no corpus");
     for entry in &corpus {
         let _shown = ShownOnPanic { target, input: entry };
         check(entry);
     }
-    let mut random = Random(executions as u64);
+    let mut random = Random(first);
     let mut input = Vec::new();
     for _ in 0..executions {
         input.clone_from(random.choose(&corpus));

@@ -1,12 +1,16 @@
-//! Random numbers that are the same in every run.
+//! Random numbers that are the same for the same `TIGHTWIRE_SEED`.
 
-/// An xorshift generator with a fixed seed.
+// Not `super`: other crates include this file alone.
+#[path = "seed.rs"]
+mod seed;
+
+/// An xorshift generator.
 pub(crate) struct Rng(u64);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         // Spread, since small seeds start with many zeros; and never zero, which stays zero.
-        Self(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+        Self(seed::seed(seed).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     pub(crate) fn next(&mut self) -> u64 {

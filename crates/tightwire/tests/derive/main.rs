@@ -7,6 +7,7 @@
 #[path = "../common"]
 mod common {
     pub(crate) mod rng;
+    pub(crate) mod volume;
 }
 
 mod collections;

@@ -12,6 +12,7 @@ use tightwire::{
 
 use super::one_by_one::OneByOne;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 /// A derived type that has its serialize function once more, field by field.
 pub(crate) trait Twin: Wire + Default + Clone + PartialEq + Debug {
@@ -42,7 +43,7 @@ impl<T: Twin> Wire for ByHand<T> {
 /// Everything, for values from a fixed seed.
 pub(crate) fn check<T: Twin>() {
     let mut rng = Rng::new(size_of::<T>() as u64);
-    let count = if cfg!(debug_assertions) { 400 } else { 4000 };
+    let count = volume(400, 4000);
     let mut used = T::default();
     for round in 0..count {
         check_value(T::random(&mut rng), &mut used, (round % 65) as u32);

@@ -6,10 +6,11 @@ use tightwire::Capture;
 use crate::checks::capture as checks;
 use crate::common::datagrams::{record, small, tanks};
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
-/// A twentieth of it where every step is slow.
-fn executions(release: usize) -> usize {
-    if cfg!(debug_assertions) { release / 20 } else { release }
+/// Number of inputs: all, or a twentieth.
+fn executions(full: usize) -> usize {
+    volume(full / 20, full)
 }
 
 /// What a reader may take at once for a capture of a few hundred bytes.

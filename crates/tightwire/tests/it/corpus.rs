@@ -3,6 +3,7 @@
 
 use crate::checks;
 use crate::common::replay::fuzz;
+use crate::common::volume::volume;
 
 #[test]
 fn bits_of_the_corpus_and_its_neighbours() {
@@ -17,13 +18,13 @@ fn captures_of_the_corpus_and_their_neighbours() {
 
 #[test]
 fn bytes_of_the_corpus_and_their_neighbours() {
-    let executions = if cfg!(debug_assertions) { 300_000 } else { 1_000_000 };
+    let executions = volume(300_000, 1_000_000);
     fuzz("bytes", checks::bytes, executions);
 }
 
 #[test]
 fn derived_reads_of_the_corpus_and_its_neighbours() {
-    let executions = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
+    let executions = volume(100_000, 1_000_000);
     fuzz("derived_read", checks::derived_read, executions);
 }
 

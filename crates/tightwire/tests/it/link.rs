@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use tightwire::{Bandwidth, Bursts, Link, LinkConfig};
 
+use crate::common::seed;
+
 const COUNT: u32 = 100_000;
 
 const fn ms(milliseconds: u64) -> Duration {
@@ -12,7 +14,7 @@ const fn ms(milliseconds: u64) -> Duration {
 
 /// Sends numbered datagrams, one each millisecond, and tells what came: when, and which.
 fn run(config: LinkConfig, seed: u64) -> (Vec<(Duration, u32)>, Link) {
-    let mut link = Link::new(config, seed);
+    let mut link = Link::new(config, seed::seed(seed));
     let mut came = Vec::new();
     for number in 0..COUNT {
         let now = ms(number.into());
@@ -135,7 +137,7 @@ fn bandwidth_delays_and_then_drops() {
 #[test]
 fn after_a_while_it_takes_no_memory() {
     let config = LinkConfig { latency: ms(50), duplication: 1.0, ..LinkConfig::default() };
-    let mut link = Link::new(config, 1);
+    let mut link = Link::new(config, seed::seed(1));
     let send = |link: &mut Link, numbers: std::ops::Range<u64>| {
         for number in numbers {
             link.handle_datagram(ms(number), &[7; 100]);

@@ -1,6 +1,7 @@
 //! The tests of the crate's behaviours: one binary, since every binary is linked, and has every
 //! operation compiled for it, anew.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::duplicate_mod, reason = "other crates include some of the helpers alone")]
 
 #[path = "../../../../fuzz/src/checks/mod.rs"]
 mod checks;

@@ -7,9 +7,11 @@ use tightwire::{Delivery, MessengerConfig, Packing};
 
 use crate::checks::messages::{DELIVERIES, Room, fix_size, messages};
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
-/// A hundredth of it where every step is slow.
-const BATCHES: usize = if cfg!(debug_assertions) { 100_000 } else { 10_000_000 };
+fn batches() -> usize {
+    volume(100_000, 10_000_000)
+}
 
 /// The most that are thrown in a frame: more than the limits of a peer.
 const IN_A_FRAME: usize = 96;
@@ -140,7 +142,7 @@ fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_heard() {
         let (mut thrown, mut frames) = (0, 0);
         let before = room.faults().total();
         let info = measure(|| {
-            while thrown < BATCHES / 2 {
+            while thrown < batches() / 2 {
                 thrown += frame(&mut room, &mut rng, &samples, &mut batch);
                 frames += 1;
             }
@@ -189,7 +191,7 @@ fn a_million_batches_of_nothing_in_one_frame_take_no_memory() {
 fn random_bytes_are_batches_of_a_hostile_peer() {
     let mut rng = Rng::new(23);
     let mut bytes = Vec::new();
-    for _ in 0..BATCHES / 100 {
+    for _ in 0..batches() / 100 {
         bytes.clear();
         (0..rng.below(200)).for_each(|_| bytes.push(rng.next() as u8));
         messages(&bytes);

@@ -10,6 +10,8 @@ use tightwire::{
     SendError, Stage, Wire,
 };
 
+use crate::common::volume::volume;
+
 /// As long as its padding, and known by its number.
 #[derive(Wire, Message, Default, Clone)]
 #[message(size_upper_bound = 6 + self.padding.len())]
@@ -360,7 +362,7 @@ enum AnyMessage<'a> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 200 } else { 5000 }))]
+    #![proptest_config(ProptestConfig::with_cases(volume(200, 5000)))]
 
     #[test]
     fn any_operations_lose_nothing_double_nothing_and_keep_the_order(

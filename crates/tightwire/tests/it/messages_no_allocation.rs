@@ -9,6 +9,7 @@ use tightwire::{
 
 use crate::common::figures::say;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 #[derive(Wire, Message, Default, Clone)]
 struct Input {
@@ -134,7 +135,7 @@ impl Office {
 #[test]
 fn ten_thousand_frames_of_64_peers_take_no_memory() {
     let mut office = Office::new();
-    let frames = if cfg!(debug_assertions) { 500 } else { 10_000 };
+    let frames = volume(500, 10_000);
     // Until every buffer has once had the most that there is at a time.
     (0..10).for_each(|number| office.frame(number, true));
     let before = office.server.1.messages;

@@ -9,10 +9,11 @@ use tightwire::{
 use crate::common::figures::say;
 use crate::common::game::{PROTECTIONS, Packet, Pair, client_keys, protection_with};
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
-/// Fewer of it where every step is slow.
-fn executions(release: usize) -> usize {
-    if cfg!(debug_assertions) { release / 20 } else { release }
+/// Number of inputs: all, or a twentieth.
+fn executions(full: usize) -> usize {
+    volume(full / 20, full)
 }
 
 #[test]
@@ -69,7 +70,7 @@ fn a_set_of_one_packet_needs_no_bits_for_its_type() {
 #[test]
 fn every_flipped_bit_and_every_truncation_is_refused() {
     let mut rng = Rng::new(2);
-    let packets = if cfg!(debug_assertions) { 200 } else { 4000 };
+    let packets = volume(200, 4000);
     for protection in [Protection::Crc32, Protection::Sealed(())] {
         let mut pair = Pair::new(protection);
         let (mut bytes, mut flips, mut truncations) = (0, 0, 0);

@@ -5,6 +5,7 @@ use tightwire::{Keys, Protection, Protocol, Refused, Shape, Stream, Wire};
 
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 /// One packet with everything in it, since another variant of an enum would come without the memory
 /// that the last one had.
@@ -54,8 +55,9 @@ impl Wire for Raw {
     }
 }
 
-/// A twentieth of it where every step is slow.
-const INPUTS: usize = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
+fn inputs() -> usize {
+    volume(50_000, 1_000_000)
+}
 
 /// With the check at the end.
 const LONGEST: usize = Update::MAX_BYTES + 4;
@@ -112,7 +114,7 @@ fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u
         plain = plain.with_checks();
     }
     let (mut value, mut peer, mut buffer) = (roomy(), roomy(), [0; 256]);
-    for round in 0..INPUTS {
+    for round in 0..inputs() {
         let mut packet = plain.write(&mut sample(&mut rng), &mut buffer).unwrap().to_vec();
         let datagram = if round % 2 == 0 {
             let mut datagram = enclose(&packet);
@@ -133,12 +135,12 @@ fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u
         }
     }
     let counters = protocol.counters();
-    assert_eq!(counters.read + counters.refused(), INPUTS as u64);
-    assert!(counters.read > INPUTS as u64 / 4, "{counters}");
-    assert!(counters.malformed > INPUTS as u64 / 20, "{counters}");
+    assert_eq!(counters.read + counters.refused(), inputs() as u64);
+    assert!(counters.read > inputs() as u64 / 4, "{counters}");
+    assert!(counters.malformed > inputs() as u64 / 20, "{counters}");
     let at_the_gate = counters.wrong_protocol + counters.not_authentic + counters.too_short;
     let has_gate = protocol.identity().protection() != Protection::None;
-    assert_eq!(at_the_gate > INPUTS as u64 / 10, has_gate, "{counters}");
+    assert_eq!(at_the_gate > inputs() as u64 / 10, has_gate, "{counters}");
 }
 
 fn protocol(protection: Protection) -> Protocol<Update> {

@@ -7,6 +7,7 @@ use tightwire::{
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
+use crate::common::volume::volume;
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
 
@@ -195,7 +196,7 @@ fn a_schema_reads_writes_measures_and_explains_as_the_type_does() {
 fn random_trees_of_random_schemas_come_back() {
     let mut rng = Rng::new(1);
     let mut buffer = [0; 1 << 16];
-    for _ in 0..if cfg!(debug_assertions) { 2_000 } else { 30_000 } {
+    for _ in 0..volume(2_000, 30_000) {
         let shape = shapes::shape(&mut rng, 4);
         let schema = Schema::new(shape.clone()).unwrap();
         let mut tree = shapes::value(&mut rng, &shape);

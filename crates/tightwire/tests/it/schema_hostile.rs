@@ -7,10 +7,11 @@ use crate::checks::schema as checks;
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
 use crate::common::shapes;
+use crate::common::volume::volume;
 
-/// A twentieth of it where every step is slow.
-fn executions(release: usize) -> usize {
-    if cfg!(debug_assertions) { release / 20 } else { release }
+/// Number of inputs: all, or a twentieth.
+fn executions(full: usize) -> usize {
+    volume(full / 20, full)
 }
 
 /// Bytes that a reader may take for each of its input, and what it may take at once.

@@ -7,6 +7,7 @@ use tightwire::{
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
+use crate::common::volume::volume;
 
 fn int(min: i128, max: i128) -> Shape {
     Shape::Op(Op::Int { min: Number::Signed(min), max: Number::Signed(max) })
@@ -441,7 +442,7 @@ fn edit(rng: &mut Rng, shape: &mut Shape) {
 fn a_diff_and_the_fingerprints_agree() {
     let mut rng = Rng::new(7);
     let (mut same, mut different) = (0, 0);
-    for _ in 0..if cfg!(debug_assertions) { 4_000 } else { 60_000 } {
+    for _ in 0..volume(4_000, 60_000) {
         let shape = shapes::structure(&mut rng, 4);
         let mut edited = shape.clone();
         for _ in 0..=rng.below(3) {

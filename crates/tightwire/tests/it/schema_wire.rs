@@ -7,6 +7,7 @@ use tightwire::{
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
+use crate::common::volume::volume;
 
 fn random(rng: &mut Rng) -> Schema {
     let mut shape = shapes::structure(rng, 4);
@@ -28,7 +29,7 @@ fn random(rng: &mut Rng) -> Schema {
 fn a_schema_comes_back_over_the_wire() {
     let mut rng = Rng::new(3);
     let mut buffer = [0; 1 << 16];
-    for _ in 0..if cfg!(debug_assertions) { 2_000 } else { 20_000 } {
+    for _ in 0..volume(2_000, 20_000) {
         let mut schema = random(&mut rng);
         let packet = encode(&mut schema, &mut buffer).unwrap();
         assert_eq!(decode::<Schema>(packet).unwrap(), schema);
@@ -195,7 +196,7 @@ mod json {
     #[test]
     fn a_schema_comes_back() {
         let mut rng = Rng::new(4);
-        for _ in 0..if cfg!(debug_assertions) { 500 } else { 10_000 } {
+        for _ in 0..volume(500, 10_000) {
             let schema = random(&mut rng);
             let json = serde_json::to_string(&schema).unwrap();
             assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema, "{json}");

@@ -7,6 +7,7 @@ use tightwire::{
 
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Ship {
@@ -115,7 +116,7 @@ fn hostile_descriptions_do_no_harm() {
     let mut rng = Rng::new(41);
     let samples = [protocol(Level::Packed), protocol(Level::Modeled)]
         .map(|protocol| bytes_of(&protocol.description()));
-    let rounds = if cfg!(debug_assertions) { 5_000 } else { 100_000 };
+    let rounds = volume(5_000, 100_000);
     let (mut read, mut made) = (0, 0);
     for _ in 0..rounds {
         let mut bytes = samples[rng.below(2)].clone();

@@ -10,9 +10,11 @@ use crate::common::figures::say;
 use crate::common::moving::{Body, Sign, set_objects};
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
-/// A twentieth of it where every step is slow.
-const INPUTS: usize = if cfg!(debug_assertions) { 50_000 } else { 1_000_000 };
+fn inputs() -> usize {
+    volume(50_000, 1_000_000)
+}
 
 const MOST: usize = 24;
 
@@ -111,7 +113,7 @@ fn attack(level: Level) {
     let mut receiver = scene.receiver();
     let honest = contents(&mut receiver);
     let (mut accepted, mut repaired, mut longest) = (0, 0, 0);
-    for _ in 0..INPUTS {
+    for _ in 0..inputs() {
         let mut packet = scene.hostile(&mut rng);
         let mut handled = receiver.handle_snapshot(&packet);
         if let Err(SnapshotError::Check { at, computed, .. }) = handled {
@@ -135,11 +137,12 @@ fn attack(level: Level) {
     for packet in &scene.next {
         receiver.handle_snapshot(packet).expect("an honest snapshot after all that");
     }
-    assert!(repaired > INPUTS / 20, "few were read to their end: {repaired}");
-    assert!(accepted > INPUTS / 20, "few were accepted: {accepted}");
+    assert!(repaired > inputs() / 20, "few were read to their end: {repaired}");
+    assert!(accepted > inputs() / 20, "few were accepted: {accepted}");
     say(&format!(
-        "{level:?}: {INPUTS} hostile snapshots, {repaired} with the right check, {accepted} \
-         accepted, up to {longest} objects"
+        "{level:?}: {} hostile snapshots, {repaired} with the right check, {accepted} \
+         accepted, up to {longest} objects",
+        inputs()
     ));
 }
 

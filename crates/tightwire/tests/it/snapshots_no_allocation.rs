@@ -10,6 +10,7 @@ use tightwire::{
 
 use crate::common::figures::say;
 use crate::common::rng::Rng;
+use crate::common::volume::volume;
 
 #[derive(Wire, Default, Clone)]
 struct Body {
@@ -99,7 +100,7 @@ impl World {
 
 fn run(level: Level) {
     let mut world = World::new(level);
-    let ticks = if cfg!(debug_assertions) { 200 } else { 3000 };
+    let ticks = volume(200, 3000);
     // Until every buffer has once had the most that there is at a time, and as many packets were on
     // their way as can be.
     (1..600).for_each(|tick| world.tick(tick, tick % 100 < 80, !(310..400).contains(&tick)));

@@ -7,6 +7,8 @@ use tightwire::{
     SnapshotReceiver, SnapshotSender, Wire, decode, encode,
 };
 
+use crate::common::seed::seed;
+
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Ball {
     #[wire(spatial, min = -50.0, max = 50.0, resolution = 0.001)]
@@ -47,7 +49,7 @@ fn play(network: LinkConfig) -> Shown {
         (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
     let mut playback = Playback::new(&protocol, PlaybackConfig::default());
-    let (mut down, mut up) = (Link::new(network, 1), Link::new(network, 2));
+    let (mut down, mut up) = (Link::new(network, seed(1)), Link::new(network, seed(2)));
     let mut shown = Shown { error: 0.0, starved: 0, frames: 0, delay: Duration::ZERO };
     let (mut tick, mut last) = (0, 0.0);
     for frame in 0..144 * 20u32 {

@@ -8,6 +8,7 @@ use tightwire::{
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
+use crate::common::volume::volume;
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Player {
@@ -258,7 +259,7 @@ fn spoil_text(rng: &mut Rng, value: &mut Dynamic) {
 fn random_worlds_over_random_schemas_are_the_same_in_every_representation() {
     let mut rng = Rng::new(5);
     let mut worlds = 0;
-    for _ in 0..if cfg!(debug_assertions) { 300 } else { 3000 } {
+    for _ in 0..volume(300, 3000) {
         let Some((mut schema, world)) = random_world(&mut rng) else { continue };
         worlds += 1;
         let mut buffer = vec![0; 1 << 16];
@@ -289,7 +290,7 @@ fn floats_come_back_to_the_bit() {
     let schema = WorldSchema::new(vec![Class::new("floats", fields)]).unwrap();
     let mut rng = Rng::new(6);
     let special = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE, f32::MAX];
-    for round in 0..if cfg!(debug_assertions) { 1000 } else { 20_000 } {
+    for round in 0..volume(1000, 20_000) {
         let mut single = || match special.get(round) {
             Some(&special) => special,
             None => f32::from_bits(rng.next() as u32),

@@ -19,6 +19,7 @@ use tightwire_transport::Trust;
 
 use crate::alone;
 use crate::process::{Process, number, wishes};
+use crate::volume::volume;
 
 /// How long everybody talks, in milliseconds.
 struct Plan {
@@ -125,11 +126,9 @@ fn run(plan: &Plan) -> [f64; 2] {
 #[test]
 fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
     let _alone = alone();
-    if cfg!(debug_assertions) {
-        run(&Plan { clients: 20, warm_up: 500, quiet: 1000, flood: 500 });
-    } else {
-        run(&Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500 });
-    }
+    let quick = Plan { clients: 20, warm_up: 300, quiet: 800, flood: 300 };
+    let full = Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500 };
+    run(&volume(quick, full));
 }
 
 /// As above, with a thousand, for two minutes; and a flood makes nobody's answers twice as late.

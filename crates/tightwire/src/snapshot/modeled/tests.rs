@@ -7,7 +7,8 @@ use alloc::vec;
 use super::*;
 use crate::snapshot::layout::{Column, Group, Kind};
 use crate::snapshot::random_worlds::{
-    Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+    self, Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+    volume,
 };
 use crate::snapshot::{Level, SnapshotConfig};
 
@@ -26,7 +27,7 @@ fn packets(
     seed: u64,
     mut check: impl FnMut(&mut Dice, &SnapshotProtocol, &[u8], &Known, &State, &Mentions),
 ) {
-    let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
     let protocol = SnapshotProtocol::of_layouts(config(), layouts);
     let mut known = Known::default();
@@ -48,7 +49,7 @@ fn packets(
 
 #[test]
 fn what_is_written_is_read() {
-    let worlds = if cfg!(debug_assertions) { 60 } else { 1500 };
+    let worlds = volume(60, 1500);
     (0..worlds).for_each(|seed| packets(seed, |_, _, _, _, _, _| ()));
 }
 
@@ -64,7 +65,7 @@ fn two_runs_give_the_same_bytes() {
 
 #[test]
 fn what_is_hostile_is_refused_or_stays_in_range() {
-    let worlds = if cfg!(debug_assertions) { 12 } else { 200 };
+    let worlds = volume(12, 200);
     let (mut mentions, mut accepted) = (Mentions::default(), 0);
     for seed in 0..worlds {
         packets(seed + 1_000_000, |dice, protocol, packet, known, state, good| {
@@ -93,7 +94,7 @@ enum Told {
 #[test]
 fn bits_and_intervals_come_back_from_the_range_coder() {
     for seed in 1..400 {
-        let dice = &mut Dice(seed);
+        let dice = &mut Dice(random_worlds::seed(seed));
         let told: Vec<Told> = (0..dice.below(300)).map(|_| told(dice)).collect();
         let mut bytes = vec![0xff; 3];
         let mut encoder = Encoder::new(&mut bytes, 1 << 20);

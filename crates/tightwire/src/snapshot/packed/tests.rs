@@ -6,7 +6,8 @@ use alloc::vec;
 
 use super::*;
 use crate::snapshot::random_worlds::{
-    Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+    self, Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
+    volume,
 };
 use crate::snapshot::{Level, SnapshotConfig};
 use crate::stream::{ReadError, ReadStream, WriteStream};
@@ -31,7 +32,7 @@ fn packets(
     seed: u64,
     mut check: impl FnMut(&mut Dice, &SnapshotProtocol, &[u8], &Known, &Mentions),
 ) {
-    let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
     let protocol = SnapshotProtocol::of_layouts(config(), layouts);
     let (mut known, mut tuning) = (Known::default(), Tuning::default());
@@ -51,14 +52,14 @@ fn packets(
 
 #[test]
 fn what_is_written_is_read() {
-    let worlds = if cfg!(debug_assertions) { 150 } else { 3000 };
+    let worlds = volume(150, 3000);
     (0..worlds).for_each(|seed| packets(seed, |_, _, _, _, _| ()));
 }
 
 #[test]
 fn what_is_hostile_is_refused_or_stays_in_range() {
     let mut accepted = 0;
-    let worlds = if cfg!(debug_assertions) { 30 } else { 400 };
+    let worlds = volume(30, 400);
     let mut mentions = Mentions::default();
     for seed in 0..worlds {
         packets(seed + 1_000_000, |dice, protocol, packet, known, good| {

@@ -5,7 +5,7 @@
 use super::*;
 use crate::snapshot::model::Model;
 use crate::snapshot::random_worlds::{
-    Dice, Known, MOST, any_layout, damaged, learn, mention, said,
+    self, Dice, Known, MOST, any_layout, damaged, learn, mention, said, volume,
 };
 use crate::snapshot::{Level, SnapshotConfig, body};
 
@@ -50,7 +50,7 @@ fn packets(
     seed: u64,
     mut check: impl FnMut(&mut Dice, &SnapshotProtocol, &[u8], &Known, &Model, &SnapshotTrace),
 ) {
-    let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
     let config = SnapshotConfig { level, max_objects: MOST, ..SnapshotConfig::default() };
     let protocol = SnapshotProtocol::of_layouts(config, layouts);
@@ -85,7 +85,7 @@ fn packets(
 
 #[test]
 fn spans_cover_every_packet() {
-    let worlds = if cfg!(debug_assertions) { 25 } else { 400 };
+    let worlds = volume(25, 400);
     for (level, seed) in
         LEVELS.into_iter().flat_map(|level| (0..worlds).map(move |seed| (level, seed)))
     {
@@ -114,7 +114,7 @@ fn spans_cover_every_packet() {
 
 #[test]
 fn a_refused_packet_is_traced_up_to_the_refusal() {
-    let worlds = if cfg!(debug_assertions) { 6 } else { 60 };
+    let worlds = volume(6, 60);
     let (mut mentions, mut trace) = (Mentions::default(), SnapshotTrace::new());
     for level in LEVELS {
         let mut refused = 0;

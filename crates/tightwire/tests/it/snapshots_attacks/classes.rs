@@ -11,7 +11,7 @@ fn survives<T: Wire + Default + Clone + 'static>(name: &str, values: &[T]) -> Re
         let mut sender = SnapshotSender::new(&protocol);
         let mut receiver = SnapshotReceiver::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
-        let random = &mut Random(99);
+        let random = &mut Random::new(99);
         for tick in 1..500 {
             sender.begin_tick(tick);
             for _ in 0..random.below(4) {
@@ -40,7 +40,7 @@ fn every_class_survives() {
     struct Bytes(#[wire(max_len = 6)] Vec<u8>);
     #[derive(Wire, Default, Clone)]
     struct Ranged(#[wire(range = 0..=359)] u16);
-    let random = &mut Random(5);
+    let random = &mut Random::new(5);
     let mut movers = Vec::new();
     let mut shapes = Vec::new();
     while movers.len() < 30 {

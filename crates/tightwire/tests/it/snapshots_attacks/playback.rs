@@ -78,7 +78,7 @@ fn playback_survives_odd_clocks_and_respawns() {
     let config = config(Level::Packed);
     let mut game = Game::new(config);
     let mut playback = Playback::new(&protocol(config), PlaybackConfig::default());
-    let random = &mut Random(77);
+    let random = &mut Random::new(77);
     let mut shown = 0;
     for tick in 1..=3000u32 {
         game.begin();

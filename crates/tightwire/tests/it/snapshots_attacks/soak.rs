@@ -11,12 +11,13 @@ use tightwire::{
 use super::game::{LEVELS, config};
 use super::values::{Any, Mover, Nothing, Random, Shape, any, quantised, read, truth};
 use crate::common::moving::Body;
+use crate::common::volume::volume;
 
 /// Random classes, several receivers, losses, outages, budgets, interest, jumps of ticks: what is
 /// complete is as the sender's world was, and in the end everybody has everything.
 #[test]
 fn receivers_have_the_world_whatever_happens() {
-    let worlds = if cfg!(debug_assertions) { 60 } else { 600 };
+    let worlds = volume(60, 600);
     let fails = |&seed: &u64| catch_unwind(|| Soak::new(seed).run()).is_err();
     let failed: Vec<u64> = (0..worlds).filter(fails).collect();
     assert!(failed.is_empty(), "{failed:?}");
@@ -54,7 +55,7 @@ struct Peer {
 
 impl Soak {
     fn new(seed: u64) -> Self {
-        let mut random = Random(seed * 7919 + 12345);
+        let mut random = Random::new(seed * 7919 + 12345);
         let config = SnapshotConfig { max_objects: 400, ..config(LEVELS[seed as usize % 2]) };
         let builder = SnapshotProtocol::builder(config).class::<Nothing>().class::<Mover>();
         let protocol = builder.class::<Shape>().build().unwrap();

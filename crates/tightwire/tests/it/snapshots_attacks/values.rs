@@ -3,10 +3,16 @@
 use tightwire::{ObjectId, SnapshotReceiver, Wire};
 
 use crate::common::moving::Body;
+use crate::common::seed::seed;
 
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn new(number: u64) -> Self {
+        // Never zero, which stays zero.
+        Self(seed(number).max(1))
+    }
+
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
