@@ -13,8 +13,8 @@ use rustls::{
     CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
 };
 
-use super::chain::{certificates, failed};
-use super::{BadCertificate, Fingerprint, PROTOCOL, provider};
+use super::server::certificates;
+use super::{BadCertificate, Fingerprint, PROTOCOL, failed, provider};
 
 /// Which servers a client believes.
 ///
