@@ -146,14 +146,26 @@ soak() {
         --test soak -- --exact full --ignored --nocapture
 }
 
+# clone-time: crates and CPU seconds of the demo from nothing, as after a clone.
+clone_to_page() {
+    local target spent TIMEFORMAT='%U %S'
+    target=$(mktemp -d)
+    cargo fetch --quiet
+    spent=$({ time CARGO_TARGET_DIR=$target cargo build --release --quiet; } 2>&1 | tail -n 1)
+    rm -rf "$target"
+    echo "$(cargo tree -e normal,build --prefix none --no-dedupe | cut -d' ' -f1,2 | sort -u | wc -l) crates," \
+        "$(awk '{ print $1 + $2 }' <<<"$spent") CPU seconds"
+}
+
 verb=${1:-}
 case "$verb" in
     fmt | lint | test | doc | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
+    clone-time) clone_to_page ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]|load [SECONDS]|soak [MINUTES]" >&2
+        echo "usage: ./ci.sh fmt|lint|test|doc|instructions|fuzz [SECONDS]|bench [--quick] [--packet NAME] [--json]|load [SECONDS]|soak [MINUTES]|clone-time" >&2
         exit 2
         ;;
 esac
