@@ -269,16 +269,33 @@ soak() {
         --test processes -- --exact soak::full --ignored --nocapture
 }
 
+# clone-time: crates and CPU seconds of the demo from nothing, as after a clone.
+clone_time() {
+    local target spent TIMEFORMAT='%U %S'
+    target=$(mktemp -d)
+    cargo fetch --quiet
+    spent=$({ time CARGO_TARGET_DIR=$target cargo build --release --quiet; } 2>&1 | tail -n 1)
+    rm -rf "$target"
+    echo "$(cargo tree -e normal,build --prefix none --no-dedupe | cut -d' ' -f1,2 | sort -u | wc -l) crates," \
+        "$(awk '{ print $1 + $2 }' <<<"$spent") CPU seconds"
+}
+
 verb=${1:-}
 case "$verb" in
     fmt | lint | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
+    clone-time) clone_time ;;
+    compile-time)
+        shift
+        bench/compile_time.py "$@"
+        ;;
     *)
         echo "usage: ./ci.sh fmt|lint|doc|test|nightly" >&2
         echo "       ./ci.sh no_std|msrv [--strict]|package [--verify]|deny|instructions" >&2
         echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
+        echo "       ./ci.sh clone-time|compile-time" >&2
         echo "       ./ci.sh bench [--quick] [--packet NAME] [--json]" >&2
         exit 2
         ;;

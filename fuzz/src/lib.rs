@@ -15,9 +15,6 @@ mod source;
 mod terminal;
 mod tool;
 mod transport;
-#[allow(dead_code, reason = "a part of the tool")]
-#[path = "../../crates/tightwire-cli/src/xray.rs"]
-mod xray;
 
 /// Reads whatever comes into types that use every stream operation.
 pub fn hostile_read(data: &[u8]) {

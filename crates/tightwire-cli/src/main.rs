@@ -1,7 +1,6 @@
-//! The tool `tightwire`: without arguments it shows a world of cubes that travels to several clients.
+//! The tool `tightwire`: shows what travels, and makes what a game's operators need.
 
 mod datagrams;
-mod demo;
 mod dissector;
 mod files;
 mod inspect;
@@ -11,12 +10,10 @@ mod shell;
 mod sizes;
 mod snapshot_bench;
 mod snapshot_cost;
-mod snapshot_scene;
 mod source;
 mod svg;
 mod terminal;
 mod token;
-mod xray;
 
 use std::error::Error;
 use std::io::{self, Write as _};
@@ -24,17 +21,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// See what travels. Without a command: the demo.
+/// See what travels.
 #[derive(Parser)]
 #[command(name = "tightwire", version)]
 struct Arguments {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    Demo(demo::Demo),
     Inspect(inspect::Inspect),
     Sizes(sizes::Sizes),
     #[command(subcommand)]
@@ -48,28 +44,23 @@ enum Command {
     Certificate(token::CertificateCommand),
     SnapshotBench(snapshot_bench::SnapshotBench),
     SnapshotCost(snapshot_cost::SnapshotCost),
-    SnapshotScene(snapshot_scene::SnapshotScene),
     Completions(shell::Completions),
     Man(shell::Manual),
 }
 
 fn main() -> ExitCode {
-    let demo = || Arguments::parse_from(["tightwire", "demo"]).command;
-    let result = match Arguments::parse().command.or_else(demo) {
-        None => Ok(String::new()),
-        Some(Command::Demo(command)) => command.run(),
-        Some(Command::Inspect(command)) => command.run(),
-        Some(Command::Sizes(command)) => command.run(),
-        Some(Command::Schema(command)) => return command.run(),
-        Some(Command::Dissector(command)) => command.run(),
-        Some(Command::Picture) => picture::example(),
-        Some(Command::Token(command)) => command.run(),
-        Some(Command::Certificate(command)) => command.run(),
-        Some(Command::SnapshotBench(command)) => command.run(),
-        Some(Command::SnapshotCost(command)) => command.run(),
-        Some(Command::SnapshotScene(command)) => command.run(),
-        Some(Command::Completions(command)) => command.run(),
-        Some(Command::Man(command)) => command.run(),
+    let result = match Arguments::parse().command {
+        Command::Inspect(command) => command.run(),
+        Command::Sizes(command) => command.run(),
+        Command::Schema(command) => return command.run(),
+        Command::Dissector(command) => command.run(),
+        Command::Picture => picture::example(),
+        Command::Token(command) => command.run(),
+        Command::Certificate(command) => command.run(),
+        Command::SnapshotBench(command) => command.run(),
+        Command::SnapshotCost(command) => command.run(),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     };
     match result.and_then(print) {
         Ok(()) => ExitCode::SUCCESS,

@@ -57,6 +57,8 @@
 //! With the feature `capture`, a [`Captured`] transport writes the messages that it carries into a pcapng file,
 //! which says what they mean: for `tightwire inspect` and for Wireshark.
 #![cfg_attr(not(feature = "capture"), doc = "\n[`Captured`]: #captured")]
+// The tour is of the whole crate.
+#![cfg_attr(not(feature = "quic"), allow(rustdoc::broken_intra_doc_links))]
 
 #[cfg(feature = "capture")]
 mod captured;
@@ -74,9 +76,11 @@ mod transport;
 pub use captured::Captured;
 pub use hex::NotHex;
 pub use in_process::{InProcess, InProcessConfig};
+pub use quic::{BadCertificate, Certificate, Fingerprint};
+#[cfg(feature = "quic")]
 pub use quic::{
-    BadCertificate, Certificate, Filter, Fingerprint, Network, Packet, Packets, Quic, QuicConfig,
-    QuicError, SimulatedSocket, Socket, Trust, Udp,
+    Filter, Network, Packet, Packets, Quic, QuicConfig, QuicError, SimulatedSocket, Socket, Trust,
+    Udp,
 };
 pub use reason::{Reason, TokenFault};
 pub use recording::{Recorder, RecordingError, Replay, Step};

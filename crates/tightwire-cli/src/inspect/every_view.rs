@@ -12,7 +12,7 @@ use super::survey::Survey;
 use super::text::Paint;
 use super::values::Values;
 use super::{Shown, page, view};
-use crate::xray::Xray;
+use tightwire_inspect::Xray;
 
 /// What a capture shows.
 pub(crate) struct EveryView {

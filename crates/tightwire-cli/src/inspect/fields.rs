@@ -4,7 +4,7 @@ use tightwire::Tally;
 
 use super::snapshots::{SnapshotTotal, Snapshots};
 use super::survey::Survey;
-use crate::xray::{family, group_in};
+use tightwire_inspect::{family, group_in};
 
 /// What one field took of all packets.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]

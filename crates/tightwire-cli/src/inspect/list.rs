@@ -14,7 +14,7 @@ use super::unknown::unknown;
 use super::values::Sample;
 use super::{Inspect, fields, view};
 use crate::terminal::counted;
-use crate::xray::Xray;
+use tightwire_inspect::Xray;
 
 impl Inspect {
     /// Prints packets as they come.

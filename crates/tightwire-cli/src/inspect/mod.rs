@@ -37,7 +37,6 @@ use clap::Args;
 use tightwire::{Capture, CaptureError, Protection};
 
 use crate::source::{Source, is_capture_at};
-use crate::xray::Xray;
 use chosen::Chosen;
 use input::Input;
 use meaning::Meaning;
@@ -45,6 +44,7 @@ use reading::{Reading, Seen};
 use summary::Summary;
 use survey::Survey;
 use text::Paint;
+use tightwire_inspect::Xray;
 use unknown::unknown;
 use values::Values;
 

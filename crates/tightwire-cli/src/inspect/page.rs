@@ -1,6 +1,7 @@
 //! The page: one file with everything in it, to be opened from a disk.
 
 use serde::Serialize;
+use tightwire_inspect::{XRAY_SCRIPT, XRAY_STYLE};
 
 use super::chosen::{Chosen, ChosenPacket};
 use super::summary::{Document, Summary};
@@ -38,10 +39,10 @@ pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
     let mut page = String::with_capacity(data.len() + (64 << 10));
     let mut rest = include_str!("../../assets/inspect.html");
     for (mark, part) in [
-        ("/* xray.css */", include_str!("../../assets/xray.css")),
+        ("/* xray.css */", XRAY_STYLE),
         ("/* inspect.css */", include_str!("../../assets/inspect.css")),
         ("{{data}}", &data),
-        ("/* xray.js */", include_str!("../../assets/xray.js")),
+        ("/* xray.js */", XRAY_SCRIPT),
         ("/* inspect.js */", include_str!("../../assets/inspect.js")),
     ] {
         // Each is looked for behind the one before: what was put in is not looked at again.

@@ -8,7 +8,7 @@ use tightwire::{
     SnapshotTrace, Tally, Value,
 };
 
-use crate::xray::{family, kind_of};
+use tightwire_inspect::{family, kind_of};
 
 /// Flows whose snapshots are read at a time: each has a world and its history, which are 10 MB for the
 /// 900 cubes of the demo.

@@ -22,8 +22,6 @@ use classes::{Classes, Hint};
 use report::Report;
 use scene::{Scene, Thing};
 
-pub(crate) use scene::is_compressed;
-
 /// Encodes and decodes every frame of a recorded scene, each against the frame six before it, checks
 /// that it comes out as it was, and prints how many bytes and microseconds that takes.
 #[derive(Args)]

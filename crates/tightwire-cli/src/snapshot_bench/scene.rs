@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
+use ruzstd::decoding::StreamingDecoder;
 use tightwire::{SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
 
 use super::arena::{self, Player, Projectile};
@@ -44,9 +46,18 @@ impl Scene {
         );
         let mut bytes = Vec::new();
         if is_compressed(path) {
-            let mut decoder = zstd::Decoder::with_buffer(file)?;
-            decoder.window_log_max(27)?;
-            decoder.take(MAX_BYTES).read_to_end(&mut bytes)?;
+            let damaged = |reason: &dyn Display| format!("{}: {reason}", path.display());
+            let mut decoder = StreamingDecoder::new(file).map_err(|error| damaged(&error))?;
+            let unpacked = decoder.by_ref().take(MAX_BYTES).read_to_end(&mut bytes);
+            unpacked.map_err(|error| damaged(&error))?;
+            // Of the whole file: what is beyond the limit is not read, and has no checksum here.
+            let frame = &decoder.decoder;
+            if frame.is_finished()
+                && frame.get_checksum_from_data().is_some()
+                && frame.get_checksum_from_data() != frame.get_calculated_checksum()
+            {
+                return Err(damaged(&"the checksum is wrong: the file is damaged").into());
+            }
         } else {
             file.take(MAX_BYTES).read_to_end(&mut bytes)?;
         }
@@ -122,7 +133,7 @@ impl Scene {
 }
 
 /// Whether a scene is compressed with zstd, as the name of its file says.
-pub(crate) fn is_compressed(path: &Path) -> bool {
+fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 

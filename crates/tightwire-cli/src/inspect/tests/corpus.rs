@@ -5,7 +5,9 @@ mod checks;
 #[path = "../../../../tightwire/tests/common/replay.rs"]
 mod replay;
 
+use super::support::volume;
+
 #[test]
 fn inspect() {
-    replay::fuzz("inspect", checks::inspect, 50_000);
+    replay::fuzz("inspect", checks::inspect, volume(5_000, 50_000));
 }

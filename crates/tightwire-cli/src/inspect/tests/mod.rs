@@ -8,6 +8,8 @@ mod hostile;
 mod page;
 mod snapshots;
 mod speed;
+#[path = "../../../tests/it/support.rs"]
+mod support;
 mod totals;
 mod views;
 

@@ -1,20 +1,12 @@
-//! The server's side.
+//! A server's certificate with its key.
 
 use core::fmt;
-use std::sync::Arc;
 
 use pem::{EncodeConfig, LineEnding, Pem};
-use quinn_proto::crypto::rustls::QuicServerConfig;
 use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ED25519};
-use ring::digest;
-use rustls::pki_types::pem::{Error as PemError, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
-use rustls::server::NoServerSessionStorage;
-use rustls::sign::CertifiedKey;
-use rustls::version::TLS13;
-use rustls::{Error, InconsistentKeys};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 
-use super::{BadCertificate, Fingerprint, PROTOCOL, provider};
+use super::{BadCertificate, Fingerprint};
 
 /// A server's certificate with its private key.
 ///
@@ -40,13 +32,10 @@ use super::{BadCertificate, Fingerprint, PROTOCOL, provider};
 /// ```
 pub struct Certificate {
     /// The server's own first; never empty.
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-    fingerprint: Fingerprint,
+    pub(super) chain: Vec<CertificateDer<'static>>,
+    pub(super) key: PrivateKeyDer<'static>,
+    pub(super) fingerprint: Fingerprint,
 }
-
-/// What messages call the chain.
-const CHAIN: &str = "the server's chain";
 
 impl Certificate {
     /// A new certificate for these names, DNS names or IP addresses, signed by itself. It does not
@@ -74,69 +63,9 @@ impl Certificate {
         // time.
         let key = KeyPair::generate_for(&PKCS_ED25519).map_err(failed)?;
         let certificate = params.self_signed(&key).map_err(failed)?;
-        Self::new(vec![certificate.into()], PrivatePkcs8KeyDer::from(key).into())
-    }
-
-    /// From PEM, as authorities and [`chain_pem`](Self::chain_pem) give it: the chain begins with the
-    /// server's own certificate.
-    ///
-    /// # Errors
-    ///
-    /// [`BadCertificate`] says what is wrong.
-    pub fn from_pem(chain: &str, key: &str) -> Result<Self, BadCertificate> {
-        let chain = certificates(chain, CHAIN)?;
-        let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
-            PemError::NoItemsFound => BadCertificate::NoKey,
-            // It might repeat a line of the key.
-            _ => BadCertificate::Damaged("the private key"),
-        })?;
-        Self::new(chain, key)
-    }
-
-    /// From DER: the chain begins with the server's own certificate, and the key is PKCS #8, PKCS #1 or
-    /// SEC 1.
-    ///
-    /// # Errors
-    ///
-    /// [`BadCertificate`] says what is wrong.
-    pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, BadCertificate> {
-        let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(&why))?;
-        Self::new(chain.into_iter().map(CertificateDer::from).collect(), key)
-    }
-
-    fn new(
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<Self, BadCertificate> {
-        let own = chain.first().ok_or(BadCertificate::NoCertificate(CHAIN))?;
-        let fingerprint = Fingerprint::of(own);
-        // Now, and not when the first client comes.
-        let provider = provider();
-        let signing = provider.key_provider.load_private_key(key.clone_key());
-        let signing = signing.map_err(|why| unreadable_key(&why))?;
-        match CertifiedKey::new(chain.clone(), signing).keys_match() {
-            // A library that cannot tell lets the first handshake do it.
-            Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
-                Ok(Self { chain, key, fingerprint })
-            }
-            Err(Error::InconsistentKeys(_)) => Err(BadCertificate::OtherKey),
-            Err(why) => {
-                let what = "the server's certificate";
-                Err(BadCertificate::Unreadable { what, why: why.to_string() })
-            }
-        }
-    }
-
-    /// A secret that stays the same as long as the certificate does, for what clients must recognise
-    /// after a restart. Another one for each purpose.
-    pub(crate) fn secret_for(&self, purpose: &str) -> [u8; 32] {
-        let mut context = digest::Context::new(&digest::SHA256);
-        context.update(b"tightwire secret for ");
-        context.update(purpose.as_bytes());
-        context.update(self.key.secret_der());
-        let mut key = [0; 32];
-        key.copy_from_slice(context.finish().as_ref());
-        key
+        let own = CertificateDer::from(certificate);
+        let fingerprint = Fingerprint::of(&own);
+        Ok(Self { chain: vec![own], key: PrivatePkcs8KeyDer::from(key).into(), fingerprint })
     }
 
     /// What clients can know the server by.
@@ -176,42 +105,8 @@ impl fmt::Debug for Certificate {
     }
 }
 
-/// What a QUIC server does its handshakes with.
-pub(crate) fn server_crypto(
-    certificate: &Certificate,
-) -> Result<Arc<QuicServerConfig>, BadCertificate> {
-    let Certificate { chain, key, .. } = certificate.clone();
-    let mut config = rustls::ServerConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&TLS13])
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
-        .map_err(failed)?;
-    config.alpn_protocols = vec![PROTOCOL.into()];
-    // Nothing is resumed: early data could be replayed, and tickets would be sent for nothing.
-    config.max_early_data_size = 0;
-    config.send_tls13_tickets = 0;
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    QuicServerConfig::try_from(config).map(Arc::new).map_err(failed)
-}
-
-/// All certificates of a text, which are called so in messages. There is at least one.
-pub(super) fn certificates(
-    pem: &str,
-    what: &'static str,
-) -> Result<Vec<CertificateDer<'static>>, BadCertificate> {
-    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    match found {
-        Ok(found) if found.is_empty() => Err(BadCertificate::NoCertificate(what)),
-        Ok(found) => Ok(found),
-        Err(_) => Err(BadCertificate::Damaged(what)),
-    }
-}
-
 pub(super) fn failed(why: impl fmt::Display) -> BadCertificate {
     BadCertificate::Failed(why.to_string())
-}
-
-fn unreadable_key(why: &dyn fmt::Display) -> BadCertificate {
-    BadCertificate::Unreadable { what: "the private key", why: why.to_string() }
 }
 
 fn encode(tag: &str, der: &[u8]) -> String {

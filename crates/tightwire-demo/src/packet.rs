@@ -1,0 +1,111 @@
+//! The x-ray of a snapshot that a client got.
+
+use std::collections::BTreeMap;
+
+use tightwire::{Schema, Shape, SnapshotPart, SnapshotTrace, schema};
+use tightwire_inspect::Xray;
+
+use super::game::{Cube, Player};
+
+/// What the fields of the classes are, in words.
+#[derive(Debug)]
+pub(super) struct Words {
+    fields: BTreeMap<String, String>,
+}
+
+impl Words {
+    pub(super) fn new() -> Self {
+        let mut fields = BTreeMap::new();
+        for (class, schema) in [("Player", schema::<Player>()), ("Cube", schema::<Cube>())] {
+            add(&mut fields, class, &schema);
+        }
+        Self { fields }
+    }
+
+    /// The packet that was traced last.
+    pub(super) fn xray(
+        &self,
+        title: &str,
+        time: f64,
+        packet: &[u8],
+        trace: &SnapshotTrace,
+    ) -> Xray {
+        let mut xray = Xray::of_snapshot(title, time, packet, trace);
+        for span in &mut xray.spans {
+            let field = span.path.split_once("].").map_or("", |(_, field)| field);
+            if let Some(words) = self.fields.get(&format!("{}.{field}", span.group)) {
+                span.range.clone_from(words);
+            }
+        }
+        xray
+    }
+}
+
+/// Adds the bits of a snapshot to those of each field before.
+pub(super) fn add_fields(fields: &mut BTreeMap<String, f64>, trace: &SnapshotTrace) {
+    for total in trace.totals() {
+        let name = match total.part {
+            SnapshotPart::Field => format!("{}.{}", total.class, total.field),
+            SnapshotPart::Objects | SnapshotPart::Object => "which objects".into(),
+            SnapshotPart::Check => "check".into(),
+            SnapshotPart::Padding => "padding".into(),
+            SnapshotPart::Choices => "choices".into(),
+            _ => "header".into(),
+        };
+        *fields.entry(name).or_default() += total.bits;
+    }
+}
+
+fn add(words: &mut BTreeMap<String, String>, class: &str, schema: &Schema) {
+    let Shape::Struct { fields, .. } = schema.root() else { return };
+    for field in fields {
+        if let Shape::Op(op) = &field.shape {
+            // The x-ray says that the field is coded; what it is coded from is worth more than its name.
+            words.insert(format!("{class}.{}", field.name), op.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tightwire::{Leaving, Level, SnapshotReceiver, SnapshotSender};
+
+    use super::*;
+    use crate::game;
+
+    #[test]
+    fn every_bit_of_a_snapshot_is_for_something() {
+        for level in [Level::Packed, Level::Modeled] {
+            let protocol = game::protocol(level).unwrap_or_else(|error| unreachable!("{error}"));
+            let mut sender = SnapshotSender::new(&protocol);
+            let client = sender.add_receiver(Leaving::Despawn);
+            sender.begin_tick(1);
+            for id in 0..20u32 {
+                let position = [id as f32, 2.0, 0.16];
+                let rotation = [0.0, 0.0, 0.0, 1.0];
+                let mut cube = Cube { position, rotation, awake: id % 2 == 0 };
+                assert_eq!(sender.set(id, &mut cube), Ok(()));
+            }
+            let packet = sender.snapshot(client, 1000).map(<[u8]>::to_vec).unwrap_or_default();
+            let mut trace = SnapshotTrace::new();
+            let received =
+                SnapshotReceiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace);
+            assert!(received.is_ok());
+            let xray = Words::new().xray("Snapshot", 0.0, &packet, &trace);
+            let end = xray.spans.iter().fold(0.0, |at, span| {
+                assert!((span.start - at).abs() < 1e-6, "{span:?}");
+                span.start + span.bits
+            });
+            assert!((end - xray.bits as f64).abs() < 1e-6, "{end}");
+            let position = xray.spans.iter().find(|span| span.path == "Cube[7].position");
+            let Some(position) = position else { unreachable!("{:#?}", xray.spans) };
+            assert!(position.value.contains('7'), "{position:?}");
+            assert!(position.range.contains("31.9"), "{position:?}");
+            let mut fields = BTreeMap::new();
+            add_fields(&mut fields, &trace);
+            let bits: f64 = fields.values().sum();
+            assert!((bits - xray.bits as f64).abs() < 1e-6, "{fields:?}");
+            assert!(fields["Cube.position"] > fields["Cube.awake"], "{fields:?}");
+        }
+    }
+}

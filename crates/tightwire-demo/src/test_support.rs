@@ -1,0 +1,22 @@
+//! What tests take from their environment.
+
+use std::env;
+
+/// The seed of a test with random input: `TIGHTWIRE_SEED`, or the given one. It is printed, which is
+/// shown when the test fails.
+pub(crate) fn seed(default: u64) -> u64 {
+    let given = env::var("TIGHTWIRE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or(default);
+    println!("TIGHTWIRE_SEED={seed}");
+    seed
+}
+
+/// How much a test tries: the first number takes a second or two, the second one is for
+/// `TIGHTWIRE_TEST_VOLUME=full`.
+pub(crate) fn volume(quick: u32, full: u32) -> u32 {
+    match env::var("TIGHTWIRE_TEST_VOLUME").as_deref() {
+        Ok("full") => full,
+        Ok("quick") | Err(_) => quick,
+        Ok(other) => unreachable!("TIGHTWIRE_TEST_VOLUME is quick or full, not {other}"),
+    }
+}

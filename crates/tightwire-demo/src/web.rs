@@ -1,0 +1,418 @@
+//! The page of the demo: its files, and the WebSocket that keeps it alive.
+//!
+//! It is served to this machine alone, but a browser on this machine also opens pages of strangers,
+//! and they can send requests here. So a request must name this machine as its host, which a name
+//! that was bent to 127.0.0.1 does not, and a WebSocket must come from the page itself.
+
+use std::collections::HashMap;
+use std::io::{self, BufReader};
+use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use tightwire_inspect::{XRAY_SCRIPT, XRAY_STYLE};
+
+use super::http::{self, Request, Status};
+use super::live::{Controls, Live, MAX_SAID_CHARS};
+use super::shared::lock;
+use super::websocket::{FrameError, Message, Opcode, Reader, accept_key, frame, refusal};
+
+/// Serves the page until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Web {
+    address: SocketAddr,
+    server: Arc<Server>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Starts to serve, in a thread of its own and one for each connection.
+pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
+    let address = listener.local_addr()?;
+    let server = Arc::new(Server::new(live));
+    let accepting = server.clone();
+    let thread =
+        thread::Builder::new().name("web".into()).spawn(move || accepting.accept(&listener))?;
+    Ok(Web { address, server, thread: Some(thread) })
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        self.server.is_stopped.store(true, Ordering::Relaxed);
+        // Wakes the thread, which waits for a connection.
+        let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // Pages see the connection end, and say so.
+        for stream in lock(&self.server.connections).values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// What the threads of the connections share.
+#[derive(Debug)]
+struct Server {
+    live: Arc<Live>,
+    is_stopped: AtomicBool,
+    /// Open connections by number, to be ended with the server.
+    connections: Mutex<HashMap<u64, TcpStream>>,
+    /// Open WebSockets.
+    pages: AtomicUsize,
+}
+
+impl Server {
+    fn new(live: Arc<Live>) -> Self {
+        Self {
+            live,
+            is_stopped: AtomicBool::new(false),
+            connections: Mutex::default(),
+            pages: AtomicUsize::new(0),
+        }
+    }
+
+    fn accept(self: &Arc<Self>, listener: &TcpListener) {
+        for number in 0.. {
+            let accepted = listener.accept();
+            if self.is_stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            match accepted {
+                Ok((stream, _)) => self.start(number, stream),
+                // Out of file descriptors, most likely: others have to close first.
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+
+    /// Serves a connection in a thread of its own, if there are not too many.
+    fn start(self: &Arc<Self>, number: u64, mut stream: TcpStream) {
+        // Controls are a few bytes, and act at once.
+        let _ = stream.set_nodelay(true);
+        let Ok(handle) = stream.try_clone() else { return };
+        let is_full = {
+            let mut connections = lock(&self.connections);
+            let is_full = connections.len() >= MAX_CONNECTIONS;
+            if !is_full {
+                connections.insert(number, handle);
+            }
+            is_full
+        };
+        if is_full {
+            let busy = http::head(http::UNAVAILABLE, &[("connection", "close")]);
+            let _ = http::write_all(&mut stream, &busy);
+            return;
+        }
+        let server = self.clone();
+        let end = EndOfConnection { server, number };
+        // A thread that cannot be started drops the connection.
+        let _ = thread::Builder::new().name("web connection".into()).spawn(move || {
+            // A client that has gone needs no answer.
+            let _ = end.server.serve(stream);
+        });
+    }
+
+    /// Answers one request.
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        let request = match Request::read(&mut stream)? {
+            Ok(request) => request,
+            Err(status) => return http::respond(&mut stream, status, HEADERS, b"", true),
+        };
+        // A name that was bent to 127.0.0.1 is another host: what is served here is not for its page.
+        if !request.host.as_deref().is_some_and(is_this_machine) {
+            let text = "The demo answers requests to this machine only: open http://127.0.0.1 with \
+                        the port that it printed.\n";
+            return answer(&mut stream, &request, http::MISDIRECTED, TEXT, text);
+        }
+        if let Some(asset) = ASSETS.iter().find(|asset| asset.path == request.path) {
+            return answer(&mut stream, &request, http::OK, asset.kind, asset.text);
+        }
+        match request.path.as_str() {
+            "/stats.json" => answer_json(&mut stream, &request, self.live.stats().value),
+            "/xray.json" => answer_json(&mut stream, &request, self.live.xray().value),
+            "/live" => self.upgrade(stream, &request),
+            path => {
+                let known: Vec<_> = ASSETS.iter().map(|asset| asset.path).collect();
+                let text = format!(
+                    "Nothing at {}. There are {}, /stats.json and /xray.json.\n",
+                    path.chars().take(100).collect::<String>(),
+                    known.join(", "),
+                );
+                answer(&mut stream, &request, http::NOT_FOUND, TEXT, &text)
+            }
+        }
+    }
+
+    /// Makes a WebSocket of the connection, for the demo's own page.
+    fn upgrade(&self, mut stream: TcpStream, request: &Request) -> io::Result<()> {
+        let own = request.host.as_ref().map(|host| format!("http://{host}"));
+        if request.origin.is_none() || request.origin != own {
+            let text = "Only the demo's own page may steer it.\n";
+            return answer(&mut stream, request, http::FORBIDDEN, TEXT, text);
+        }
+        let Some(key) = request.websocket_key.as_deref().filter(|_| !request.is_head) else {
+            let text = "Here is a WebSocket of version 13, and nothing else.\n";
+            return answer(&mut stream, request, http::UPGRADE_REQUIRED, TEXT, text);
+        };
+        let Some(_place) = Place::take(&self.pages) else {
+            let text = format!("{MAX_PAGES} pages are open: close one.\n");
+            return answer(&mut stream, request, http::UNAVAILABLE, TEXT, &text);
+        };
+        let accept = accept_key(key);
+        let headers = [
+            ("upgrade", "websocket"),
+            ("connection", "upgrade"),
+            ("sec-websocket-accept", accept.as_str()),
+        ];
+        http::write_all(&mut stream, &http::head("101 Switching Protocols", &headers))?;
+        stream.set_read_timeout(None)?;
+        let close = match talk(&mut stream, &self.live) {
+            Err(Ended::Wrong(reason)) => refusal(&reason),
+            Err(Ended::Gone) | Ok(()) => frame(Opcode::Close, &[]),
+        };
+        let written = http::write_all(&mut stream, &close);
+        http::linger(&mut stream);
+        written
+    }
+}
+
+/// Takes a connection from the list when its thread ends, however it ends.
+struct EndOfConnection {
+    server: Arc<Server>,
+    number: u64,
+}
+
+impl Drop for EndOfConnection {
+    fn drop(&mut self) {
+        lock(&self.server.connections).remove(&self.number);
+    }
+}
+
+/// One of the [`MAX_PAGES`] places, until it is dropped.
+struct Place<'s>(&'s AtomicUsize);
+
+impl<'s> Place<'s> {
+    fn take(pages: &'s AtomicUsize) -> Option<Self> {
+        let more = |open: usize| (open < MAX_PAGES).then_some(open + 1);
+        pages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(pages))
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn answer(
+    stream: &mut TcpStream,
+    request: &Request,
+    status: Status,
+    kind: &str,
+    text: &str,
+) -> io::Result<()> {
+    let headers = [HEADERS, &[("content-type", kind)]].concat();
+    http::respond(stream, status, &headers, text.as_bytes(), !request.is_head)
+}
+
+fn answer_json(
+    stream: &mut TcpStream,
+    request: &Request,
+    newest: Option<Arc<str>>,
+) -> io::Result<()> {
+    match newest {
+        Some(text) => answer(stream, request, http::OK, "application/json", &text),
+        None => {
+            let text = "Nothing yet: ask again in a second.\n";
+            answer(stream, request, http::UNAVAILABLE, TEXT, text)
+        }
+    }
+}
+
+/// Why a page is talked with no more.
+enum Ended {
+    /// It closed, or does not read what it is sent.
+    Gone,
+    /// It said something that makes no sense.
+    Wrong(String),
+}
+
+impl From<io::Error> for Ended {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// What a page says.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Said {
+    Controls(Controls),
+    Say(String),
+    /// So many more frames were taken in.
+    Seen(u32),
+}
+
+/// Sends what is new, and takes what is said.
+fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
+    // A page that says more than is taken here waits for it in its own socket.
+    let (sender, heard) = mpsc::sync_channel(4);
+    let reader = Reader::new(BufReader::new(stream.try_clone()?), MAX_MESSAGE);
+    thread::Builder::new().name("web page".into()).spawn(move || listen(reader, &sender))?;
+    let (mut worlds, mut stats, mut xray) = (0, 0, 0);
+    let mut unseen = 0_u32;
+    let mut last_xray: Option<Instant> = None;
+    let mut next = Instant::now();
+    loop {
+        let now = Instant::now();
+        if now >= next {
+            next = (next + TICK).max(now);
+            // Sockets hold megabytes: a slow page would see what was seconds ago.
+            if unseen < MAX_UNSEEN {
+                let newest = live.worlds();
+                if let Some(value) = newest.value
+                    && newest.version != worlds
+                {
+                    worlds = newest.version;
+                    unseen += 1;
+                    http::write_all(stream, &frame(Opcode::Binary, &value))?;
+                }
+                let newest = live.stats();
+                if let Some(value) = newest.value
+                    && newest.version != stats
+                {
+                    stats = newest.version;
+                    send_text(stream, &format!("{{\"stats\":{value}}}"))?;
+                }
+                let newest = live.xray();
+                let due = last_xray.is_none_or(|last| now - last >= XRAY_EVERY);
+                if let Some(value) = newest.value
+                    && newest.version != xray
+                    && due
+                {
+                    (xray, last_xray) = (newest.version, Some(now));
+                    send_text(stream, &format!("{{\"xray\":{value}}}"))?;
+                }
+            }
+        }
+        match heard.recv_timeout(next.saturating_duration_since(Instant::now())) {
+            Ok(Ok(Message::Text(text))) => match hear(&text)? {
+                Said::Controls(controls) => live.set_controls(controls),
+                Said::Say(text) => live.say(text),
+                Said::Seen(frames) => unseen = unseen.saturating_sub(frames),
+            },
+            Ok(Ok(Message::Binary(_))) => {
+                return Err(Ended::Wrong("a page sends text, not bytes".into()));
+            }
+            Ok(Ok(Message::Ping(payload))) => {
+                http::write_all(stream, &frame(Opcode::Pong, &payload))?;
+            }
+            Ok(Ok(Message::Pong)) | Err(RecvTimeoutError::Timeout) => {}
+            Ok(Ok(Message::Close)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            Ok(Err(FrameError::Io(_))) => return Err(Ended::Gone),
+            Ok(Err(error)) => return Err(Ended::Wrong(error.to_string())),
+        }
+    }
+}
+
+/// Hands on the messages of a page until one is the last, or nobody takes them any more.
+fn listen(
+    mut reader: Reader<BufReader<TcpStream>>,
+    sender: &SyncSender<Result<Message, FrameError>>,
+) {
+    loop {
+        let message = reader.next();
+        let is_last = matches!(message, Ok(Message::Close) | Err(_));
+        if sender.send(message).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn send_text(stream: &mut TcpStream, text: &str) -> io::Result<()> {
+    http::write_all(stream, &frame(Opcode::Text, text.as_bytes()))
+}
+
+fn hear(text: &str) -> Result<Said, Ended> {
+    serde_json::from_str(text).map_err(|error| Ended::Wrong(error.to_string()))
+}
+
+/// Whether a host, with or without a port, can be nothing but this machine.
+fn is_this_machine(host: &str) -> bool {
+    if let Some(rest) = host.strip_prefix('[') {
+        return rest
+            .split_once(']')
+            .is_some_and(|(address, _)| address.parse().is_ok_and(|a: Ipv6Addr| a.is_loopback()));
+    }
+    let name = host.split_once(':').map_or(host, |(name, _port)| name);
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+}
+
+struct Asset {
+    path: &'static str,
+    kind: &'static str,
+    text: &'static str,
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+const ASSETS: &[Asset] = &[
+    Asset { path: "/", kind: HTML, text: include_str!("../assets/index.html") },
+    Asset { path: "/page.css", kind: STYLE, text: include_str!("../assets/page.css") },
+    Asset { path: "/xray.css", kind: STYLE, text: XRAY_STYLE },
+    Asset { path: "/page.js", kind: SCRIPT, text: include_str!("../assets/page.js") },
+    Asset { path: "/worlds.js", kind: SCRIPT, text: include_str!("../assets/worlds.js") },
+    Asset { path: "/cubes.js", kind: SCRIPT, text: include_str!("../assets/cubes.js") },
+    Asset { path: "/flat.js", kind: SCRIPT, text: include_str!("../assets/flat.js") },
+    Asset { path: "/camera.js", kind: SCRIPT, text: include_str!("../assets/camera.js") },
+    Asset { path: "/numbers.js", kind: SCRIPT, text: include_str!("../assets/numbers.js") },
+    Asset { path: "/controls.js", kind: SCRIPT, text: include_str!("../assets/controls.js") },
+    Asset { path: "/plots.js", kind: SCRIPT, text: include_str!("../assets/plots.js") },
+    Asset { path: "/xray.js", kind: SCRIPT, text: XRAY_SCRIPT },
+    Asset { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("../assets/icon.svg") },
+];
+
+/// The page works without the network, so it may reach nothing but where it came from.
+const HEADERS: &[(&str, &str)] = &[
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-resource-policy", "same-origin"),
+    // A newer binary brings a newer page.
+    ("cache-control", "no-store"),
+];
+
+/// Connections that are open at a time: all pages, and each of them loading its files.
+const MAX_CONNECTIONS: usize = 64;
+
+/// Pages that are served at a time.
+const MAX_PAGES: usize = 8;
+
+/// Frames that are on their way to a page.
+const MAX_UNSEEN: u32 = 4;
+
+/// The longest message of a page: a line of chat in its worst JSON, and some room.
+const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;
+
+/// How often it is looked whether there is something new. Twice as often as frames come, so that
+/// their rhythm is kept.
+const TICK: Duration = Duration::from_millis(8);
+
+/// Nobody reads x-rays faster, and they are the largest messages.
+const XRAY_EVERY: Duration = Duration::from_secs(1);
+
+#[cfg(test)]
+#[path = "web_tests.rs"]
+mod tests;
