@@ -272,10 +272,15 @@ fn is_generic(ty: &Type, name: &str) -> bool {
 
 /// The operation of a value, as an expression of type `Result`.
 fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
-    // Where an element is meant, it is a parameter of a closure.
-    let each = |rule: &Rule| {
-        let inner = operation(rule, &quote!(__stream), &quote!(__value));
-        quote!(|__value, __stream| #inner)
+    // Where an element is meant, it is a parameter of a closure; or of a function, which is compiled
+    // once for all types that have such elements. Tuples are faster by closures.
+    let each = |rule: &Rule| match rule {
+        Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => quote!(::tightwire::Wire::serialize),
+        Rule::Whole(Type::Path(_)) => quote!(::tightwire::__private::object),
+        _ => {
+            let inner = operation(rule, &quote!(__stream), &quote!(__value));
+            quote!(|__value, __stream| #inner)
+        }
     };
     match rule {
         Rule::Whole(ty) if is(ty, &["bool"]) => quote!(#stream.bool(#target)),
@@ -314,15 +319,7 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
             quote!(#stream.fixed_array(#target, #element))
         }
         Rule::Option { rule, .. } => {
-            let inner = match &**rule {
-                // Functions, which are compiled once for all types that have such options. In the
-                // loop over a list they would be calls.
-                Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => {
-                    quote!(::tightwire::Wire::serialize)
-                }
-                Rule::Whole(_) => quote!(::tightwire::__private::object),
-                rule => each(rule),
-            };
+            let inner = each(rule);
             quote!(#stream.option(#target, #inner))
         }
         Rule::Boxed { rule } => operation(rule, stream, &quote!(&mut **(#target))),

@@ -209,7 +209,7 @@ pub fn int<S: Stream, T: Int>(
     )
 }
 
-/// A value of an option.
+/// A value of an array or an option.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn object<S: Stream, T: Wire>(value: &mut T, stream: &mut S) -> Result<(), S::Error> {
     stream.object(value)
