@@ -74,8 +74,11 @@ fn real() -> Pair<Quic<Udp>, Quic<Udp>> {
 fn reliable_batches_arrive_over_real_sockets() {
     const COUNT: u8 = 20;
     let Pair { mut client, mut server, clock } = real();
-    // Of one packet, and of many.
-    let batch = |number: u8| vec![number; if number.is_multiple_of(2) { 10 } else { 20_000 }];
+    // Of one packet, and of many. A batch begins with its size.
+    let batch = |number: u8| {
+        let body = vec![number; if number.is_multiple_of(2) { 10 } else { 20_000 }];
+        [&(body.len() as u32).to_le_bytes()[..], &body].concat()
+    };
     let delivery = Delivery::ReliableFragmentedSequenced;
     let mut arrived = [0; 2];
     while arrived != [COUNT; 2] {
