@@ -90,6 +90,7 @@ lint() {
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     # Without features as well: what only a feature uses would be dead.
     cargo clippy --quiet -p tightwire --no-default-features -- -D warnings
+    cargo clippy --quiet -p tightwire-transport --no-default-features -- -D warnings
     cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
     # It compiles files of the tool, whose tests need what only the tool has.
     cargo clippy --quiet --lib --bins --manifest-path fuzz/Cargo.toml -- -D warnings
