@@ -136,6 +136,8 @@ def main():
     parser.add_argument("--profiles", default="debug,release")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    if options.check and "postcard" not in options.kinds.split(","):
+        parser.error("--check compares with postcard: add it to --kinds")
     library = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "crates/tightwire")
     print(f"{STRUCTS} structs and {ENUMS} enums of ten fields, compiled alone")
     print(f"{'profile':8} {'codec':10} {'user s':>8} {'x postcard':>11} {'added KB':>9}")

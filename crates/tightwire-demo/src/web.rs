@@ -1,8 +1,8 @@
 //! The page of the demo: its files, and the WebSocket that keeps it alive.
 //!
 //! It is served to this machine alone, but a browser on this machine also opens pages of strangers,
-//! and they can send requests here. So a request must name this machine as its host, which a name
-//! that was bent to 127.0.0.1 does not, and a WebSocket must come from the page itself.
+//! and they can send requests here. So a request must name this machine as its host, which stops
+//! DNS rebinding, and a WebSocket must come from the page itself.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader};
@@ -122,7 +122,7 @@ impl Server {
             Ok(request) => request,
             Err(status) => return http::respond(&mut stream, status, HEADERS, b"", true),
         };
-        // A name that was bent to 127.0.0.1 is another host: what is served here is not for its page.
+        // DNS rebinding: another host's name, resolved to 127.0.0.1, gets nothing that is served here.
         if !request.host.as_deref().is_some_and(is_this_machine) {
             let text = "The demo answers requests to this machine only: open http://127.0.0.1 with \
                         the port that it printed.\n";

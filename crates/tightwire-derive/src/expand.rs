@@ -23,12 +23,12 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let serialize = match &item.body {
         Body::Struct(fields) => {
             let steps = steps(fields, 0, 0, &Place::SelfField);
-            let end = tried(quote!(__run.end_run()));
+            let end = return_on_error(quote!(__run.end_run()));
             quote!(#steps #end)
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
-    // Not in a debug build, where nothing is optimised: it would only multiply the machine code.
+    // Not with debug assertions: most such builds are not optimised, and would only get more code.
     let inline = if is_straight(item) {
         quote!(#[cfg_attr(not(debug_assertions), inline(always))])
     } else {
@@ -67,7 +67,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
                 // That a worst case exists is what makes a type that contains itself, with which a
                 // packet could exhaust the stack, refuse to compile: also one with parameters.
                 if const { <Self as ::tightwire::Wire>::MAX_BITS == 0 } {
-                    return __run.nothing();
+                    return __run.zero_bits();
                 }
                 ::tightwire::__private::core::result::Result::Ok(())
             }
@@ -83,7 +83,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
 
 /// A step that may fail. Not `?`, whose conversion of the error would be half of the code that the
 /// compiler gets to see.
-fn tried(step: TokenStream) -> TokenStream {
+fn return_on_error(step: TokenStream) -> TokenStream {
     quote! {
         if let ::tightwire::__private::core::result::Result::Err(__error) = #step {
             return ::tightwire::__private::core::result::Result::Err(__error);
@@ -173,7 +173,7 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> To
             Place::Binding => condition::over_bindings(when),
         };
         let absent = group.iter().map(|field| reset(field, place));
-        let end = tried(quote!(__run.end_run()));
+        let end = return_on_error(quote!(__run.end_run()));
         code.extend(quote! {
             #end
             let __is_sent: bool = #when;
@@ -200,9 +200,9 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> Token
     let here = *slot;
     *slot += 1;
     let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, #here)));
-    let in_run = tried(operation(rule, &quote!(__run.named(#name)), &target));
-    let end = tried(quote!(__run.end_run()));
-    let alone = tried(operation(rule, &quote!(__run.stream().named(#name)), &target));
+    let in_run = return_on_error(operation(rule, &quote!(__run.named(#name)), &target));
+    let end = return_on_error(quote!(__run.end_run()));
+    let alone = return_on_error(operation(rule, &quote!(__run.stream().named(#name)), &target));
     let mut code = match layout::width(rule) {
         Width::Fixed(_) => quote!(#begin #in_run),
         Width::Varies => quote!(#end #alone),
@@ -218,7 +218,7 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> Token
     };
     if let Some(check) = &field.check {
         *slot += 1;
-        let check = tried(quote!(__run.stream().named(#check).check(#check)));
+        let check = return_on_error(quote!(__run.stream().named(#check).check(#check)));
         code.extend(quote!(#end #check));
     }
     code
@@ -338,8 +338,11 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
         let arm = serialize_variant(ordinal, variant);
         quote!(#ordinal => { #arm })
     });
-    let read_ordinal =
-        tried(quote!(::tightwire::__private::ordinal(__run.stream(), &mut __ordinal, &__NAMES)));
+    let read_ordinal = return_on_error(quote!(::tightwire::__private::ordinal(
+        __run.stream(),
+        &mut __ordinal,
+        &__NAMES
+    )));
     quote! {
         const __NAMES: [&str; #count] = [#(#names),*];
         let mut __ordinal: usize = 0;
@@ -359,10 +362,11 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let name = &variant.name;
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
     let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, 0)));
-    let write_ordinal =
-        tried(quote!(::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)));
+    let write_ordinal = return_on_error(
+        quote!(::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)),
+    );
     let ordinal_in_run = quote!(#begin #write_ordinal);
-    let end = tried(quote!(__run.end_run()));
+    let end = return_on_error(quote!(__run.end_run()));
     let name_text = name.unraw().to_string();
     let members = variant.fields.iter().map(|field| &field.member);
     let defaults = variant.fields.iter().map(|field| match &field.default {

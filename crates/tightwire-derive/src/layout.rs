@@ -218,7 +218,8 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
 
 /// The bits of a range, which is not reversed.
 fn int_bits(ty: &Type, min: &Expr, max: &Expr) -> TokenStream {
-    let (low, high) = (quote!(low), quote!(high));
+    // Not `low`: a constant of that name would be a pattern.
+    let (low, high) = (quote!(__low), quote!(__high));
     let checked = quote_spanned! {min.span() =>
         ::tightwire::__private::int_bits(#low <= #high, #low as i128 as u128, #high as i128 as u128)
     };

@@ -317,7 +317,7 @@ impl<'a> BitWriter<'a> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn refuse_because(&mut self, bit: u64, reason: u8) {
         if self.state.refused == NONE_REFUSED {
-            self.state.refused = bit << REASON_BITS | u64::from(reason);
+            self.state.refused = bit.min(LAST_BIT) << REASON_BITS | u64::from(reason);
         }
     }
 }
@@ -359,6 +359,9 @@ const NONE_REFUSED: u64 = u64::MAX;
 
 /// The bits of a reason.
 const REASON_BITS: u32 = 8;
+
+/// The last bit that can be told beside a reason, behind every packet.
+const LAST_BIT: u64 = (u64::MAX >> REASON_BITS) - 1;
 
 impl fmt::Debug for BitWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -100,6 +100,8 @@ impl ErrorKind {
 
     /// The kind of a reason.
     pub(super) const fn from_reason(reason: u8) -> Self {
+        // A kind that is missing here would be told as another one.
+        const { assert!(KINDS.len() == ErrorKind::Custom as usize + 1) };
         const KINDS: [ErrorKind; 16] = [
             ErrorKind::UnexpectedEnd,
             ErrorKind::Full,

@@ -30,8 +30,9 @@ pub trait RawStream: Sized {
     /// a constant it costs the streams that pack nothing to be asked.
     const PACKS: bool = true;
 
-    /// Whether the stream looks at the names, operations and groups that it is told. One that says
-    /// no is not told, so that nothing of them is compiled for it: most of the code of a type.
+    /// Whether [`name_next`](Self::name_next), [`begin`](Self::begin), [`end`](Self::end),
+    /// [`enter`](Self::enter) and [`leave`](Self::leave) are called. With `false` those calls are
+    /// removed at compile time, and with them most of the code of a type.
     const TRACES: bool = true;
 
     /// The bits of the packet so far.

@@ -45,7 +45,7 @@ impl<'s, S: RawStream> Run<'s, S> {
 
     /// A type without bits: a stream that has failed refuses also that.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn nothing(&mut self) -> Result<(), S::Error> {
+    pub fn zero_bits(&mut self) -> Result<(), S::Error> {
         self.stream.raw_bits(&mut 0, 0)
     }
 

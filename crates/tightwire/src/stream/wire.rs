@@ -272,7 +272,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
         run.begin_run(bits);
         run.fixed_array(self, T::serialize)?;
         run.end_run()?;
-        if bits == 0 { run.nothing() } else { Ok(()) }
+        if bits == 0 { run.zero_bits() } else { Ok(()) }
     }
 
     fn describe() -> Shape {
@@ -324,7 +324,7 @@ macro_rules! tuples {
                 run.begin_run(bits);
                 $(run.named(stringify!($index)).object(&mut self.$index)?;)+
                 run.end_run()?;
-                if bits == 0 { run.nothing() } else { Ok(()) }
+                if bits == 0 { run.zero_bits() } else { Ok(()) }
             }
 
             fn describe() -> Shape {

@@ -111,7 +111,8 @@ impl<'a> WriteStream<'a> {
     /// The first value that was refused, unless the buffer was full before.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refused_value(&self) -> Option<(ErrorKind, u64)> {
-        refused_value(self.writer.refusal(), self.writer.capacity())
+        let (bit, reason) = self.writer.refusal()?;
+        (bit <= self.writer.capacity()).then(|| (ErrorKind::from_reason(reason), bit))
     }
 
     /// The packet: the bytes written, the unused bits of the last one zero.
@@ -121,7 +122,7 @@ impl<'a> WriteStream<'a> {
     /// [`WriteError`] if a value was refused, or the buffer was too small.
     #[inline]
     pub fn finish(self) -> Result<&'a [u8], WriteError> {
-        self.writer.finish_or(why)
+        self.writer.finish_or(write_error)
     }
 }
 
@@ -191,20 +192,16 @@ impl RawStream for WriteStream<'_> {
     }
 }
 
-/// The first value that was refused, unless the buffer was full before.
-#[inline]
-fn refused_value(refusal: Option<(u64, u8)>, capacity_bits: u64) -> Option<(ErrorKind, u64)> {
-    let (bit, reason) = refusal?;
-    (bit <= capacity_bits).then(|| (ErrorKind::from_reason(reason), bit))
-}
-
-/// Why there is no packet. Its code is known where it is used, so that nothing is left of it where
-/// nobody asks.
+/// The error of a packet that was not finished. Its code is known where it is used, so that nothing
+/// is left of it where the error is dropped.
 #[cold]
 #[inline]
-fn why(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
-    match refused_value(refusal, capacity_bits) {
-        Some((kind, bit)) => WriteError::Value { kind, bit },
-        None => WriteError::Full { needed_bits, capacity_bits },
+fn write_error(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
+    match refusal {
+        // A value that was refused behind the end of a full buffer is not what went wrong first.
+        Some((bit, reason)) if bit <= capacity_bits || needed_bits <= capacity_bits => {
+            WriteError::Value { kind: ErrorKind::from_reason(reason), bit }
+        }
+        _ => WriteError::Full { needed_bits, capacity_bits },
     }
 }

@@ -215,6 +215,20 @@ pub mod linted {
     }
 }
 
+/// Constants with the names of what derived code might bind: a pattern would mean them.
+mod constants {
+    #![allow(non_upper_case_globals, dead_code)]
+
+    const low: usize = 4;
+    const high: usize = 5;
+
+    #[derive(tightwire::Wire, Default)]
+    pub(super) struct Ranged {
+        #[wire(range = 0..=100)]
+        pub(super) value: u8,
+    }
+}
+
 /// Writes, reads and describes: whatever is generic is compiled.
 fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
     let mut buffer = [0; 256];
@@ -229,6 +243,7 @@ fn derived_code_does_not_mind_its_surroundings() -> Result<(), Box<dyn core::err
     let list = vec![Box::default(), Box::new(shadowed::Choice::Named("ab".into()))];
     round_trip(shadowed::Derived { flag: false, number: Some(3), list })?;
     round_trip(bare::Derived::default())?;
+    round_trip(constants::Ranged { value: 100 })?;
     round_trip(linted::Only::One { flag: true, more: 1 })?;
     round_trip(linted::Lonely::One)?;
     round_trip(linted::Nothing)?;

@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tightwire::{
-    ErrorKind, FloatRange, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire,
+    ErrorKind, FloatRange, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire,
     WriteError, WriteStream,
 };
 
@@ -245,6 +245,21 @@ fn of_several_values_the_first_is_named() {
         second(&mut stream);
         let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
         assert_eq!(stream.finish(), Err(refused));
+    }
+}
+
+#[test]
+fn a_refusal_behind_the_packet_is_no_lack_of_room() {
+    for bit in [9999, u64::MAX] {
+        let mut buffer = [0; 64];
+        let mut stream = WriteStream::new(&mut buffer);
+        let Ok(()) = stream.bool(&mut true);
+        let Ok(()) = stream.refuse_at(ErrorKind::Custom, bit);
+        let refused = stream.finish();
+        assert!(
+            matches!(refused, Err(WriteError::Value { kind: ErrorKind::Custom, bit }) if bit >= 9999),
+            "{refused:?}",
+        );
     }
 }
 
