@@ -216,8 +216,9 @@ nightly() {
     TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --lib --bins --tests
     step "conformance over real sockets"
     cargo test --release -p tightwire-transport --all-features --test it -- --ignored
-    step "benchmarks"
+    step "benchmarks, compile time"
     bench
+    bench/compile_time.py --check
     step "load"
     load
     step "soak"
@@ -240,7 +241,10 @@ fuzz() {
     cargo fuzz --version >/dev/null 2>&1 || cargo install cargo-fuzz --locked
     local targets=("${@:2}")
     if ((${#targets[@]} == 0)); then
-        mapfile -t targets < <(cd fuzz && "${cargo[@]}" fuzz list)
+        # By a variable: the exit code of `< <(…)` would be lost, and no target no failure.
+        local list
+        list=$(cd fuzz && "${cargo[@]}" fuzz list)
+        mapfile -t targets <<<"$list"
     fi
     for target in "${targets[@]}"; do
         # New inputs go to a folder of their own: the committed corpus is minimised by hand.
@@ -272,13 +276,14 @@ soak() {
 
 # clone-time: crates and CPU seconds of the demo from nothing, as after a clone.
 clone_time() {
-    local target spent TIMEFORMAT='%U %S'
+    local target crates spent TIMEFORMAT='%U %S'
     target=$(mktemp -d)
     cargo fetch --quiet
-    spent=$({ time CARGO_TARGET_DIR=$target cargo build --release --quiet; } 2>&1 | tail -n 1)
+    crates=$(cargo tree -e normal,build --prefix none --no-dedupe | cut -d' ' -f1,2 | sort -u | wc -l)
+    # What the build says goes to the terminal, and only its time into the variable.
+    spent=$({ time CARGO_TARGET_DIR=$target cargo build --release --quiet >&3 2>&4; } 3>&1 4>&2 2>&1 >/dev/null | tail -n 1)
     rm -rf "$target"
-    echo "$(cargo tree -e normal,build --prefix none --no-dedupe | cut -d' ' -f1,2 | sort -u | wc -l) crates," \
-        "$(awk '{ print $1 + $2 }' <<<"$spent") CPU seconds"
+    echo "$crates crates, $(awk '{ print $1 + $2 }' <<<"$spent") CPU seconds"
 }
 
 verb=${1:-}
