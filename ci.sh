@@ -11,28 +11,46 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 steps=()
 step_name=
 step_began=0
+step_cpu=0
+cpu=0
 
 # step NAME: ends the step before, and says what begins, and when.
 step() {
     end_step
     step_name=$1
     step_began=$SECONDS
+    step_cpu=$cpu
     echo "== ${SECONDS} s: $1"
 }
 
 end_step() {
+    read_cpu
     if [[ -n $step_name ]]; then
-        steps+=("$(printf '%6d  %s' $((SECONDS - step_began)) "$step_name")")
+        steps+=("$(printf '%7d  %9d  %s' $((SECONDS - step_began)) $((cpu - step_cpu)) "$step_name")")
     fi
     step_name=
 }
 
-# Prints the seconds of each step, also if one failed.
+# Sets `cpu` to the processor seconds of all commands so far: on a busy machine, what a step costs.
+read_cpu() {
+    local file part minutes seconds user system
+    file=$(mktemp)
+    times >"$file"
+    { read -r _ && read -r user system; } <"$file"
+    rm "$file"
+    cpu=0
+    for part in "$user" "$system"; do
+        minutes=${part%m*} seconds=${part#*m}
+        cpu=$((cpu + 60 * minutes + 10#${seconds%.*}))
+    done
+}
+
+# Prints what each step took, also if one failed.
 print_steps() {
     end_step
     if ((${#steps[@]})); then
-        printf '\nseconds  step\n'
-        printf ' %s\n' "${steps[@]}" "$(printf '%6d  %s' "$SECONDS" total)"
+        printf '\nseconds  processor  step\n'
+        printf '%s\n' "${steps[@]}" "$(printf '%7d  %9d  %s' "$SECONDS" "$cpu" total)"
     fi
 }
 trap print_steps EXIT
@@ -168,7 +186,7 @@ instructions() {
 # what only that needs, it takes a third of the disk.
 test() {
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_TEST_DEBUG=0
-    export CARGO_PROFILE_RELEASE_DEBUG=0
+    export CARGO_PROFILE_BENCH_DEBUG=0
     step "installation"
     need c++ valgrind tshark chromium
     step "formatting, lints"
@@ -191,7 +209,8 @@ test() {
         "$CARGO_TARGET_DIR/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
     step "release build: refusals, instructions"
-    cargo test --quiet --release -p tightwire-instructions --test misuse
+    # In the profile of what is counted, so that the library is built once.
+    cargo test --quiet --profile bench -p tightwire-instructions --test misuse
     instructions
     step "peers: round trips"
     cargo test --quiet --manifest-path bench/Cargo.toml
