@@ -87,7 +87,7 @@ impl Request {
                 "sec-websocket-key" => &mut key,
                 _ => continue,
             };
-            // Two of one would mean one thing here, and another to whoever looks at the other.
+            // A repeated header is ambiguous: a proxy could check the one and this server use the other.
             if place.replace(value.trim().to_owned()).is_some() {
                 return Err(BAD_REQUEST);
             }
@@ -163,7 +163,7 @@ fn until(deadline: Instant) -> io::Result<Duration> {
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// What ends a head.
+/// End of a request head.
 const END: &[u8] = b"\r\n\r\n";
 
 /// The most bytes of a head: a browser sends about one thousand.

@@ -54,7 +54,7 @@ impl Drop for Web {
     }
 }
 
-/// What the threads of the connections share.
+/// State shared by the connection threads.
 #[derive(Debug)]
 struct Server {
     live: Arc<Live>,
@@ -247,13 +247,13 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// What a page says.
+/// A message from the page.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Said {
     Controls(Controls),
     Say(String),
-    /// So many more frames were taken in.
+    /// Number of frames drawn since the last message.
     Seen(u32),
 }
 
@@ -341,7 +341,7 @@ fn hear(text: &str) -> Result<Said, Ended> {
     serde_json::from_str(text).map_err(|error| Ended::Wrong(error.to_string()))
 }
 
-/// Whether a host, with or without a port, can be nothing but this machine.
+/// Returns whether a host, with or without a port, is a loopback name or address.
 fn is_this_machine(host: &str) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         return rest
@@ -410,7 +410,7 @@ const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;
 /// their rhythm is kept.
 const TICK: Duration = Duration::from_millis(8);
 
-/// Nobody reads x-rays faster, and they are the largest messages.
+/// Limited, since x-rays are the largest messages and a person reads few of them.
 const XRAY_EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -291,7 +291,7 @@ fn only_files_are_served() {
     assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
     let plain = format!("GET /live HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\r\n");
     assert!(server.raw(plain.as_bytes()).starts_with("HTTP/1.1 426"));
-    // Two hosts: one for the check, and another for whoever looks at the other.
+    // Two Host headers: a proxy could check the one and route by the other.
     let two = format!("GET / HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n");
     assert!(server.raw(two.as_bytes()).starts_with("HTTP/1.1 400"));
 }

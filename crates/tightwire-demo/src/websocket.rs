@@ -1,7 +1,7 @@
 //! The server's side of a WebSocket ([RFC 6455]): the handshake's key, frames in, frames out.
 //!
 //! A page on this machine is all that it talks to, so there are no extensions, no subprotocols and no
-//! TLS. Frames come from whoever opened the connection: every length is checked before memory is taken.
+//! TLS. Frames are untrusted input: every length is checked before memory is taken.
 //!
 //! [RFC 6455]: https://www.rfc-editor.org/rfc/rfc6455
 

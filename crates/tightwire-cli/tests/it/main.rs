@@ -1,4 +1,4 @@
-//! The tool, as it is typed: one binary, since each takes its time to link.
+//! Tests of the command line, in one binary to save link time.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod common;

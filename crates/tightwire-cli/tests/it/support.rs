@@ -1,4 +1,4 @@
-//! What tests of the tool, within it and around it, take from their environment.
+//! Environment variables of the tests: seed and volume.
 
 use std::env;
 
