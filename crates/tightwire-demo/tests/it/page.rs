@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::Duration;
@@ -41,8 +41,10 @@ impl Demo {
         Self { process, port: port.parse().unwrap() }
     }
 
-    /// What it says in the end, which comes by itself.
-    fn summary(mut self) -> Value {
+    /// Interrupts the demo as Ctrl-C does, and returns the summary that it prints.
+    fn interrupt(mut self) -> Value {
+        let id = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
         let mut text = String::new();
         self.process.stdout.take().unwrap().read_to_string(&mut text).unwrap();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
@@ -306,17 +308,19 @@ fn the_worlds_are_drawn_with_webgl_too() {
 #[test]
 fn the_page_ends_with_the_numbers_of_the_summary() {
     let _alone = alone();
-    let demo = Demo::start(&["--seconds", "15", "--json"]);
+    // A browser can take long to start, so the demo ends when the page has enough readings.
     let mut browser = Browser::start(Graphics::Plain);
     browser.resize(1400, 900);
+    let demo = Demo::start(&["--json"]);
     browser.open(&demo.address());
-    browser.wait_until("tightwire.stats !== null", 30);
+    browser.wait_until("tightwire.stats !== null", 60);
     // The numbers are of the last second: as many seconds, as many readings.
     browser.evaluate(
         "{ window.readings = []; setInterval(() => tightwire.connected && readings.push(tightwire.stats), 1000); }",
     );
-    let summary = demo.summary();
-    browser.wait_until("!tightwire.connected", 10);
+    browser.wait_until("readings.length >= 10", 60);
+    let summary = demo.interrupt();
+    browser.wait_until("!tightwire.connected", 30);
     let last = browser.evaluate("tightwire.stats");
     let client = &summary["clients"][0];
 
