@@ -1,6 +1,6 @@
 //! One serialize function writes, reads and measures.
 
-use tightwire::{Stream, Wire, decode, encode, measure};
+use tightwire::{Stream, Target, Wire, at, decode, encode, measure};
 
 #[derive(Default, Clone, PartialEq, Debug)]
 struct Item {
@@ -17,23 +17,29 @@ struct Player {
 }
 
 impl Wire for Item {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("kind").int(&mut self.kind, 0..=31)?;
-        stream.named("count").int(&mut self.count, 1..=64)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.kind), 0..=31)?;
+        stream.int(at!(this.count), 1..=64)
     }
 }
 
 impl Wire for Player {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("name").string(&mut self.name, 15)?;
-        stream.named("health").int(&mut self.health, 0..=100)?;
-        stream.named("target").option(&mut self.target, |id, stream| stream.int(id, 0..=1023))?;
-        stream.named("inventory").array(&mut self.inventory, 20, Wire::serialize)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.string(at!(this.name), 15)?;
+        stream.int(at!(this.health), 0..=100)?;
+        stream.option(at!(this.target), |id, stream| stream.int(id, 0..=1023))?;
+        stream.array(at!(this.inventory), 20, Wire::serialize)
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut player = Player {
+    let player = Player {
         name: "Ada".into(),
         health: 77,
         target: Some(300),
@@ -41,8 +47,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
 
     let mut buffer = [0; 64];
-    let packet = encode(&mut player, &mut buffer)?;
-    println!("{} bytes, at most {} bits anywhere", packet.len(), measure(&mut player));
+    let packet = encode(&player, &mut buffer)?;
+    println!("{} bytes, at most {} bits anywhere", packet.len(), measure(&player));
     println!("{}", tightwire::explain::<Player>(packet));
 
     let received: Player = decode(packet)?;

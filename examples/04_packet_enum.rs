@@ -21,9 +21,9 @@ enum Packet {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let packets =
         [Packet::Ping { time: 1234 }, Packet::Chat { from: 7, text: "gg".into() }, Packet::Leave];
-    for mut packet in packets {
+    for packet in packets {
         let mut buffer = [0; Packet::MAX_BYTES];
-        let bytes = encode(&mut packet, &mut buffer)?;
+        let bytes = encode(&packet, &mut buffer)?;
         println!("{packet:?} in {} bytes", bytes.len());
         assert_eq!(decode::<Packet>(bytes)?, packet);
     }

@@ -42,28 +42,27 @@ struct Weapon {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let classes = vec![Class::of::<Player>()?, Class::of::<Grunt>()?, Class::of::<Weapon>()?];
-    let mut schema = WorldSchema::new(classes)?.with_time(Op::Float)?;
+    let schema = WorldSchema::new(classes)?.with_time(Op::Float)?;
 
     // Sent once, when a client connects.
     let mut buffer = [0; 1024];
-    let sent = encode(&mut schema, &mut buffer)?;
+    let sent = encode(&schema, &mut buffer)?;
     println!("{:>14}  {:>4} bytes, once", "schema", sent.len());
     let schema: WorldSchema = decode(sent)?;
 
-    let mut player = Player {
+    let player = Player {
         position: [0.0; 3],
         orientation: [0.0, 0.0, 0.0, 1.0],
         velocity: [10.0, 0.0, 0.0],
         health: 100,
         weapon: 110.into(),
     };
-    let mut grunt = Grunt { position: [100.0, 100.0, 0.0], health: 10 };
-    let mut weapon =
-        Weapon { action: Action::SemiAutomatic, ammo_in_clip: 8, round_in_chamber: true };
+    let grunt = Grunt { position: [100.0, 100.0, 0.0], health: 10 };
+    let weapon = Weapon { action: Action::SemiAutomatic, ammo_in_clip: 8, round_in_chamber: true };
     let mut world = World::new(0.0);
-    world.insert(Object::of(1, &mut player)?);
-    world.insert(Object::of(100, &mut grunt)?);
-    world.insert(Object::of(110, &mut weapon)?);
+    world.insert(Object::of(1, &player)?);
+    world.insert(Object::of(100, &grunt)?);
+    world.insert(Object::of(110, &weapon)?);
 
     let mut sizes = Vec::new();
     for &representation in Representation::ALL {

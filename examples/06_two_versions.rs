@@ -29,13 +29,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // The server sends its schema once, when the client connects ...
     let mut buffer = [0; 1024];
-    let received: Schema = decode(encode(&mut there.clone(), &mut buffer)?)?;
+    let received: Schema = decode(encode(&there, &mut buffer)?)?;
     assert_eq!(received, there);
 
     // ... so that the client can read the server's packets without its types.
-    let mut player = new::Player { health: 150, nick: "Ada".into() };
+    let player = new::Player { health: 150, nick: "Ada".into() };
     let mut buffer = [0; new::Player::MAX_BYTES];
-    let packet = encode(&mut player, &mut buffer)?;
+    let packet = encode(&player, &mut buffer)?;
     let tree = received.decode(packet)?;
     println!("{tree}");
     assert_eq!(tree.to_string(), r#"Player { health: 150, nick: "Ada" }"#);

@@ -35,8 +35,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut server = seal(Keys::server(to_server, to_client));
 
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-    for mut packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
-        let datagram = client.write(&mut packet, &mut buffer)?;
+    for packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
+        let datagram = client.write(&packet, &mut buffer)?;
         // Someone in between sends it with a bit changed, and once more when it has come.
         let mut altered = datagram.to_vec();
         altered[5] ^= 1;

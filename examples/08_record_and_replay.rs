@@ -50,14 +50,14 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
     let mut received = Packet::default();
-    for mut packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
-        let datagram = client.write(&mut packet, &mut buffer)?;
+    for packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
+        let datagram = client.write(&packet, &mut buffer)?;
         server.read(datagram, &mut received)?;
         // Nobody can read a sealed datagram later, so this is the packet that was in it.
         let bytes = server.unsealed(datagram);
         recorder.record(now()?, Direction::Received, server_address, client_address, bytes)?;
     }
-    let datagram = server.write(&mut Packet::KeepAlive, &mut buffer)?;
+    let datagram = server.write(&Packet::KeepAlive, &mut buffer)?;
     let bytes = server.unsealed(datagram);
     recorder.record(now()?, Direction::Sent, server_address, client_address, bytes)?;
     recorder.finish()?;

@@ -27,9 +27,9 @@ struct Server {
 fn chat_on_server(chat: &Chat, context: &mut Context<'_, Server>) -> Result<(), SendError> {
     let sender = context.sender();
     context.state.lines.push(format!("{sender}: {}", chat.text));
-    context.broadcast(Some(sender), &mut chat.clone(), Delivery::ReliableSequenced)?;
-    let mut score = Score { points: chat.text.len() as u16 };
-    context.broadcast(None, &mut score, Delivery::UnreliableSequenced)?;
+    context.broadcast(Some(sender), &chat.clone(), Delivery::ReliableSequenced)?;
+    let score = Score { points: chat.text.len() as u16 };
+    context.broadcast(None, &score, Delivery::UnreliableSequenced)?;
     Ok(())
 }
 
@@ -67,10 +67,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (frame, text) in (0..).zip(["hello", "anybody here?", "gg"]) {
         let now = Duration::from_millis(frame * 16);
         // The players talk in turns. A loop is the transport here.
-        let (messenger, me, id, to_server) = &mut players[frame as usize % 2];
+        let (messenger, _me, id, to_server) = &mut players[frame as usize % 2];
         messenger.begin_frame(now);
-        let mut chat = Chat { text: text.into() };
-        messenger.send(me, *to_server, &mut chat, Delivery::ReliableSequenced)?;
+        let chat = Chat { text: text.into() };
+        messenger.send(*to_server, &chat, Delivery::ReliableSequenced)?;
         messenger.end_frame(|_, delivery, batch| {
             println!("to the server: {} bytes, {delivery:?}", batch.len());
             let _ = server.receive(*id, delivery, batch, now);

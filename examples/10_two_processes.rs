@@ -27,7 +27,7 @@ struct Score {
 fn on_chat(chat: &Chat, context: &mut Context<'_, u16>) -> Result<(), SendError> {
     let (sender, points) = (context.sender(), chat.text.len() as u16);
     println!("server: {sender} says {:?}", chat.text);
-    context.send(sender, &mut Score { points }, Delivery::ReliableSequenced)
+    context.send(sender, &Score { points }, Delivery::ReliableSequenced)
 }
 
 /// Both sides register the same messages. Their state is the points of the client.
@@ -89,8 +89,8 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
         while let Some(event) = client.poll_event() {
             match event {
                 SessionEvent::Connected { .. } => {
-                    let mut chat = Chat { text: "hello".into() };
-                    client.send(&mut points, &mut chat, Delivery::Reliable)?;
+                    let chat = Chat { text: "hello".into() };
+                    client.send(&chat, Delivery::Reliable)?;
                 }
                 SessionEvent::Disconnected { reason, .. } => return Err(reason.into()),
                 _ => {}

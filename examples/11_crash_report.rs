@@ -69,8 +69,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             is_connected = matches!(event, SessionEvent::Connected { .. });
         }
         if is_connected {
-            let mut trade = Trade { price: frame, items: (frame + 7) % 11 };
-            client.send(&mut ours, &mut trade, Delivery::ReliableSequenced)?;
+            let trade = Trade { price: frame, items: (frame + 7) % 11 };
+            client.send(&trade, Delivery::ReliableSequenced)?;
         }
     }
     assert!(crashed.is_some());

@@ -71,11 +71,11 @@ fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
             }
         }
         sender.begin_tick(tick);
-        (0..100).try_for_each(|id| sender.set(id, &mut ball(id, tick)))?;
+        (0..100).try_for_each(|id| sender.set(id, &ball(id, tick)))?;
         if let Some((peer, receiver)) = player {
             inbox.0.drain(..).for_each(|ack| sender.handle_ack(receiver, ack));
             let packet = sender.snapshot(receiver, 1000).unwrap_or_default().to_vec();
-            let _ = server.send(&mut inbox, peer, &mut Snapshot(packet), Delivery::Unreliable);
+            let _ = server.send(peer, &Snapshot(packet), Delivery::Unreliable);
         }
         thread::sleep((Duration::from_secs(tick.into()) / 60).saturating_sub(start.elapsed()));
     }
@@ -100,7 +100,7 @@ fn client(protocol: &SnapshotProtocol, config: SessionConfig, server: [&str; 2])
             }
         }
         if let Some(ack) = world.ack() {
-            client.send(&mut inbox, &mut Ack(ack), Delivery::Unreliable)?;
+            client.send(&Ack(ack), Delivery::Unreliable)?;
         }
         playback.advance(start.elapsed());
         thread::sleep(Duration::from_millis(8));

@@ -1,7 +1,7 @@
 //! Packets read by schema are what their types read: checked before anything is timed.
 
 use fastrand::Rng;
-use tightwire::{ReadStream, Trace, TraceStream, Value, Wire, explain_write, schema};
+use tightwire::{ReadStream, Target, Trace, TraceStream, Value, Wire, explain_write, schema};
 
 /// Panics if a schema reads or writes another packet than the type that it describes.
 ///
@@ -12,12 +12,12 @@ pub fn check<P: Wire>(name: &str, make: fn(&mut Rng) -> Vec<P>) {
     for packet in make(&mut Rng::with_seed(7)).iter_mut().take(100) {
         let written = explain_write(packet);
         let bytes = written.bytes();
-        let mut tree = schema.decode(bytes).expect("a schema reads what its type wrote");
-        let rewritten = schema.encode(&mut tree, &mut again).expect("a schema writes what it read");
+        let tree = schema.decode(bytes).expect("a schema reads what its type wrote");
+        let rewritten = schema.encode(&tree, &mut again).expect("a schema writes what it read");
         assert_eq!(rewritten, bytes, "{name}: the schema writes other bytes");
 
         let mut stream = TraceStream::new(ReadStream::new(bytes));
-        packet.serialize(&mut stream).expect("a type reads what it wrote");
+        P::serialize(Target::from(packet), &mut stream).expect("a type reads what it wrote");
         let typed = values(&stream.into_parts().1);
         assert!(typed == values(&schema.explain(bytes)), "{name}: the schema reads other values");
         assert!(!typed.is_empty());

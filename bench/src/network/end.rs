@@ -82,8 +82,8 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
         self.ids.push(peer);
     }
 
-    pub fn send<M: Message>(&mut self, to: PeerId, message: &mut M, delivery: Delivery) {
-        self.messenger.send(&mut self.state, to, message, delivery).expect("there is room");
+    pub fn send<M: Message>(&mut self, to: PeerId, message: &M, delivery: Delivery) {
+        self.messenger.send(to, message, delivery).expect("there is room");
     }
 
     /// The second half: what was sent goes to the network.

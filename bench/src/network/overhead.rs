@@ -152,7 +152,7 @@ fn traffic(rate: u64, messages: usize, delivery: Delivery) -> [Traffic; 2] {
         client.flush(now);
         server.receive(now);
         if let Some(to) = server.ids.first().copied() {
-            (0..messages).for_each(|_| server.send(to, &mut Eight(frame), delivery));
+            (0..messages).for_each(|_| server.send(to, &Eight(frame), delivery));
         }
         server.flush(now);
     }

@@ -140,7 +140,7 @@ fn bodies(rng: &mut Rng) -> Vec<Snapshot> {
     let mut rest = bodies.into_iter();
     let mut snapshot = || {
         let mut snapshot = Snapshot { bodies: Vec::new() };
-        while tightwire::measure(&mut snapshot) + RigidBody::MAX_BITS <= BITS {
+        while tightwire::measure(&snapshot) + RigidBody::MAX_BITS <= BITS {
             snapshot.bodies.push(rest.next().expect("there are enough bodies"));
         }
         snapshot

@@ -66,7 +66,7 @@ impl Pair {
     fn broadcast(&mut self) -> (f64, f64) {
         let Self { messenger, blob, .. } = self;
         let start = Instant::now();
-        let sent = messenger.broadcast(&mut (), None, black_box(blob), Delivery::Reliable);
+        let sent = messenger.broadcast(None, black_box(blob), Delivery::Reliable);
         let broadcast = start.elapsed();
         black_box(sent.expect("it is written"));
         messenger.end_frame(|_, _, batch| {
@@ -79,7 +79,7 @@ impl Pair {
     /// Panics unless every peer gets the message, and it has as many bytes as are copied.
     fn check(&mut self) {
         let Self { messenger, peers, blob, bytes, .. } = self;
-        let sent = messenger.broadcast(&mut (), None, blob, Delivery::Reliable);
+        let sent = messenger.broadcast(None, blob, Delivery::Reliable);
         assert_eq!(sent.expect("it is written").sent, PEERS);
         let mut got = Vec::new();
         messenger.end_frame(|peer, _, batch| {

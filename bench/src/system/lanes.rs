@@ -24,7 +24,6 @@ pub struct Tightwire {
     receiver: Messenger<Tally>,
     peers: Vec<tightwire::PeerId>,
     bytes: usize,
-    unused: Tally,
     tally: Tally,
 }
 
@@ -50,8 +49,7 @@ impl Tightwire {
         let peers = ids(&mut sender);
         // So a batch to one is a batch from the same.
         assert!(peers == ids(&mut receiver));
-        let (unused, tally) = (Tally::default(), Tally::default());
-        Self { sender, receiver, peers, bytes: 0, unused, tally }
+        Self { sender, receiver, peers, bytes: 0, tally: Tally::default() }
     }
 }
 
@@ -61,17 +59,17 @@ impl Lane for Tightwire {
     }
 
     fn frame(&mut self, messages: &mut [Any]) {
-        let Self { sender, receiver, peers, bytes, unused, tally } = self;
+        let Self { sender, receiver, peers, bytes, tally } = self;
         let now = Duration::ZERO;
         sender.begin_frame(now);
         for (to, messages) in peers.iter().zip(messages.chunks_exact_mut(PER_PEER)) {
             for message in messages {
                 let route = Delivery::ReliableSequenced;
                 let sent = match message {
-                    Any::Input(input) => sender.send(unused, *to, input, route),
-                    Any::Chat(chat) => sender.send(unused, *to, chat, route),
-                    Any::Score(score) => sender.send(unused, *to, score, route),
-                    Any::Spawn(spawn) => sender.send(unused, *to, spawn, route),
+                    Any::Input(input) => sender.send(*to, input, route),
+                    Any::Chat(chat) => sender.send(*to, chat, route),
+                    Any::Score(score) => sender.send(*to, score, route),
+                    Any::Spawn(spawn) => sender.send(*to, spawn, route),
                 };
                 sent.expect("there is room");
             }

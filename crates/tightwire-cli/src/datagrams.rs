@@ -22,13 +22,13 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let seal = |keys| Protocol::<Player>::new("arena", "1.0", Protection::Sealed(keys));
     let mut client = seal(Keys::client([1; 32], [2; 32]));
     let mut server = seal(Keys::server([1; 32], [2; 32]));
-    let mut player = player.clone();
+    let player = player.clone();
     let mut buffer = [0; Protocol::<Player>::MAX_BYTES];
     let mut received = Player::default();
     let mut largest = 0;
     let mut incoming = [0; 1500];
     for round in 0..COUNT {
-        let datagram = client.write(&mut player, &mut buffer)?;
+        let datagram = client.write(&player, &mut buffer)?;
         largest = largest.max(datagram.len());
         let mut altered = datagram.to_vec();
         altered[1 + round % (datagram.len() - 1)] ^= 1 << (round % 8);

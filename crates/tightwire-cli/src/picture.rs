@@ -29,7 +29,7 @@ pub(crate) struct Player {
 /// A packet on its way, and what happens to bad ones.
 pub(crate) fn example() -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
-    let mut player = Player {
+    let player = Player {
         health: 77,
         position: [12.5, -200.0, 3.25],
         orientation: [0.0, 0.6, 0.0, 0.8],
@@ -38,14 +38,14 @@ pub(crate) fn example() -> Result<String, Box<dyn Error>> {
         name: "Ada".into(),
     };
     let mut buffer = [0; Player::MAX_BYTES];
-    let packet = encode(&mut player, &mut buffer)?;
+    let packet = encode(&player, &mut buffer)?;
     writeln!(
         text,
         "A player takes {} bytes in memory and {} on the wire:\n",
         size_of::<Player>() + player.name.len(),
         packet.len(),
     )?;
-    writeln!(text, "{}", picture(&explain_write(&mut player)))?;
+    writeln!(text, "{}", picture(&explain_write(&player)))?;
 
     let received: Player = decode(packet)?;
     writeln!(text, "The other side reads, each number within half a step of what was sent:\n")?;
@@ -61,8 +61,8 @@ pub(crate) fn example() -> Result<String, Box<dyn Error>> {
     writeln!(text, "  {}\n", sentence(decode_explained::<Player>(&tampered)))?;
 
     writeln!(text, "A value that must not be sent is not sent:\n")?;
-    let mut overhealed = Player { health: 200, ..player.clone() };
-    writeln!(text, "  {}\n", sentence(encode_explained(&mut overhealed, &mut [0; 64])))?;
+    let overhealed = Player { health: 200, ..player.clone() };
+    writeln!(text, "  {}\n", sentence(encode_explained(&overhealed, &mut [0; 64])))?;
 
     text += &datagrams::example(&player)?;
     Ok(text)

@@ -102,7 +102,7 @@ impl SnapshotCost {
             sender.begin_tick(tick);
             let every = if tick == 1 { 1 } else { case.objects / case.moving };
             for id in (0..case.objects).step_by(every as usize) {
-                sender.set(id, &mut ball(id, tick))?;
+                sender.set(id, &ball(id, tick))?;
             }
             let mut spent = start.elapsed();
             for (place, (id, receiver, acks)) in receivers.iter_mut().enumerate() {

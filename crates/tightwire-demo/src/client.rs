@@ -191,7 +191,7 @@ impl<T: Transport> Guest<'_, T> {
             let mut input = self.bot.input(place.map_or([0.0; 3], |player| player.position));
             input.ack = self.receiver.ack();
             // One that is not sent is like one that is lost: the next says more.
-            let _ = self.client.send(&mut self.inbox, &mut input, Delivery::Unreliable);
+            let _ = self.client.send(&input, Delivery::Unreliable);
             self.talk();
         }
         let is_shown = self.is_shown();
@@ -208,8 +208,8 @@ impl<T: Transport> Guest<'_, T> {
         let line = self.bot.line().map(String::from);
         let typed = if self.number == 0 { self.shared.live.take_said() } else { Vec::new() };
         for text in line.into_iter().chain(typed) {
-            let mut chat = Chat { client: self.number as u8, text: game::shortened(&text) };
-            let _ = self.client.send(&mut self.inbox, &mut chat, ORDERED);
+            let chat = Chat { client: self.number as u8, text: game::shortened(&text) };
+            let _ = self.client.send(&chat, ORDERED);
         }
     }
 

@@ -83,8 +83,8 @@ mod tests {
             for id in 0..20u32 {
                 let position = [id as f32, 2.0, 0.16];
                 let rotation = [0.0, 0.0, 0.0, 1.0];
-                let mut cube = Cube { position, rotation, awake: id % 2 == 0 };
-                assert_eq!(sender.set(id, &mut cube), Ok(()));
+                let cube = Cube { position, rotation, awake: id % 2 == 0 };
+                assert_eq!(sender.set(id, &cube), Ok(()));
             }
             let packet = sender.snapshot(client, 1000).map(<[u8]>::to_vec).unwrap_or_default();
             let mut trace = SnapshotTrace::new();

@@ -172,8 +172,8 @@ impl<'s, T: Transport> Host<'s, T> {
         for (id, body) in (0..).zip(&bodies) {
             let is_player = (id as usize) < players;
             let set = match is_player {
-                true => self.sender.set::<game::Player>(id, &mut player(body)),
-                false => self.sender.set::<game::Cube>(id, &mut cube(body)),
+                true => self.sender.set::<game::Player>(id, &player(body)),
+                false => self.sender.set::<game::Cube>(id, &cube(body)),
             };
             set.map_err(|error| error.to_string())?;
         }
@@ -196,9 +196,9 @@ impl<'s, T: Transport> Host<'s, T> {
         }
         for (peer, chat) in mem::take(&mut self.inbox.chats) {
             let Some(guest) = guest_of(&self.guests, peer) else { continue };
-            let mut chat = Chat { client: guest.client as u8, text: chat.text };
+            let chat = Chat { client: guest.client as u8, text: chat.text };
             // To one who does not keep up it is not sent: that is counted with the peer.
-            let _ = self.server.broadcast(&mut self.inbox, None, &mut chat, ORDERED);
+            let _ = self.server.broadcast(None, &chat, ORDERED);
         }
     }
 
@@ -225,7 +225,7 @@ impl<'s, T: Transport> Host<'s, T> {
             self.snapshot.packet.replace(packet);
             // A snapshot that is not sent is like one that is lost.
             let route = Delivery::Unreliable;
-            let _ = self.server.send(&mut self.inbox, peer, &mut self.snapshot, route);
+            let _ = self.server.send(peer, &self.snapshot, route);
         }
     }
 

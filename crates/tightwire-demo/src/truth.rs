@@ -87,8 +87,8 @@ fn within(place: f32) -> f32 {
     if place.is_nan() { 0.0 } else { place.clamp(-MOST, MOST) }
 }
 
-fn quantised<T: Wire + Default>(mut value: T) -> Option<T> {
-    decode(encode(&mut value, &mut [0; 32]).ok()?).ok()
+fn quantised<T: Wire + Default>(value: T) -> Option<T> {
+    decode(encode(&value, &mut [0; 32]).ok()?).ok()
 }
 
 /// Five seconds: a client that is further behind has other troubles.

@@ -14,8 +14,7 @@ pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
     bind(when.to_token_stream())
 }
 
-/// The condition as code in a method: `self` is the method's own, also where the declaration comes
-/// out of a macro.
+/// The condition as code over a reference to the whole value, `__self`.
 pub(crate) fn over_self(when: &Expr) -> TokenStream {
     own_self(when.to_token_stream())
 }
@@ -28,7 +27,7 @@ fn own_self(tokens: TokenStream) -> TokenStream {
             TokenTree::Group(inner)
         }
         TokenTree::Ident(ident) if ident == "self" => {
-            TokenTree::Ident(Ident::new("self", Span::call_site().located_at(ident.span())))
+            TokenTree::Ident(Ident::new("__self", Span::call_site().located_at(ident.span())))
         }
         token => token,
     };

@@ -22,12 +22,14 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let Layout { slots, max_bits, fixed_bits } = layout::layout(item);
     let serialize = match &item.body {
         Body::Struct(fields) => {
-            let steps = steps(fields, 0, 0, &Place::SelfField);
+            let steps = steps(fields, 0, 0, Place::Struct);
             let end = return_on_error(quote!(__run.end_run()));
             quote!(#steps #end)
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
+    let is_empty = matches!(&item.body, Body::Struct(fields) if !fields.iter().any(is_used));
+    let this = if is_empty { quote!(_) } else { quote!(mut __this) };
     // Not with debug assertions: most such builds are not optimised, and would only get more code.
     let inline = if is_straight(item) {
         quote!(#[cfg_attr(not(debug_assertions), inline(always))])
@@ -57,7 +59,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
 
             #inline
             fn serialize<__S: ::tightwire::Stream>(
-                &mut self,
+                #this: ::tightwire::Target<'_, __S::Access, Self>,
                 __stream: &mut __S,
             ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
                 #[allow(unused_imports)]
@@ -118,7 +120,7 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
             const MAX_BITS: u64 = 0;
 
             fn serialize<__S: ::tightwire::Stream>(
-                &mut self,
+                _: ::tightwire::Target<'_, __S::Access, Self>,
                 _: &mut __S,
             ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
                 ::tightwire::__private::core::unreachable!()
@@ -127,61 +129,96 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// Where a field is found.
+/// How the fields are reached.
+#[derive(Clone, Copy)]
 enum Place {
-    SelfField,
-    Binding,
+    /// Each group that is sent together is taken out of the struct.
+    Struct,
+    /// A variant was taken apart as a whole. With conditions, fields are looked at after they were sent.
+    Variant { has_conditions: bool },
 }
 
-impl Place {
-    /// The field as `&mut T`.
-    fn reference(&self, field: &Field) -> TokenStream {
-        let (member, binding) = (&field.member, &field.binding);
-        match self {
-            Self::SelfField => quote!(&mut self.#member),
-            Self::Binding => quote!(&mut *#binding),
-        }
-    }
+/// A call that takes parts out of the value by the same pattern twice: shared to write, unique to read.
+fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStream {
+    let bindings = tuple(fields, &|field| field.binding.to_token_stream());
+    let take = match is_variant {
+        false => quote!(|__value| { let #pattern = __value; #bindings }),
+        true => quote!(|__value| match __value {
+            #pattern => ::tightwire::__private::core::option::Option::Some(#bindings),
+            #[allow(unreachable_patterns)]
+            _ => ::tightwire::__private::core::option::Option::None,
+        }),
+    };
+    quote!(__this.parts(#take, #take))
+}
 
-    /// The field itself.
-    fn of(&self, field: &Field) -> TokenStream {
-        let (member, binding) = (&field.member, &field.binding);
-        match self {
-            Self::SelfField => quote!(self.#member),
-            Self::Binding => quote!(*#binding),
-        }
+/// Nested tuples, since a tuple of the library has at most eight parts.
+fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStream {
+    const MOST: usize = 8;
+    if fields.len() <= MOST {
+        let parts = fields.iter().map(|field| each(field));
+        return quote!((#(#parts,)*));
     }
+    let size = MOST.pow((fields.len() - 1).ilog(MOST));
+    let parts = fields.chunks(size).map(|fields| tuple(fields, each));
+    quote!((#(#parts,)*))
+}
+
+/// The pattern of the fields that are sent or reset.
+fn pattern(of: &TokenStream, fields: &[&Field]) -> TokenStream {
+    let members = fields.iter().map(|Field { member, binding, .. }| quote!(#member: #binding));
+    quote!(#of { #(#members,)* .. })
+}
+
+/// Whether there is code for a field.
+fn is_used(field: &Field) -> bool {
+    field.rule.is_some() || field.default.is_some()
 }
 
 /// The fields one after the other, the first of which has this slot; see [`slots`].
-fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> TokenStream {
+fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> TokenStream {
     let mut code = TokenStream::new();
     for (index, (when, group)) in layout::groups(fields).into_iter().enumerate() {
         if index > 0 || when.is_some() {
             slot += 1;
+        }
+        let mut taken = TokenStream::new();
+        let used: Vec<&Field> = group.iter().copied().filter(|field| is_used(field)).collect();
+        if let (Place::Struct, false) = (place, used.is_empty()) {
+            let parts = parts(&pattern(&quote!(Self), &used), &used, false);
+            let bindings = tuple(&used, &|field| binding(field, place));
+            taken = quote!(let #bindings = #parts;);
         }
         let mut sent = TokenStream::new();
         for field in &group {
             sent.extend(step(field, variant, &mut slot, place));
         }
         let Some(when) = when else {
-            code.extend(sent);
+            // Targets are borrowed to the end of their block, since their type is not known to need no
+            // drop.
+            code.extend(if taken.is_empty() { sent } else { quote!({ #taken #sent }) });
             continue;
         };
         let when = match place {
-            Place::SelfField => condition::over_self(when),
-            Place::Binding => condition::over_bindings(when),
+            Place::Struct => {
+                let when = condition::over_self(when);
+                quote!({ let __self: &Self = &__this; #when })
+            }
+            Place::Variant { .. } => condition::over_bindings(when),
         };
-        let absent = group.iter().map(|field| reset(field, place));
+        let absent = group.iter().map(|field| reset(field));
         let end = return_on_error(quote!(__run.end_run()));
         code.extend(quote! {
             #end
             let __is_sent: bool = #when;
-            if __is_sent {
-                #sent
-                #end
-            } else if __S::READING {
-                #(#absent)*
+            {
+                #taken
+                if __is_sent {
+                    #sent
+                    #end
+                } else {
+                    #(#absent)*
+                }
             }
         });
     }
@@ -189,13 +226,13 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: &Place) -> To
 }
 
 /// One field.
-fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> TokenStream {
-    let Some(rule) = &field.rule else {
-        let reset = reset(field, place);
-        return if reset.is_empty() { reset } else { quote!(if __S::READING { #reset }) };
+fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenStream {
+    let Some(rule) = &field.rule else { return reset(field) };
+    let (name, binding) = (field.name(), &field.binding);
+    let target = match place {
+        Place::Variant { has_conditions: true } => quote!(#binding.reborrow()),
+        _ => quote!(#binding),
     };
-    let name = field.name();
-    let target = place.reference(field);
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
     let here = *slot;
     *slot += 1;
@@ -224,14 +261,31 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: &Place) -> Token
     code
 }
 
-/// What a field has when it was not sent.
-fn reset(field: &Field, place: &Place) -> TokenStream {
-    let target = place.of(field);
+/// A field as a target, which is changed if it can be reset or is sent by a borrow of it.
+fn binding(field: &Field, place: Place) -> TokenStream {
+    let binding = &field.binding;
+    let is_lent = matches!(place, Place::Variant { has_conditions: true });
+    let is_reset = field.rule.is_none() || field.when.is_some();
+    if is_lent || is_reset { quote!(mut #binding) } else { quote!(#binding) }
+}
+
+/// Gives a field that was not sent its default, when reading.
+fn reset(field: &Field) -> TokenStream {
+    let binding = &field.binding;
     match &field.default {
-        Some(default) => quote!(#target = #default;),
+        Some(default) => quote!(if __S::READING { #binding.put(#default); }),
         // A field that is never sent stays as it is.
         None if field.rule.is_none() => TokenStream::new(),
-        None => empty(&field.ty, &target),
+        None => {
+            let reset = empty(&field.ty, &quote!((*__value)));
+            quote! {
+                if let ::tightwire::__private::core::option::Option::Some(__value) =
+                    #binding.when_reading()
+                {
+                    #reset
+                }
+            }
+        }
     }
 }
 
@@ -322,7 +376,9 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
             let inner = each(rule);
             quote!(#stream.option(#target, #inner))
         }
-        Rule::Boxed { rule } => operation(rule, stream, &quote!(&mut **(#target))),
+        Rule::Boxed { rule } => {
+            operation(rule, stream, &quote!(::tightwire::__private::unboxed(#target)))
+        }
     }
 }
 
@@ -349,7 +405,7 @@ fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
         if __S::READING {
             #read_ordinal
         } else {
-            __ordinal = match self { #(#ordinals)* };
+            __ordinal = match &*__this { #(#ordinals)* };
         }
         match __ordinal {
             #(#arms)*
@@ -376,29 +432,28 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let fresh = quote!(Self::#name { #(#members: #defaults),* });
     if variant.fields.is_empty() {
         return quote! {
-            if __S::READING { *self = #fresh; } else { #ordinal_in_run }
+            if __S::READING { __this.put(#fresh); } else { #ordinal_in_run }
             #end
         };
     }
-    let bindings = variant.fields.iter().map(|Field { member, binding, rule, default, .. }| {
-        match rule.is_some() || default.is_some() {
-            true => quote!(#member: #binding),
-            false => quote!(#member: _),
-        }
-    });
-    let steps = steps(&variant.fields, ordinal, 1, &Place::Binding);
+    let place =
+        Place::Variant { has_conditions: variant.fields.iter().any(|field| field.when.is_some()) };
+    let used: Vec<&Field> = variant.fields.iter().filter(|field| is_used(field)).collect();
+    let parts = parts(&pattern(&quote!(Self::#name), &used), &used, true);
+    let bindings = tuple(&used, &|field| binding(field, place));
+    let steps = steps(&variant.fields, ordinal, 1, place);
     // The same variant is read into, so that strings and arrays keep their memory. Where there is
     // none to keep, the question would only be mispredicted.
     let keeps_memory =
         !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
     let is_other = keeps_memory
-        .then(|| quote!(&&!::tightwire::__private::core::matches!(self, Self::#name { .. })));
+        .then(|| quote!(&&!::tightwire::__private::core::matches!(&*__this, Self::#name { .. })));
     let begin_rest = begin_run(&quote!(::tightwire::__private::rest_of_run(#slots, 1)));
     quote! {
         if __S::READING #is_other {
-            *self = #fresh;
+            __this.put(#fresh);
         }
-        if let Self::#name { #(#bindings),* } = self {
+        if let ::tightwire::__private::core::option::Option::Some(#bindings) = #parts {
             if __S::READING {
                 #begin_rest
             } else {

@@ -16,7 +16,7 @@
 //!
 //! let identity = Identity::new("arena", "1.0", Protection::None, schema::<Player>());
 //! let mut buffer = [0; 16];
-//! let packet = encode(&mut Player { health: 77 }, &mut buffer)?;
+//! let packet = encode(&Player { health: 77 }, &mut buffer)?;
 //! let xray = Xray::of_trace("Player", 0.0, packet, &identity.explain(packet));
 //! assert_eq!(xray.spans[0].path, "Player.health");
 //! assert_eq!((xray.spans[0].bits, xray.spans[0].value.as_str()), (7.0, "77"));

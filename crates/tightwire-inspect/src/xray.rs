@@ -369,7 +369,7 @@ mod tests {
     fn spans_cover_header_fields_and_padding() {
         let mut buffer = [0; 8];
         let items = vec![Item { count: 5 }, Item { count: 64 }];
-        let packet = encode(&mut Player { health: 77, items }, &mut buffer).unwrap_or_default();
+        let packet = encode(&Player { health: 77, items }, &mut buffer).unwrap_or_default();
         let xray = xray(&[1, 2, 3, 4], packet);
         assert!(covers(&xray), "{xray:#?}");
         let named: Vec<_> = xray

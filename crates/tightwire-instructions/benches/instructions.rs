@@ -27,7 +27,9 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use common::callgrind::{self, instructions};
-use tightwire::{FloatRange, Stream, Wire, decode, decode_explained, encode, encode_explained};
+use tightwire::{
+    FloatRange, Stream, Target, Wire, at, decode, decode_explained, encode, encode_explained,
+};
 
 /// How much more `explained` may cost, as a part of the whole.
 const TOLERANCE: f64 = 0.08;
@@ -82,33 +84,47 @@ struct Body<const WAY: usize> {
     name: String,
 }
 
+/// The operation of a field, with its name if names are given.
+macro_rules! field {
+    ($stream:ident.$operation:ident($this:ident.$field:ident $(, $argument:expr)*)) => {
+        match WAY {
+            NAMELESS => $stream.$operation(at!($this.$field).target() $(, $argument)*),
+            _ => $stream.$operation(at!($this.$field) $(, $argument)*),
+        }
+    };
+}
+
 /// The stream, told the name of what comes next if names are given.
 fn next<'s, S: Stream, const WAY: usize>(stream: &'s mut S, name: &str) -> &'s mut S {
     if WAY == NAMELESS { stream } else { stream.named(name) }
 }
 
 impl<const WAY: usize> Wire for Input<WAY> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        next::<S, WAY>(stream, "tick").int(&mut self.tick, 0..=1_000_000)?;
-        next::<S, WAY>(stream, "buttons").bits(&mut self.buttons, 12)?;
-        next::<S, WAY>(stream, "aim").compressed_vector(&mut self.aim, POSITION)?;
-        let weapon = next::<S, WAY>(stream, "weapon");
-        weapon.option(&mut self.weapon, |weapon, stream| {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        field!(stream.int(this.tick, 0..=1_000_000))?;
+        field!(stream.bits(this.buttons, 12))?;
+        field!(stream.compressed_vector(this.aim, POSITION))?;
+        field!(stream.option(this.weapon, |weapon, stream| {
             next::<S, WAY>(stream, "slot").int(weapon, 0..=9)
-        })
+        }))
     }
 }
 
 impl<const WAY: usize> Wire for Player<WAY> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        next::<S, WAY>(stream, "health").int(&mut self.health, 0..=100)?;
-        next::<S, WAY>(stream, "orientation").smallest_three(&mut self.orientation, 10)?;
-        next::<S, WAY>(stream, "input").object(&mut self.input)?;
-        next::<S, WAY>(stream, "name").string(&mut self.name, 31)?;
-        let inventory = next::<S, WAY>(stream, "inventory");
-        inventory.array(&mut self.inventory, 15, |item, stream| {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        field!(stream.int(this.health, 0..=100))?;
+        field!(stream.smallest_three(this.orientation, 10))?;
+        field!(stream.object(this.input))?;
+        field!(stream.string(this.name, 31))?;
+        field!(stream.array(this.inventory, 15, |item, stream| {
             next::<S, WAY>(stream, "item").int(item, 0..=1000)
-        })
+        }))
     }
 }
 
@@ -161,19 +177,15 @@ fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
         ("decode derived", "nameless") => read(rounds, &mut body::<NAMELESS>(), decode),
         ("decode derived", "named") => read(rounds, &mut body::<NAMED>(), decode),
         ("decode derived", "explained") => read(rounds, &mut body::<EXPLAINED>(), decode_explained),
-        ("encode input", "nameless") => write(rounds, &mut input::<NAMELESS>(), encode),
-        ("encode input", "named") => write(rounds, &mut input::<NAMED>(), encode),
-        ("encode input", "explained") => write(rounds, &mut input::<EXPLAINED>(), encode_explained),
-        ("encode player", "nameless") => write(rounds, &mut player::<NAMELESS>(), encode),
-        ("encode player", "named") => write(rounds, &mut player::<NAMED>(), encode),
-        ("encode player", "explained") => {
-            write(rounds, &mut player::<EXPLAINED>(), encode_explained)
-        }
-        ("encode derived", "nameless") => write(rounds, &mut body::<NAMELESS>(), encode),
-        ("encode derived", "named") => write(rounds, &mut body::<NAMED>(), encode),
-        ("encode derived", "explained") => {
-            write(rounds, &mut body::<EXPLAINED>(), encode_explained)
-        }
+        ("encode input", "nameless") => write(rounds, &input::<NAMELESS>(), encode),
+        ("encode input", "named") => write(rounds, &input::<NAMED>(), encode),
+        ("encode input", "explained") => write(rounds, &input::<EXPLAINED>(), encode_explained),
+        ("encode player", "nameless") => write(rounds, &player::<NAMELESS>(), encode),
+        ("encode player", "named") => write(rounds, &player::<NAMED>(), encode),
+        ("encode player", "explained") => write(rounds, &player::<EXPLAINED>(), encode_explained),
+        ("encode derived", "nameless") => write(rounds, &body::<NAMELESS>(), encode),
+        ("encode derived", "named") => write(rounds, &body::<NAMED>(), encode),
+        ("encode derived", "explained") => write(rounds, &body::<EXPLAINED>(), encode_explained),
         _ => Err(format!("`{job}` and `{way}` are no work").into()),
     }
 }
@@ -200,8 +212,8 @@ fn read<T: Wire, E: Error + 'static>(
 #[inline(never)]
 fn write<T: Wire, E: Error + 'static>(
     rounds: u64,
-    value: &mut T,
-    encode: for<'a> fn(&mut T, &'a mut [u8]) -> Result<&'a [u8], E>,
+    value: &T,
+    encode: for<'a> fn(&T, &'a mut [u8]) -> Result<&'a [u8], E>,
 ) -> Result<bool, Box<dyn Error>> {
     let mut buffer = [0; 128];
     for _ in 0..rounds {

@@ -59,7 +59,7 @@ use crate::transport::{Connection, Event, NotSent, Path, Transport};
 ///     server.tick(now, &mut ());
 ///     client.tick(now, &mut ());
 ///     if let Some(SessionEvent::Connected { .. }) = client.poll_event() {
-///         client.send(&mut (), &mut Chat { text: "hello".into() }, Delivery::Reliable)?;
+///         client.send(&Chat { text: "hello".into() }, Delivery::Reliable)?;
 ///     }
 /// }
 ///

@@ -110,7 +110,7 @@ impl Reason {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = [0; Self::MAX_BYTES];
         // Somebody may have made the text too long.
-        let mut short = match self {
+        let short = match self {
             Self::Kicked(text) => Self::kicked(text),
             Self::Mismatch(text) => Self::mismatch(text),
             Self::Certificate(text) => Self::certificate(text),
@@ -118,7 +118,7 @@ impl Reason {
             Self::Failed(text) => Self::failed(text),
             other => other.clone(),
         };
-        tightwire::encode(&mut short, &mut bytes).map_or_else(|_| Vec::new(), Vec::from)
+        tightwire::encode(&short, &mut bytes).map_or_else(|_| Vec::new(), Vec::from)
     }
 
     /// As it was sent; [`Failed`](Self::Failed) if nobody can read it.

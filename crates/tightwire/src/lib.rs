@@ -27,9 +27,9 @@
 //!     name: String,
 //! }
 //!
-//! let mut player = Player { health: 77, alive: true, name: "Ada".into() };
+//! let player = Player { health: 77, alive: true, name: "Ada".into() };
 //! let mut buffer = [0; 64];
-//! let packet = tightwire::encode(&mut player, &mut buffer)?;
+//! let packet = tightwire::encode(&player, &mut buffer)?;
 //! assert_eq!(packet, [0b1_1001101, 3, b'A', b'd', b'a']);
 //! assert_eq!(tightwire::decode::<Player>(packet)?, player);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
@@ -54,7 +54,9 @@
 //! # stream
 //!
 //! [`Stream`] lists every operation: integers, floats, vectors, rotations, strings, arrays, parts
-//! of arrays, checks. One serialize function runs on any stream:
+//! of arrays, checks. One serialize function runs on any stream, and takes a [`Target`]: a shared
+//! reference for a stream that writes, a unique one for a stream that reads. [`at!`] leads from it to
+//! a field. See [`Wire`](trait@Wire) for such a function. The streams:
 //!
 //! * [`WriteStream`] writes and cannot fail on the way; its `finish` refuses to hand out bytes
 //!   if the buffer was too small or a value was out of its range.
@@ -73,7 +75,7 @@
 //!
 //! let mut buffer = [0; 8];
 //! let mut writer = WriteStream::new(&mut buffer);
-//! writer.compressed_float(&mut 90.0, ANGLE)?;
+//! writer.compressed_float(&90.0, ANGLE)?;
 //! let packet = writer.finish()?;
 //! assert_eq!(packet.len(), 2);
 //!
@@ -106,7 +108,7 @@
 //!     block.write(1.5f32);
 //! })?;
 //! writer.write_varint(300u32)?;
-//! writer.write_wire(&mut (true, -2i8), Packing::Bytes)?;
+//! writer.write_wire(&(true, -2i8), Packing::Bytes)?;
 //! let length = writer.len() as u16 - 2;
 //! writer.fill(size, &length.to_le_bytes())?;
 //! let packet = writer.finish()?;
@@ -132,13 +134,11 @@
 //! network is escaped in all of them.
 //!
 //! ```
-//! # use tightwire::{Stream, Wire};
-//! # #[derive(Default)]
-//! # struct Player { health: u8 }
-//! # impl Wire for Player {
-//! #     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-//! #         stream.named("health").int(&mut self.health, 0..=100)
-//! #     }
+//! # use tightwire::Wire;
+//! # #[derive(Wire, Default)]
+//! # struct Player {
+//! #     #[wire(range = 0..=100)]
+//! #     health: u8,
 //! # }
 //! let refused = tightwire::decode_explained::<Player>(&[0x7f]).err().unwrap();
 //! assert_eq!(refused.to_string(), "Player.health at bit 0: 127 is not in 0..=100");
@@ -183,7 +183,7 @@
 //!
 //! // The client gets it once, and compares it with its own.
 //! let mut buffer = [0; 64];
-//! let sent = tightwire::encode(&mut schema.clone(), &mut buffer)?;
+//! let sent = tightwire::encode(&schema, &mut buffer)?;
 //! let received: Schema = tightwire::decode(sent)?;
 //! assert_eq!(received.fingerprint(), schema.fingerprint());
 //! assert!(schema.diff(&received).is_empty());
@@ -212,8 +212,8 @@
 //!
 //! let schema = WorldSchema::new(vec![Class::of::<Weapon>()?])?.with_max_objects(255)?;
 //! let mut world = World::new(0.5);
-//! world.insert(Object::of(110, &mut Weapon { ammo: 8, loaded: true })?);
-//! world.insert(Object::of(111, &mut Weapon { ammo: 0, loaded: false })?);
+//! world.insert(Object::of(110, &Weapon { ammo: 8, loaded: true })?);
+//! world.insert(Object::of(111, &Weapon { ammo: 0, loaded: false })?);
 //!
 //! let sizes = [Representation::Bytes, Representation::Bits]
 //!     .map(|representation| world.write(representation, &schema).unwrap().len());
@@ -245,7 +245,7 @@
 //! let mut sender = SnapshotSender::new(&protocol);
 //! let client = sender.add_receiver(Leaving::Despawn);
 //! sender.begin_tick(1);
-//! sender.set(7, &mut Door { open: true })?;
+//! sender.set(7, &Door { open: true })?;
 //! let packet = sender.snapshot(client, 1000).unwrap();
 //!
 //! let mut receiver = SnapshotReceiver::new(&protocol);
@@ -276,7 +276,7 @@
 //!
 //! let mut client = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
 //! let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-//! let datagram = client.write(&mut Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+//! let datagram = client.write(&Packet::Move { x: 3, y: -7 }, &mut buffer)?;
 //! assert_eq!(datagram.len(), 4 + 3);
 //!
 //! let mut server = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
@@ -316,7 +316,7 @@
 //! let mut sum = 0;
 //! messenger.begin_frame(Duration::ZERO);
 //! messenger.run_stage(Stage::Update, &mut sum);
-//! messenger.send(&mut sum, PeerId::LOCAL, &mut Score { points: 7 }, Delivery::Reliable)?;
+//! messenger.send_local(&mut sum, &Score { points: 7 }, Delivery::Reliable)?;
 //! assert_eq!(sum, 7);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -352,7 +352,7 @@
 //!
 //! let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
 //! let mut buffer = [0; Protocol::<[u8; 3]>::MAX_BYTES];
-//! let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?;
+//! let datagram = protocol.write(&[7, 8, 9], &mut buffer)?;
 //!
 //! let (server, client) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
 //! let mut recorder = Recorder::new(Vec::new(), protocol.identity())?;
@@ -421,11 +421,12 @@ pub use snapshot::{
     SnapshotReceiver, SnapshotSender, SnapshotSpan, SnapshotTotal, SnapshotTrace,
 };
 pub use stream::{
-    Binary, ByteStream, Condition, ErrorKind, Explained, Field, FloatRange, Hints, Int, List,
-    MeasureStream, Name, Node, Number, Op, Pod, Quaternion, RawStream, ReadError, ReadStream,
-    Scope, Selection, Shape, Stream, SubsetCoding, Trace, TraceStream, Value, Variant, Vector,
-    Wire, WriteError, WriteStream, decode, decode_explained, decode_into, encode, encode_explained,
-    explain, explain_write, measure,
+    Access, Binary, ByteStream, Condition, Elements, ErrorKind, Explained, Field, FloatRange,
+    Hints, Int, IntoTarget, List, MeasureStream, Name, NamedTarget, Node, Number, Op, Parts, Pod,
+    Quaternion, RawStream, ReadError, ReadStream, Scope, Selection, Shape, Shared, Stream,
+    SubsetCoding, Target, Trace, TraceStream, Unique, Value, Variant, Vector, Wire, WriteError,
+    WriteStream, decode, decode_explained, decode_into, encode, encode_explained, explain,
+    explain_write, measure,
 };
 
 /// Declares the wire form of a struct or an enum: the serialize function, the worst case
@@ -497,7 +498,7 @@ pub use stream::{
 ///
 /// let mut body = Body { orientation: [0.0, 0.0, 0.0, 1.0], at_rest: true, ..Body::default() };
 /// let mut buffer = [0; Body::MAX_BYTES];
-/// let packet = encode(&mut body, &mut buffer)?;
+/// let packet = encode(&body, &mut buffer)?;
 /// assert_eq!(packet.len(), 12);
 /// assert_eq!(decode::<Body>(packet)?.orientation, body.orientation);
 /// # Ok::<(), Box<dyn core::error::Error>>(())

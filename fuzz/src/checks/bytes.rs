@@ -178,8 +178,8 @@ fn check_packet<T: Hostile + Debug>(packet: &[u8]) {
         at = span.bits().end;
     }
 
-    let mut buffer = vec![0xff; Packing::Bytes.measure(&mut value)];
-    let again = match Packing::Bytes.encode(&mut value, &mut buffer) {
+    let mut buffer = vec![0xff; Packing::Bytes.measure(&value)];
+    let again = match Packing::Bytes.encode(&value, &mut buffer) {
         Ok(again) => again,
         Err(refused) => panic!("{refused:?}: what was read is not written: {value:?}"),
     };
@@ -189,8 +189,8 @@ fn check_packet<T: Hostile + Debug>(packet: &[u8]) {
     let Ok(second) = Packing::Bytes.decode::<T>(again) else { panic!("not read: {value:?}") };
     assert!(value.agrees(&second), "{value:?} became {second:?}");
 
-    let mut buffer = vec![0; measure(&mut value).div_ceil(8) as usize];
-    let Ok(bits) = encode(&mut value, &mut buffer) else { panic!("not in bits: {value:?}") };
+    let mut buffer = vec![0; measure(&value).div_ceil(8) as usize];
+    let Ok(bits) = encode(&value, &mut buffer) else { panic!("not in bits: {value:?}") };
     let Ok(packed) = decode::<T>(bits) else { panic!("not in bits: {value:?}") };
     assert_eq!(packed, second, "bits and bytes give different values");
 

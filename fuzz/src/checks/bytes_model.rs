@@ -154,10 +154,10 @@ fn apply<B: Buffer>(
         }
         Step::Wire { value, packing } => {
             let mut buffer = [0; 8];
-            let Ok(bytes) = packing.encode(&mut { *value }, &mut buffer) else {
+            let Ok(bytes) = packing.encode(&{ *value }, &mut buffer) else {
                 panic!("{value:?} has four bytes at most");
             };
-            let written = writer.write_wire(&mut { *value }, *packing);
+            let written = writer.write_wire(&{ *value }, *packing);
             assert_eq!(written, model.append(bytes));
             if written.is_ok() {
                 let mut read = (false, None);

@@ -250,11 +250,11 @@ fn check_field_by_field<T: Derived>(
     }
 }
 
-fn check_accepted<T: Derived>(mut value: T, packet: &[u8]) {
-    let measured = measure(&mut value);
+fn check_accepted<T: Derived>(value: T, packet: &[u8]) {
+    let measured = measure(&value);
     assert!(measured <= T::MAX_BITS, "{measured} bits");
     let mut buffer = vec![0xff; measured.div_ceil(8) as usize];
-    let again = match encode(&mut value, &mut buffer) {
+    let again = match encode(&value, &mut buffer) {
         Ok(again) => again,
         Err(refused) => panic!("{refused:?}: what was read is not written: {value:?}"),
     };

@@ -7,12 +7,12 @@ use tightwire::{DynamicError, ErrorKind, Identity, decode, encode, explain};
 pub(crate) fn identity(data: &[u8]) {
     let Some((&length, rest)) = data.split_first() else { return };
     let (sent, packet) = rest.split_at(rest.len().min(2 * usize::from(length)));
-    let Ok(mut identity) = decode::<Identity>(sent) else {
+    let Ok(identity) = decode::<Identity>(sent) else {
         assert!(explain::<Identity>(sent).failure().is_some());
         return;
     };
     let mut buffer = vec![0xff; sent.len()];
-    assert_eq!(encode(&mut identity, &mut buffer), Ok(sent), "it has another form");
+    assert_eq!(encode(&identity, &mut buffer), Ok(sent), "it has another form");
     let memory = measure(|| check_mismatch(&identity)).bytes_max;
     assert!(memory <= HEAP_PER_BYTE * (data.len() as u64 + 64), "{memory} bytes for a mismatch");
     check_packet(&identity, packet);

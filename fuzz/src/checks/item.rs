@@ -1,13 +1,13 @@
 //! One operation with its parameters and its value, made of the fuzzer's bytes.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use tightwire::{Selection, Stream, SubsetCoding, Wire};
+use tightwire::{Selection, Stream, SubsetCoding, Target, Wire, at};
 
 use super::number::AnyNumber;
 use super::quantised::Quantised;
 
 /// Whole floats are kept as their bits, so that a NaN equals itself.
-#[derive(PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) enum Item {
     Number(AnyNumber),
     Quantised(Quantised),
@@ -36,7 +36,7 @@ pub(super) enum Item {
 }
 
 /// Operations one after the other.
-#[derive(PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Items(pub(super) Vec<Item>);
 
 const CODINGS: [SubsetCoding; 5] = [
@@ -82,8 +82,11 @@ impl Items {
 }
 
 impl Wire for Items {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
-        self.0.iter_mut().try_for_each(|item| stream.object(item))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+        at!(this.0).target().elements().try_for_each(|item| stream.object(item))
     }
 }
 
@@ -181,7 +184,20 @@ impl Item {
 }
 
 impl Wire for Item {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+        // A copy, since patterns are plainer over a reference.
+        let mut copy = this.clone();
+        let result = copy.run(stream);
+        this.put(copy);
+        result
+    }
+}
+
+impl Item {
+    fn run<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
         match self {
             Self::Number(number) => stream.object(number),
             Self::Quantised(quantised) => stream.object(quantised),

@@ -214,14 +214,14 @@ impl Room {
             ..MessengerConfig::default()
         });
         let to = sender.add_peer(MTU);
-        let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+        let _heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
         let route = Delivery::ReliableFragmentedSequenced;
-        let mut chat = Chat { text: "x".repeat(60) };
-        let mut goods = Goods { owner: None, items: vec![7; 20] };
-        let mut level = Level { data: vec![7; 3000] };
-        sender.send(&mut heard, to, &mut chat, route).unwrap();
-        sender.send(&mut heard, to, &mut goods, route).unwrap();
-        sender.send(&mut heard, to, &mut level, route).unwrap();
+        let chat = Chat { text: "x".repeat(60) };
+        let goods = Goods { owner: None, items: vec![7; 20] };
+        let level = Level { data: vec![7; 3000] };
+        sender.send(to, &chat, route).unwrap();
+        sender.send(to, &goods, route).unwrap();
+        sender.send(to, &level, route).unwrap();
         batches(&mut sender)
     }
 
@@ -287,7 +287,7 @@ fn messenger(config: MessengerConfig) -> Messenger<Heard> {
             let sender = context.sender();
             if sender != context.state.good {
                 // Full soon enough, which is an error and nothing else.
-                let _ = context.send(sender, &mut Walk::default(), context.route());
+                let _ = context.send(sender, &Walk::default(), context.route());
             }
         })
         .handle(|level: &Level, context: &mut Context<'_, Heard>| {
@@ -304,7 +304,7 @@ fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
     let mut sender =
         messenger(MessengerConfig { packing, receive_queue: 1, ..MessengerConfig::default() });
     let to = sender.add_peer(MTU);
-    let mut heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+    let _heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
     let mut all = Vec::new();
     for (number, delivery) in DELIVERIES.into_iter().enumerate() {
         let text = "words ".repeat(number * 2);
@@ -324,11 +324,11 @@ fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
             let stage = Stage::ALL[(number + 3 * place) % 7];
             let route = Route::from(delivery).on_channel(place as u8).at(stage);
             let sent = match &mut said {
-                Said::Chat(chat) => sender.send(&mut heard, to, chat, route),
-                Said::Goods(goods) => sender.send(&mut heard, to, goods, route),
-                Said::Walk(walk) => sender.send(&mut heard, to, walk, route),
-                Said::Jump(jump) => sender.send(&mut heard, to, jump, route),
-                Said::Level(level) => sender.send(&mut heard, to, level, route),
+                Said::Chat(chat) => sender.send(to, chat, route),
+                Said::Goods(goods) => sender.send(to, goods, route),
+                Said::Walk(walk) => sender.send(to, walk, route),
+                Said::Jump(jump) => sender.send(to, jump, route),
+                Said::Level(level) => sender.send(to, level, route),
             };
             sent.unwrap();
             all.push((route, said));

@@ -1,10 +1,10 @@
 //! Integers of every type, in each of the ways to send one.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{Int, Stream, Wire};
+use tightwire::{Int, Stream, Target, Wire, at};
 
 /// A value, and how it is sent.
-#[derive(PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Number<T> {
     value: T,
     coding: Coding<T>,
@@ -19,9 +19,13 @@ enum Coding<T> {
 }
 
 impl<T: Int> Wire for Number<T> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
-        let value = &mut self.value;
-        match self.coding {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+        let coding = this.coding;
+        let value = at!(this.value);
+        match coding {
             Coding::Range(min, max) => stream.int(value, min..=max),
             Coding::Fixed(fraction_bits, min, max) => stream.fixed(value, fraction_bits, min..=max),
             Coding::Varint => stream.varint(value),
@@ -32,7 +36,7 @@ impl<T: Int> Wire for Number<T> {
 macro_rules! numbers {
     ($($variant:ident: $int:ty),*) => {
         /// A [`Number`] of one of the types.
-        #[derive(PartialEq, Debug)]
+        #[derive(Clone, PartialEq, Debug)]
         pub(super) enum AnyNumber {
             $($variant(Number<$int>)),*
         }
@@ -56,10 +60,14 @@ macro_rules! numbers {
         }
 
         impl Wire for AnyNumber {
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
-                match self {
-                    $(Self::$variant(number) => stream.object(number)),*
-                }
+            fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+                $(if let Some(number) = at!(this, Self::$variant(number) => number) {
+                    return stream.object(number);
+                })*
+                Ok(())
             }
         }
 

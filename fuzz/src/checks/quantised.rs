@@ -1,12 +1,12 @@
 //! Floats that lose precision on the way, and how much they may lose.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{FloatRange, Stream, Wire};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::number::sorted;
 
 /// A value that comes back rounded.
-#[derive(PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Quantised {
     coding: Coding,
     /// As many of them as the coding sends, the others zero.
@@ -82,16 +82,20 @@ impl Quantised {
 }
 
 impl Wire for Quantised {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
-        let [x, y, z, _] = &mut self.components;
-        let mut vector = [*x, *y, *z];
-        match self.coding {
-            Coding::Float(range) => return stream.compressed_float(x, range),
-            Coding::Rotation(bits) => return stream.smallest_three(&mut self.components, bits),
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+        let [x, y, z, w] = this.components;
+        let mut vector = [x, y, z];
+        match this.coding {
+            Coding::Float(range) => return stream.compressed_float(at!(this.components[0]), range),
+            Coding::Rotation(bits) => return stream.smallest_three(at!(this.components), bits),
             Coding::Vector(range) => stream.compressed_vector(&mut vector, range)?,
             Coding::Direction(bits) => stream.unit_vector(&mut vector, bits)?,
         }
-        [*x, *y, *z] = vector;
+        let [x, y, z] = vector;
+        at!(this.components).put([x, y, z, w]);
         Ok(())
     }
 }

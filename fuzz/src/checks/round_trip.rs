@@ -2,7 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use tightwire::{
-    RawStream, ReadStream, Stream, TraceStream, Wire, WriteError, WriteStream, decode_into, measure,
+    RawStream, ReadStream, Stream, Target, TraceStream, Wire, WriteError, WriteStream, at,
+    decode_into, measure,
 };
 
 use super::item::Items;
@@ -41,9 +42,12 @@ impl Message {
 }
 
 impl Wire for Message {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> std::result::Result<(), S::Error> {
-        self.serialize_start(stream)?;
-        stream.object(&mut self.items)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> std::result::Result<(), S::Error> {
+        this.serialize_start(stream)?;
+        stream.object(at!(this.items))
     }
 }
 
@@ -69,7 +73,7 @@ fn write<'a>(
     buffer: &'a mut [u8],
 ) -> (u64, std::result::Result<&'a [u8], WriteError>) {
     let mut stream = WriteStream::new(buffer);
-    let Ok(()) = message.serialize(&mut stream);
+    let Ok(()) = Message::serialize(Target::from(&mut *message), &mut stream);
     (stream.position(), stream.finish())
 }
 
@@ -98,16 +102,22 @@ fn check_detour(message: &mut Message, packet: &[u8]) {
     let items = &mut message.items.0;
     let place = place.min(items.len());
     let end = end.clamp(place, items.len());
-    let Ok(()) = items[..place].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    let Ok(()) = items[..place]
+        .iter_mut()
+        .try_for_each(|item| Wire::serialize(Target::from(item), &mut stream));
     let checkpoint = stream.checkpoint();
     let position = stream.position();
     // From the start: more than there is room for, often.
-    let Ok(()) = items[..end].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    let Ok(()) = items[..end]
+        .iter_mut()
+        .try_for_each(|item| Wire::serialize(Target::from(item), &mut stream));
     let Ok(()) = stream.refuse();
     stream.rollback(checkpoint);
     assert_eq!(stream.position(), position);
     assert!(!stream.has_overflowed());
-    let Ok(()) = items[place..].iter_mut().try_for_each(|item| item.serialize(&mut stream));
+    let Ok(()) = items[place..]
+        .iter_mut()
+        .try_for_each(|item| Wire::serialize(Target::from(item), &mut stream));
     assert_eq!(stream.finish(), Ok(packet), "the detour from {place} to {end} shows");
 }
 
@@ -115,13 +125,13 @@ fn check_detour(message: &mut Message, packet: &[u8]) {
 fn check_traces(message: &mut Message, packet: &[u8], needed_bits: u64) {
     let mut buffer = vec![0xff; packet.len()];
     let mut stream = TraceStream::new(WriteStream::new(&mut buffer));
-    let Ok(()) = message.serialize(&mut stream);
+    let Ok(()) = Message::serialize(Target::from(&mut *message), &mut stream);
     assert_eq!(stream.failure(), None);
     let (stream, written) = stream.into_parts();
     assert_eq!(stream.finish(), Ok(packet));
 
     let mut stream = TraceStream::new(ReadStream::new(packet));
-    assert_eq!(message.serialize(&mut stream), Ok(()));
+    assert_eq!(Message::serialize(Target::from(&mut *message), &mut stream), Ok(()));
     let (stream, read) = stream.into_parts();
     assert_eq!(stream.finish(), Ok(()));
     assert_eq!(written.spans().count(), read.spans().count());

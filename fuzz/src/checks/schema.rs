@@ -4,13 +4,13 @@ use tightwire::{
 
 /// The whole input is a schema: it is refused, or it makes sense and comes back unchanged.
 pub(crate) fn schema_bytes(data: &[u8]) {
-    let Ok(mut schema) = decode::<Schema>(data) else {
+    let Ok(schema) = decode::<Schema>(data) else {
         let trace = tightwire::explain::<Schema>(data);
         assert!(trace.failure().is_some());
         return;
     };
     let mut buffer = vec![0; 64 + 2 * data.len()];
-    let again = encode(&mut schema, &mut buffer).map(<[u8]>::to_vec).unwrap();
+    let again = encode(&schema, &mut buffer).map(<[u8]>::to_vec).unwrap();
     let read = decode::<Schema>(&again).unwrap();
     assert_eq!(read, schema);
     assert_eq!(Schema::new(schema.root().clone()).as_ref(), Ok(&schema));
@@ -56,7 +56,7 @@ pub(crate) fn check_packet(schema: &Schema, packet: &[u8]) {
     let _ = tree.to_string();
     let most = MeasureStream::bits_of(|stream| schema.serialize(&mut tree, stream));
     let mut buffer = vec![0; most.div_ceil(8) as usize];
-    let written = match schema.encode(&mut tree, &mut buffer) {
+    let written = match schema.encode(&tree, &mut buffer) {
         Ok(written) => written.to_vec(),
         // A reader counts all bits that are left for what no bit pays for, a writer those of the
         // array alone.
@@ -64,9 +64,9 @@ pub(crate) fn check_packet(schema: &Schema, packet: &[u8]) {
         Err(other) => panic!("what was read has another form: {other}"),
     };
     // Not the same bytes: there is more than one form of a rotation. But from then on it stays.
-    let mut read = schema.decode(&written).unwrap();
+    let read = schema.decode(&written).unwrap();
     let mut again = vec![0; most.div_ceil(8) as usize];
-    let again = schema.encode(&mut read, &mut again).unwrap();
+    let again = schema.encode(&read, &mut again).unwrap();
     assert_eq!(again.len(), written.len());
     assert!(schema.decode(again).is_ok());
 }

@@ -5,9 +5,9 @@ use tightwire::{Representation, World, WorldError, WorldSchema, decode, encode};
 pub(crate) fn world(data: &[u8]) {
     let [length, representation, rest @ ..] = data else { return };
     let (schema, written) = rest.split_at(rest.len().min(2 * usize::from(*length)));
-    let Ok(mut schema) = decode::<WorldSchema>(schema) else { return };
+    let Ok(schema) = decode::<WorldSchema>(schema) else { return };
     let mut buffer = vec![0; 64 + 2 * data.len()];
-    let again = encode(&mut schema, &mut buffer).unwrap();
+    let again = encode(&schema, &mut buffer).unwrap();
     assert_eq!(decode::<WorldSchema>(again).as_ref(), Ok(&schema));
     let all = Representation::ALL;
     let representation = all[all.len() - 1 - usize::from(*representation) % all.len()];

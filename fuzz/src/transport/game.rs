@@ -31,7 +31,7 @@ pub(super) fn server<T: Transport>(transport: T) -> Server<Counted, T> {
         .handle(|count: &Count, context: &mut Context<'_, Counted>| {
             context.state.push(count.0);
             let sender = context.sender();
-            let _ = context.send(sender, &mut Count(count.0), context.route());
+            let _ = context.send(sender, &Count(count.0), context.route());
         })
         .open_to_anyone()
         .build(transport)

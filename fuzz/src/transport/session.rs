@@ -89,10 +89,10 @@ impl Room {
         script.events.push_back(Said::Connected(number));
         if is_admitted {
             let mut batch = Vec::new();
-            let mut hello = Hello { format: 1, protocol, token: Vec::new() };
-            InternalBatch::write(0, &mut hello, &mut batch).unwrap();
+            let hello = Hello { format: 1, protocol, token: Vec::new() };
+            InternalBatch::write(0, &hello, &mut batch).unwrap();
             script.say(number, InternalBatch::DELIVERY, batch.clone());
-            InternalBatch::write(2, &mut (), &mut batch).unwrap();
+            InternalBatch::write(2, &(), &mut batch).unwrap();
             script.say(number, InternalBatch::DELIVERY, batch);
         }
         number

@@ -163,7 +163,7 @@ fn width(span: u128) -> u32 {
 fn check_value(name: &str) -> u32 {
     let mut buffer = [0; 4];
     if let Ok(schema) = Schema::new(Shape::Op(Op::Check { name: name.to_owned().into() })) {
-        let _ = schema.encode(&mut Dynamic::default(), &mut buffer);
+        let _ = schema.encode(&Dynamic::default(), &mut buffer);
     }
     u32::from_le_bytes(buffer)
 }

@@ -77,7 +77,7 @@ fn set(sender: &mut SnapshotSender, world: &World, schema: &WorldSchema) -> Resu
         let class = schema.classes().iter().position(|class| class.name == object.class);
         let class = class.and_then(|class| u16::try_from(class).ok()).ok_or("too many classes")?;
         sender
-            .set_dynamic(object.id(), class, &mut tree(object))
+            .set_dynamic(object.id(), class, &tree(object))
             .map_err(|error| safe(&error.to_string()))?;
     }
     Ok(())

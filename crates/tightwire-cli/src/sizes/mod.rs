@@ -68,9 +68,9 @@ impl Sizes {
 
 /// What a client gets when it connects.
 fn schema_bytes(schema: &WorldSchema) -> Result<usize, Box<dyn Error>> {
-    let mut schema = schema.clone();
-    let mut buffer = vec![0; measure(&mut schema).div_ceil(8) as usize];
-    Ok(encode(&mut schema, &mut buffer)?.len())
+    let schema = schema.clone();
+    let mut buffer = vec![0; measure(&schema).div_ceil(8) as usize];
+    Ok(encode(&schema, &mut buffer)?.len())
 }
 
 fn write_files(folder: &Path, input: &Input) -> Result<(), String> {

@@ -68,8 +68,8 @@ impl Classes {
         value: &mut T,
     ) -> Result<(), Box<dyn Error>> {
         let Some(schema) = self.bare_schema(class) else { return Ok(sender.set(id, value)?) };
-        let mut tree = schema.decode(encode(value, &mut [0; LONGEST])?)?;
-        Ok(sender.set_dynamic(id, class, &mut tree)?)
+        let tree = schema.decode(encode(value, &mut [0; LONGEST])?)?;
+        Ok(sender.set_dynamic(id, class, &tree)?)
     }
 
     /// An object that a receiver has.
@@ -80,8 +80,8 @@ impl Classes {
         class: u16,
     ) -> Option<T> {
         let Some(schema) = self.bare_schema(class) else { return receiver.get(id) };
-        let mut tree = receiver.get_dynamic(id)?;
-        decode(schema.encode(&mut tree, &mut [0; LONGEST]).ok()?).ok()
+        let tree = receiver.get_dynamic(id)?;
+        decode(schema.encode(&tree, &mut [0; LONGEST]).ok()?).ok()
     }
 
     fn bare_schema(&self, class: u16) -> Option<&Schema> {

@@ -101,7 +101,7 @@ fn capture() -> String {
     let [server, client] = ["10.0.0.1:7777", "10.0.0.2:4242"].map(|at| at.parse().unwrap());
     let mut buffer = vec![0; 1 << 17];
     for tick in 0..60u32 {
-        let mut player = Player {
+        let player = Player {
             health: 100 - tick as u8,
             position: [tick as f32, 0.0, 7.0],
             speed: tick as f32 / 10.0,
@@ -112,7 +112,7 @@ fn capture() -> String {
             fires: tick % 10 == 0,
             ..Player::default()
         };
-        let datagram = protocol.write(&mut player, &mut buffer).unwrap();
+        let datagram = protocol.write(&player, &mut buffer).unwrap();
         let time = Duration::from_millis(1000 + 16 * u64::from(tick));
         recorder.record(time, Direction::Sent, server, client, datagram).unwrap();
     }

@@ -1,6 +1,6 @@
 use tightwire::{Message, Wire};
 
 #[derive(Wire, Message, Default)]
-struct Chat<T: Wire + Default + 'static>(T);
+struct Chat<T: Wire + Default + Send + Sync + 'static>(T);
 
 fn main() {}

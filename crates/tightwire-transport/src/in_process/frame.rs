@@ -1,6 +1,6 @@
 //! What travels over a link: a header, the content, and a CRC-32 of both.
 
-use tightwire::{Delivery, ReadStream, Wire};
+use tightwire::{Delivery, ReadStream, Stream as _, Wire};
 
 /// How many pieces of a lane can be on their way: an acknowledgement names each of them.
 pub(super) const WINDOW: u32 = 1024;
@@ -78,14 +78,14 @@ pub(super) struct LaneAck {
 }
 
 /// Writes a frame into a buffer that is used again and again.
-pub(super) fn seal<'a>(buffer: &'a mut Vec<u8>, mut header: Header, content: &[u8]) -> &'a [u8] {
+pub(super) fn seal<'a>(buffer: &'a mut Vec<u8>, header: Header, content: &[u8]) -> &'a [u8] {
     buffer.clear();
     let mut space = [0; Header::MAX_BYTES.next_multiple_of(8)];
     // A header has no value that cannot be written; without one, the receiver would drop the frame.
-    buffer.extend_from_slice(tightwire::encode(&mut header, &mut space).unwrap_or_default());
+    buffer.extend_from_slice(tightwire::encode(&header, &mut space).unwrap_or_default());
     buffer.extend_from_slice(content);
-    let mut crc = crc32fast::hash(buffer);
-    buffer.extend_from_slice(tightwire::encode(&mut crc, &mut space).unwrap_or_default());
+    let crc = crc32fast::hash(buffer);
+    buffer.extend_from_slice(tightwire::encode(&crc, &mut space).unwrap_or_default());
     buffer
 }
 
@@ -97,7 +97,7 @@ pub(super) fn open(datagram: &[u8]) -> Option<(Header, &[u8])> {
     }
     let mut header = Header::default();
     let mut stream = ReadStream::new(frame);
-    header.serialize(&mut stream).ok()?;
+    stream.object(&mut header).ok()?;
     let content = frame.get(stream.position().div_ceil(8) as usize..)?;
     Some((header, content))
 }

@@ -86,7 +86,7 @@ impl Outgoing {
         head[0] = head_of(delivery);
         let head: &[u8] = if delivery == Delivery::UnreliableSequenced {
             // Never fails: two bytes have room for 16 bits.
-            let _ = tightwire::encode(&mut self.sequence, &mut head[1..]);
+            let _ = tightwire::encode(&self.sequence, &mut head[1..]);
             self.sequence = self.sequence.wrapping_add(1);
             &head
         } else {
@@ -162,9 +162,8 @@ pub(super) fn max_datagram(quinn: &mut Quinn) -> usize {
 /// The byte with which a datagram or a stream begins.
 fn head_of(delivery: Delivery) -> u8 {
     let mut byte = [0];
-    let mut delivery = delivery;
     // Never fails: a byte has room for 3 bits.
-    let _ = tightwire::encode(&mut delivery, &mut byte);
+    let _ = tightwire::encode(&delivery, &mut byte);
     byte[0]
 }
 

@@ -231,9 +231,9 @@ pub(super) fn write(
     let body = tightwire::encode(record, space).map_err(refused)?;
     let length = body.len() as u32;
     let (length_checksum, checksum) = (hash_length(length), crc32fast::hash(body));
-    let mut frame = Frame { length, length_checksum, checksum };
+    let frame = Frame { length, length_checksum, checksum };
     let mut word = [0; FRAME.next_multiple_of(8)];
-    to.write_all(tightwire::encode(&mut frame, &mut word).map_err(refused)?)?;
+    to.write_all(tightwire::encode(&frame, &mut word).map_err(refused)?)?;
     to.write_all(body)
 }
 

@@ -43,7 +43,7 @@ macro_rules! registers_messages {
             #[must_use]
             pub fn handle<M: Message, R: Outcome>(
                 self,
-                handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
+                handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
             ) -> Self {
                 self.register(|messages| messages.handle(handler))
             }

@@ -67,12 +67,26 @@ impl<C: 'static, T: Transport> Client<C, T> {
     /// [`SendError`] says why it was not sent.
     pub fn send<M: Message>(
         &mut self,
-        state: &mut C,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
         let to = self.server().unwrap_or(self.nobody);
-        self.session.hub.messenger.send(state, to, message, route)
+        self.session.hub.messenger.send(to, message, route)
+    }
+
+    /// Sends a message to this side, which handles it at once if its stage is running: see
+    /// [`Messenger::send_local`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send_local(state, message, route)
     }
 
     /// The server, if this side is connected.

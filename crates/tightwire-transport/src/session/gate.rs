@@ -1,8 +1,7 @@
 //! Who may connect.
 
-use core::cell::RefCell;
 use core::time::Duration;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::reason::TokenFault;
 use crate::token::TokenGate;
@@ -29,7 +28,7 @@ use crate::token::TokenGate;
 /// }
 /// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenFault::NotGenuine));
 /// ```
-pub trait Admit {
+pub trait Admit: Send + Sync {
     /// Says whether a token is good at this time since 1970, and whose it is. Remembers nothing: a
     /// client that is refused for another reason can come again.
     ///
@@ -73,36 +72,33 @@ impl Admit for TokenGate {
 /// A gate that the application keeps a hand on, as to change the keys while the server runs:
 ///
 /// ```
-/// use std::cell::RefCell;
-/// use std::rc::Rc;
+/// use std::sync::{Arc, Mutex};
 /// use tightwire::{Context, Message, Wire};
 /// use tightwire_transport::{InProcess, InProcessConfig, Server, SessionConfig, TokenGate, TokenKey};
 ///
 /// # #[derive(Wire, Message, Default)]
 /// # struct Jump;
 /// let (old, new) = (TokenKey::generate()?, TokenKey::generate()?);
-/// let gate = Rc::new(RefCell::new(TokenGate::new(vec![old.clone()], "eu-west-3")));
+/// let gate = Arc::new(Mutex::new(TokenGate::new(vec![old.clone()], "eu-west-3")));
 /// let (_, transport) = InProcess::pair(InProcessConfig::default(), 7);
 /// let server = Server::<(), _>::builder(SessionConfig::new("arena", "1.0"))
 ///     .with_tokens(gate.clone())
 ///     .handle(|_: &Jump, _: &mut Context<'_, ()>| {})
 ///     .build(transport)?;
-/// // Between two frames.
-/// gate.borrow_mut().set_keys(vec![old, new]);
+/// // From any thread, between two frames.
+/// gate.lock().unwrap().set_keys(vec![old, new]);
 /// # drop(server);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// Who holds it borrowed while the server runs keeps everybody out, as [`TokenFault::TooMany`].
-impl<G: Admit> Admit for Rc<RefCell<G>> {
+/// The server waits for the lock when a client connects, so hold it for a moment only.
+impl<G: Admit> Admit for Arc<Mutex<G>> {
     fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
-        let mut gate = self.try_borrow_mut().map_err(|_| TokenFault::TooMany)?;
-        gate.check(token, unix_now)
+        self.lock().unwrap_or_else(PoisonError::into_inner).check(token, unix_now)
     }
 
     fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
-        let mut gate = self.try_borrow_mut().map_err(|_| TokenFault::TooMany)?;
-        gate.redeem(token, unix_now)
+        self.lock().unwrap_or_else(PoisonError::into_inner).redeem(token, unix_now)
     }
 }
 

@@ -63,15 +63,11 @@ impl Said {
         let written = match self {
             Self::Hello(hello) => InternalBatch::write(HELLO, hello, batch),
             Self::Welcome(welcome) => InternalBatch::write(WELCOME, welcome, batch),
-            Self::Ready => InternalBatch::write(READY, &mut (), batch),
-            Self::Different(description) => {
-                InternalBatch::write(DIFFERENT, &mut **description, batch)
-            }
-            Self::Described(description) => {
-                InternalBatch::write(DESCRIBED, &mut **description, batch)
-            }
-            Self::Ask => InternalBatch::write(ASK, &mut (), batch),
-            Self::Answer(description) => InternalBatch::write(ANSWER, &mut **description, batch),
+            Self::Ready => InternalBatch::write(READY, &(), batch),
+            Self::Different(description) => InternalBatch::write(DIFFERENT, &**description, batch),
+            Self::Described(description) => InternalBatch::write(DESCRIBED, &**description, batch),
+            Self::Ask => InternalBatch::write(ASK, &(), batch),
+            Self::Answer(description) => InternalBatch::write(ANSWER, &**description, batch),
         };
         if written.is_err() {
             batch.clear();

@@ -122,12 +122,26 @@ impl<C: 'static, T: Transport> Server<C, T> {
     /// [`SendError`] says why it was not sent.
     pub fn send<M: Message>(
         &mut self,
-        state: &mut C,
         to: PeerId,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
-        self.session.hub.messenger.send(state, to, message, route)
+        self.session.hub.messenger.send(to, message, route)
+    }
+
+    /// Sends a message to this side, which handles it at once if its stage is running: see
+    /// [`Messenger::send_local`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send_local(state, message, route)
     }
 
     /// Sends a message to many: see [`Messenger::send_to`].
@@ -137,12 +151,11 @@ impl<C: 'static, T: Transport> Server<C, T> {
     /// [`SendError`] says why it was sent to nobody.
     pub fn send_to<M: Message>(
         &mut self,
-        state: &mut C,
         recipients: impl IntoIterator<Item = PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
-        self.session.hub.messenger.send_to(state, recipients, message, route)
+        self.session.hub.messenger.send_to(recipients, message, route)
     }
 
     /// Sends a message to every client but one, or to all: see [`Messenger::broadcast`].
@@ -152,12 +165,11 @@ impl<C: 'static, T: Transport> Server<C, T> {
     /// [`SendError`] says why it was sent to nobody.
     pub fn broadcast<M: Message>(
         &mut self,
-        state: &mut C,
         except: Option<PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
-        self.session.hub.messenger.broadcast(state, except, message, route)
+        self.session.hub.messenger.broadcast(except, message, route)
     }
 
     /// Disconnects a client at once, and tells it why. What it sent and was not handled is dropped. A

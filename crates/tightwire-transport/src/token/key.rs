@@ -106,14 +106,10 @@ impl TokenKey {
         genuine().ok_or(TokenFault::NotGenuine)
     }
 
-    fn seal(
-        &self,
-        nonce: [u8; NONCE_LEN],
-        mut contents: Contents,
-    ) -> Result<SealedToken, NotMinted> {
+    fn seal(&self, nonce: [u8; NONCE_LEN], contents: Contents) -> Result<SealedToken, NotMinted> {
         contents.claims.check()?;
         let mut bytes = [0; Contents::LONGEST];
-        let length = tightwire::encode(&mut contents, &mut bytes).map(<[u8]>::len);
+        let length = tightwire::encode(&contents, &mut bytes).map(<[u8]>::len);
         let sealed = &mut bytes[..length.map_err(|_| NotMinted::TooLarge)?];
         // 24 bytes are enough to draw a nonce at random for each token: 2^80 of them under one key
         // collide with a chance of 2^-33.
@@ -185,8 +181,7 @@ mod tests {
             lines.map(Option::unwrap).collect::<String>().replace(' ', "")
         };
         let mut contents = [0; Contents::LONGEST];
-        let contents =
-            tightwire::encode(&mut key.contents(token.as_bytes()).unwrap(), &mut contents);
+        let contents = tightwire::encode(&key.contents(token.as_bytes()).unwrap(), &mut contents);
         assert_eq!(Hex(contents.unwrap()).to_string(), bytes());
         assert_eq!(token.to_string(), bytes());
         assert_eq!(SealedToken::MAX_BYTES, 850);

@@ -96,7 +96,7 @@ fn messages(builder: MessengerBuilder<Heard>) -> MessengerBuilder<Heard> {
             assert!(ask.text.starts_with("what"));
             let (sender, route) = (context.sender(), context.route());
             context.state.hear(sender, "ask", route.delivery, ask.number);
-            context.send(sender, &mut Answer { number: ask.number }, route).unwrap();
+            context.send(sender, &Answer { number: ask.number }, route).unwrap();
         })
         .handle(|answer: &Answer, context: &mut Context<'_, Heard>| {
             let (sender, route) = (context.sender(), context.route());
@@ -155,8 +155,8 @@ pub(crate) fn server_frame<T: Transport>(
         heard.said += 1;
         for delivery in Delivery::ALL {
             let length = if delivery.fragments() && number.is_multiple_of(10) { 4000 } else { 30 };
-            let mut world = World { number, data: vec![number as u8; length] };
-            server.broadcast(heard, None, &mut world, delivery).unwrap();
+            let world = World { number, data: vec![number as u8; length] };
+            server.broadcast(None, &world, delivery).unwrap();
         }
     }
     server.transmit(now);
@@ -175,8 +175,8 @@ fn client_frame<T: Transport>(
         let number = heard.said;
         heard.said += 1;
         for delivery in Delivery::ALL {
-            let mut ask = Ask { number, text: format!("what about {number}?") };
-            client.send(heard, &mut ask, delivery).unwrap();
+            let ask = Ask { number, text: format!("what about {number}?") };
+            client.send(&ask, delivery).unwrap();
         }
     }
     client.tick(now, heard);

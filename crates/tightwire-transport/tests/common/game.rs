@@ -127,8 +127,8 @@ impl ServerSide {
     }
 
     pub(crate) fn chat(&mut self, to: PeerId, text: &str, route: tightwire::Delivery) {
-        let mut chat = Chat { text: text.into() };
-        self.session.send(&mut self.heard, to, &mut chat, route).unwrap();
+        let chat = Chat { text: text.into() };
+        self.session.send(to, &chat, route).unwrap();
     }
 }
 
@@ -139,8 +139,8 @@ impl ClientSide {
     }
 
     pub(crate) fn chat(&mut self, text: &str, route: tightwire::Delivery) {
-        let mut chat = Chat { text: text.into() };
-        self.session.send(&mut self.heard, &mut chat, route).unwrap();
+        let chat = Chat { text: text.into() };
+        self.session.send(&chat, route).unwrap();
     }
 }
 

@@ -113,16 +113,16 @@ fn play(packing: Packing) -> Played {
         while let Some(event) = server.poll_event() {
             if let SessionEvent::Connected { peer, .. } = event {
                 peers.push((peer, sender.add_receiver(Leaving::Despawn)));
-                let mut level = Level { data: vec![7; 100_000] };
+                let level = Level { data: vec![7; 100_000] };
                 let fragmented = Delivery::ReliableFragmentedSequenced;
-                server.send(&mut at_server, peer, &mut level, fragmented).unwrap();
-                let mut level = Level { data: vec![8; 1000] };
-                server.send(&mut at_server, peer, &mut level, fragmented).unwrap();
+                server.send(peer, &level, fragmented).unwrap();
+                let level = Level { data: vec![8; 1000] };
+                server.send(peer, &level, fragmented).unwrap();
             }
         }
         sender.begin_tick(tick);
         for id in 0..BALLS {
-            sender.set(id, &mut ball(id, tick)).unwrap();
+            sender.set(id, &ball(id, tick)).unwrap();
         }
         for (peer, receiver) in &peers {
             for ack in at_server.acks.drain(..) {
@@ -130,7 +130,7 @@ fn play(packing: Packing) -> Played {
             }
             let mut message = Snapshot::default();
             message.packet.replace(sender.snapshot(*receiver, 900).unwrap());
-            server.send(&mut at_server, *peer, &mut message, Delivery::Unreliable).unwrap();
+            server.send(*peer, &message, Delivery::Unreliable).unwrap();
         }
 
         client.tick(now, &mut at_client);
@@ -139,11 +139,11 @@ fn play(packing: Packing) -> Played {
             let _ = receiver.handle_snapshot(&packet);
         }
         if client.server().is_some() && tick < 200 {
-            let mut ack = Ack { ack: receiver.ack() };
-            client.send(&mut at_client, &mut ack, Delivery::Unreliable).unwrap();
+            let ack = Ack { ack: receiver.ack() };
+            client.send(&ack, Delivery::Unreliable).unwrap();
             if tick.is_multiple_of(10) {
-                let mut chat = Chat { text: format!("tick {tick}"), loud: tick > 100 };
-                client.send(&mut at_client, &mut chat, Delivery::ReliableSequenced).unwrap();
+                let chat = Chat { text: format!("tick {tick}"), loud: tick > 100 };
+                client.send(&chat, Delivery::ReliableSequenced).unwrap();
                 said.push(chat);
             }
         }
@@ -221,9 +221,9 @@ fn a_session_is_read_back_by_the_file_alone() {
 
         // The last snapshot that was sent is of the last tick; the client is a latency behind.
         for id in 0..BALLS {
-            let mut expected = ball(id, 240);
+            let expected = ball(id, 240);
             let mut buffer = [0; 64];
-            let packet = tightwire::encode(&mut expected, &mut buffer).unwrap();
+            let packet = tightwire::encode(&expected, &mut buffer).unwrap();
             let expected = protocol.class_schema(0).unwrap().decode(packet).unwrap();
             assert!(receiver.get_dynamic(id).is_some());
             let tick = receiver.newest().unwrap().tick;
@@ -267,8 +267,8 @@ fn a_full_disk_does_not_stop_the_session() {
         server.tick(now, &mut at_server);
         client.tick(now, &mut at_client);
         if client.server().is_some() && tick < 190 {
-            let mut chat = Chat { text: "x".repeat(90), loud: false };
-            client.send(&mut at_client, &mut chat, Delivery::Reliable).unwrap();
+            let chat = Chat { text: "x".repeat(90), loud: false };
+            client.send(&chat, Delivery::Reliable).unwrap();
         }
     }
     assert!(at_server.heard.len() > 150);

@@ -29,5 +29,6 @@ mod session_hostile;
 mod session_log;
 mod session_networks;
 mod session_slow;
+mod threads;
 mod token;
 mod token_attacks;

@@ -42,7 +42,7 @@ fn server<T: Transport>(config: SessionConfig, transport: T) -> Server<Game, T> 
             let luck = context.state.random.next();
             context.state.mix(u64::from(count.0) ^ luck);
             let hash = context.state.hash as u32;
-            let _ = context.broadcast(None, &mut Count(hash), Delivery::Unreliable);
+            let _ = context.broadcast(None, &Count(hash), Delivery::Unreliable);
         })
         .handle(|level: &Level, context: &mut Context<'_, Game>| {
             context.state.mix(level.data.len() as u64);
@@ -63,7 +63,7 @@ fn tick<T: Transport>(server: &mut Server<Game, T>, game: &mut Game, now: Durati
             SessionEvent::Connected { client, peer, .. } => {
                 game.mix(client);
                 server.request_schema(peer);
-                let _ = server.send(game, peer, &mut Count(7), Delivery::Reliable);
+                let _ = server.send(peer, &Count(7), Delivery::Reliable);
             }
             SessionEvent::Disconnected { reason, .. } => game.mix(reason.to_string().len() as u64),
             _ => game.mix(1),
@@ -93,15 +93,15 @@ fn record(ticks: usize, crash_at: Option<usize>) -> (Vec<u8>, Vec<u64>, u64) {
         for client in &mut clients {
             if client.session.server().is_some() {
                 let delivery = Delivery::ALL[random.below(5)];
-                let mut count = Count(random.next() as u32);
-                let _ = client.session.send(&mut client.heard, &mut count, delivery);
+                let count = Count(random.next() as u32);
+                let _ = client.session.send(&count, delivery);
                 if random.below(10) == 0 {
                     client.chat("some words", delivery);
                 }
                 if random.below(30) == 0 {
-                    let mut level = Level { data: vec![1; random.below(30_000)] };
+                    let level = Level { data: vec![1; random.below(30_000)] };
                     let route = Delivery::ReliableFragmentedSequenced;
-                    client.session.send(&mut client.heard, &mut level, route).unwrap();
+                    client.session.send(&level, route).unwrap();
                 }
                 if crash_at == Some(step) {
                     client.chat("crash", Delivery::Reliable);

@@ -21,7 +21,7 @@ fn a_client_with_a_token_is_connected_and_messages_of_every_delivery_go_both_way
             net.overtake();
         }
         let (mut server, mut client) = (server(config(), &net), client("42", &net));
-        let refused = client.session.send(&mut client.heard, &mut Count(1), Delivery::Reliable);
+        let refused = client.session.send(&Count(1), Delivery::Reliable);
         assert!(matches!(refused, Err(SendError::UnknownPeer(_))));
         // Both send as soon as they can, so that everything that can be overtaken is.
         let (mut greeted, mut answered) = (false, false);
@@ -40,9 +40,9 @@ fn a_client_with_a_token_is_connected_and_messages_of_every_delivery_go_both_way
                 for delivery in Delivery::ALL {
                     client.chat(&format!("{delivery:?}"), delivery);
                 }
-                let mut level = Level { data: vec![7; 5000] };
+                let level = Level { data: vec![7; 5000] };
                 let route = Delivery::ReliableFragmentedSequenced;
-                client.session.send(&mut client.heard, &mut level, route).unwrap();
+                client.session.send(&level, route).unwrap();
             }
         }
         let SessionEvent::Connected { client: number, user_data, address, .. } = &server.events[0]
@@ -107,7 +107,7 @@ fn who_says_nothing_or_something_else_first_is_not_let_in() {
     server.tick(0);
     rude.send(loud, Delivery::Unreliable, &[5, 0, 16, 4, 0, 0, 0]).unwrap();
     let mut batch = Vec::new();
-    InternalBatch::write(0, &mut 9_u8, &mut batch).unwrap();
+    InternalBatch::write(0, &9_u8, &mut batch).unwrap();
     wrong.send(other, InternalBatch::DELIVERY, &batch).unwrap();
     server.tick(4_999);
     let refused = [
@@ -256,16 +256,16 @@ fn what_a_path_carries_is_what_can_be_sent() {
     let (mut server, mut client) = (server(config(), &net), client("1", &net));
     settle(&mut server, &mut [&mut client], 0);
     let mut level = Level { data: vec![7; 1000] };
-    client.session.send(&mut client.heard, &mut level, Delivery::Reliable).unwrap();
+    client.session.send(&level, Delivery::Reliable).unwrap();
     settle(&mut server, &mut [&mut client], 0);
     net.set_mtu(500);
     settle(&mut server, &mut [&mut client], 0);
-    let sent = client.session.send(&mut client.heard, &mut level, Delivery::Reliable);
+    let sent = client.session.send(&level, Delivery::Reliable);
     assert!(matches!(sent, Err(SendError::TooLarge { limit: 493, .. })), "{sent:?}");
     net.set_mtu(1400);
     settle(&mut server, &mut [&mut client], 0);
     level.data.resize(1300, 7);
-    client.session.send(&mut client.heard, &mut level, Delivery::Reliable).unwrap();
+    client.session.send(&level, Delivery::Reliable).unwrap();
     settle(&mut server, &mut [&mut client], 0);
     assert_eq!(server.heard.texts(), ["level of 1000", "level of 1300"]);
 }
@@ -289,7 +289,7 @@ fn ten_thousand_reliable_messages_in_one_frame_all_arrive() {
         server.heard.counts.clear();
         for client in &mut clients {
             for count in 0..10_000 {
-                client.session.send(&mut client.heard, &mut Count(count), *delivery).unwrap();
+                client.session.send(&Count(count), *delivery).unwrap();
             }
             client.tick(0);
         }
@@ -320,16 +320,16 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
     settle(&mut server, &mut [&mut slow, &mut good], 0);
     let [peer, _] = server.connected()[..] else { panic!("{:?}", server.events) };
     net.stick(slow.session.transport().connection.unwrap(), true);
-    let mut level = Level { data: vec![7; 5000] };
+    let level = Level { data: vec![7; 5000] };
     let fragmented = Delivery::ReliableFragmentedSequenced;
     let (mut steps, mut most, mut first_drop, mut first_refusal) = (0, 0, None, None);
     while server.reasons().is_empty() {
         steps += 1;
         assert!(steps < 200);
-        let mut count = Count(steps);
+        let count = Count(steps);
         let unreliable = Delivery::Unreliable;
-        let sent = server.session.broadcast(&mut server.heard, None, &mut count, unreliable);
-        let large = server.session.broadcast(&mut server.heard, None, &mut level, fragmented);
+        let sent = server.session.broadcast(None, &count, unreliable);
+        let large = server.session.broadcast(None, &level, fragmented);
         if sent.unwrap().refused + large.unwrap().refused > 0 && first_refusal.is_none() {
             first_refusal = Some(steps);
         }
@@ -360,7 +360,7 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
     net.stick(third.session.transport().connection.unwrap(), true);
     net.set_capacity(4000);
     let peer = *server.connected().last().unwrap();
-    server.session.send(&mut server.heard, peer, &mut level, fragmented).unwrap();
+    server.session.send(peer, &level, fragmented).unwrap();
     server.tick(30_001);
     server.tick(30_002);
     server.tick(32_001);
@@ -404,7 +404,7 @@ fn a_report_has_the_path_and_the_traffic_of_each_type() {
     settle(&mut server, &mut [&mut client], 0);
     let peer = server.connected()[0];
     server.chat(peer, "hello", Delivery::Reliable);
-    client.session.send(&mut client.heard, &mut Count(3), Delivery::Unreliable).unwrap();
+    client.session.send(&Count(3), Delivery::Unreliable).unwrap();
     settle(&mut server, &mut [&mut client], 0);
     let report = server.session.stats(peer).unwrap();
     assert_eq!(report.path.max_datagram, 1200);

@@ -142,8 +142,8 @@ fn what_a_transport_has_no_room_for_waits_in_its_order() {
     net.set_capacity(3000);
     net.stick(1, true);
     let send = |server: &mut crate::common::game::ServerSide, number| {
-        let mut count = Count(number);
-        server.session.send(&mut server.heard, peer, &mut count, Delivery::ReliableSequenced)
+        let count = Count(number);
+        server.session.send(peer, &count, Delivery::ReliableSequenced)
     };
     for number in 0..3000 {
         send(&mut server, number).unwrap();
@@ -170,9 +170,9 @@ fn a_peer_that_takes_nothing_of_what_waits_is_too_slow() {
     net.set_capacity(3000);
     net.stick(1, true);
     for number in 0..3000 {
-        let mut count = Count(number);
+        let count = Count(number);
         let route = Delivery::ReliableSequenced;
-        server.session.send(&mut server.heard, peer, &mut count, route).unwrap();
+        server.session.send(peer, &count, route).unwrap();
     }
     for millis in (0..4900).step_by(100) {
         server.tick(millis);
@@ -189,7 +189,7 @@ fn answers_that_nobody_asked_for_are_ignored() {
     settle(&mut server, &mut [&mut client], 0);
     let connection = Connection(1);
     let mut batch = Vec::new();
-    InternalBatch::write(6, &mut 7_u32, &mut batch).unwrap();
+    InternalBatch::write(6, &7_u32, &mut batch).unwrap();
     client.session.transport_mut().send(connection, InternalBatch::DELIVERY, &batch).unwrap();
     settle(&mut server, &mut [&mut client], 16);
     assert_eq!(server.reasons(), Vec::<String>::new());

@@ -56,9 +56,9 @@ fn a_peer_is_not_too_slow_before_it_had_a_chance() {
             match event {
                 SessionEvent::Connected { peer, .. } => {
                     for _ in 0..4 {
-                        let mut level = Level { data: vec![7; 900_000] };
+                        let level = Level { data: vec![7; 900_000] };
                         let route = Delivery::ReliableFragmentedSequenced;
-                        if server.send(&mut there, peer, &mut level, route).is_ok() {
+                        if server.send(peer, &level, route).is_ok() {
                             accepted += 1;
                         }
                     }
@@ -92,9 +92,9 @@ fn a_peer_that_makes_progress_is_not_too_slow() {
             match event {
                 SessionEvent::Connected { peer, .. } => {
                     for _ in 0..2 {
-                        let mut level = Level { data: vec![7; 900_000] };
+                        let level = Level { data: vec![7; 900_000] };
                         let route = Delivery::ReliableFragmentedSequenced;
-                        server.send(&mut there, peer, &mut level, route).unwrap();
+                        server.send(peer, &level, route).unwrap();
                     }
                 }
                 SessionEvent::Disconnected { reason, .. } => reasons.push((frame, reason)),
@@ -147,9 +147,9 @@ fn a_side_with_a_smaller_limit_does_not_call_the_other_a_cheat() {
         while let Some(event) = client.poll_event() {
             match event {
                 SessionEvent::Connected { .. } => {
-                    let mut level = Level { data: vec![7; 100_000] };
+                    let level = Level { data: vec![7; 100_000] };
                     let route = Delivery::ReliableFragmentedSequenced;
-                    sent = Some(client.send(&mut here, &mut level, route));
+                    sent = Some(client.send(&level, route));
                 }
                 SessionEvent::Disconnected { reason, .. } => reasons.push(reason),
                 _ => {}

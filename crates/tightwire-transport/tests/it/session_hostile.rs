@@ -21,11 +21,11 @@ fn honest() -> Batches {
     settle(&mut server, &mut [&mut client], 0);
     for delivery in Delivery::ALL {
         client.chat("words", delivery);
-        client.session.send(&mut client.heard, &mut Count(70_000), delivery).unwrap();
+        client.session.send(&Count(70_000), delivery).unwrap();
     }
-    let mut level = Level { data: vec![7; 3000] };
+    let level = Level { data: vec![7; 3000] };
     let route = Delivery::ReliableFragmentedSequenced;
-    client.session.send(&mut client.heard, &mut level, route).unwrap();
+    client.session.send(&level, route).unwrap();
     client.session.transmit(Duration::ZERO);
     drop(client);
     let end = server.session.transport_mut();
@@ -37,16 +37,16 @@ fn honest() -> Batches {
     }
     for number in 0..8 {
         let mut batch = Vec::new();
-        InternalBatch::write(number, &mut (), &mut batch).unwrap();
+        InternalBatch::write(number, &(), &mut batch).unwrap();
         seen.push((InternalBatch::DELIVERY, batch.clone()));
-        InternalBatch::write(number, &mut [1_u8; 30], &mut batch).unwrap();
+        InternalBatch::write(number, &[1_u8; 30], &mut batch).unwrap();
         seen.push((InternalBatch::DELIVERY, batch));
     }
-    let mut identity = server.session.identity().clone();
+    let identity = server.session.identity().clone();
     for number in [3, 4, 6] {
-        let mut described = Described(&mut identity);
+        let described = Described(identity.clone());
         let mut batch = Vec::new();
-        InternalBatch::write(number, &mut described, &mut batch).unwrap();
+        InternalBatch::write(number, &described, &mut batch).unwrap();
         seen.push((InternalBatch::DELIVERY, batch));
     }
     seen.push((InternalBatch::DELIVERY, hello(server.session.protocol_id(), b"8")));
@@ -56,11 +56,14 @@ fn honest() -> Batches {
 }
 
 /// A description, as docs/WIRE.md has it.
-struct Described<'a>(&'a mut tightwire::Identity);
+struct Described(tightwire::Identity);
 
-impl Wire for Described<'_> {
-    fn serialize<S: tightwire::Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.object(self.0)?;
+impl Wire for Described {
+    fn serialize<S: tightwire::Stream>(
+        mut this: tightwire::Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(tightwire::at!(this.0))?;
         [16, 1 << 20, 256].into_iter().try_for_each(|mut limit| stream.bits(&mut limit, 64))
     }
 }
@@ -75,8 +78,8 @@ struct Hello {
 
 fn hello(protocol: u64, token: &[u8]) -> Vec<u8> {
     let mut batch = Vec::new();
-    let mut hello = Hello { format: 1, protocol, token: token.into() };
-    InternalBatch::write(0, &mut hello, &mut batch).unwrap();
+    let hello = Hello { format: 1, protocol, token: token.into() };
+    InternalBatch::write(0, &hello, &mut batch).unwrap();
     batch
 }
 
@@ -131,7 +134,7 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
                 next.send(InternalBatch::DELIVERY, &hello);
                 server.tick(u64::from(sent));
                 let mut ready = Vec::new();
-                InternalBatch::write(2, &mut (), &mut ready).unwrap();
+                InternalBatch::write(2, &(), &mut ready).unwrap();
                 next.send(InternalBatch::DELIVERY, &ready);
                 admitted += 1;
             }
@@ -209,9 +212,9 @@ fn a_mismatch_with_the_largest_schema_is_explained_in_bounded_time_and_memory() 
         let variants = vec![variant(name, inner), variant("Chat".into(), Shape::Op(Op::Bool))];
         let root = Shape::Enum { name: "Message".into(), variants };
         let Ok(schema) = Schema::new(root) else { break };
-        let mut identity = Identity::new("arena", "1.0", Protection::None, schema);
+        let identity = Identity::new("arena", "1.0", Protection::None, schema);
         let mut batch = Vec::new();
-        InternalBatch::write(4, &mut Described(&mut identity), &mut batch).unwrap();
+        InternalBatch::write(4, &Described(identity.clone()), &mut batch).unwrap();
         if batch.len() > 64 << 10 {
             break;
         }

@@ -47,11 +47,10 @@ fn overwhelm(slow: Slow) -> u64 {
         let info = allocation_counter::measure(|| {
             server.tick(now, heard);
             for to in [peer, good] {
-                let mut small = World { number: sent, data: vec![sent as u8; 30] };
-                let mut large = World { number: sent, data: vec![sent as u8; LENGTH] };
-                let unreliable = server.send(heard, to, &mut small, Delivery::Unreliable);
-                let reliable =
-                    server.send(heard, to, &mut large, Delivery::ReliableFragmentedSequenced);
+                let small = World { number: sent, data: vec![sent as u8; 30] };
+                let large = World { number: sent, data: vec![sent as u8; LENGTH] };
+                let unreliable = server.send(to, &small, Delivery::Unreliable);
+                let reliable = server.send(to, &large, Delivery::ReliableFragmentedSequenced);
                 if to == good {
                     unreliable.unwrap();
                     reliable.unwrap();

@@ -47,7 +47,7 @@ struct Game {
 fn on_chat(chat: &Chat, context: &mut Context<'_, Game>) -> Result<(), SendError> {
     context.state.read.push(chat.text.clone());
     let (sender, points) = (context.sender(), chat.text.len() as u16);
-    context.send(sender, &mut Score { points }, Delivery::ReliableSequenced)
+    context.send(sender, &Score { points }, Delivery::ReliableSequenced)
 }
 
 fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
@@ -162,8 +162,8 @@ fn client_process() {
         client.tick(start.elapsed(), &mut game);
         match client.poll_event() {
             Some(SessionEvent::Connected { .. }) => {
-                let mut chat = Chat { text: "hello".into() };
-                client.send(&mut game, &mut chat, Delivery::Reliable).unwrap();
+                let chat = Chat { text: "hello".into() };
+                client.send(&chat, Delivery::Reliable).unwrap();
             }
             Some(SessionEvent::Disconnected { reason, .. }) => {
                 println!("client: {reason}");

@@ -26,9 +26,9 @@ use crate::stream::{
 ///
 /// let mut buffer = [0; 16];
 /// let mut player = Player { health: -3, alive: true, score: 258 };
-/// assert_eq!(Packing::Bits.encode(&mut player, &mut buffer)?, [0x61, 0x03, 0x02]);
+/// assert_eq!(Packing::Bits.encode(&player, &mut buffer)?, [0x61, 0x03, 0x02]);
 ///
-/// let packet = Packing::Bytes.encode(&mut player, &mut buffer)?;
+/// let packet = Packing::Bytes.encode(&player, &mut buffer)?;
 /// assert_eq!(packet, [0xfd, 0x01, 0x02, 0x01]);
 /// assert_eq!(Packing::Bytes.decode::<Player>(packet)?, player);
 ///
@@ -57,7 +57,7 @@ impl Packing {
     #[inline]
     pub fn encode<'a, T: Wire>(
         self,
-        value: &mut T,
+        value: &T,
         buffer: &'a mut [u8],
     ) -> Result<&'a [u8], WriteError> {
         match self {
@@ -89,7 +89,7 @@ impl Packing {
             Self::Bits => decode_into(packet, value),
             Self::Bytes => {
                 let mut stream = ByteStream::new(ReadStream::new(packet));
-                value.serialize(&mut stream)?;
+                T::serialize(value.into(), &mut stream)?;
                 stream.into_inner().finish()
             }
         }
@@ -100,17 +100,17 @@ impl Packing {
     /// ```
     /// use tightwire::Packing;
     ///
-    /// let mut value = ([true; 8], 300u16);
-    /// assert_eq!(Packing::Bits.measure(&mut value), 3);
-    /// assert_eq!(Packing::Bytes.measure(&mut value), 10);
+    /// let value = ([true; 8], 300u16);
+    /// assert_eq!(Packing::Bits.measure(&value), 3);
+    /// assert_eq!(Packing::Bytes.measure(&value), 10);
     /// ```
     #[must_use]
-    pub fn measure<T: Wire>(self, value: &mut T) -> usize {
+    pub fn measure<T: Wire>(self, value: &T) -> usize {
         let bits = match self {
             Self::Bits => measure(value),
             Self::Bytes => {
                 let mut stream = ByteStream::new(MeasureStream::new());
-                let Ok(()) = value.serialize(&mut stream);
+                let Ok(()) = T::serialize(value.into(), &mut stream);
                 stream.into_inner().bits()
             }
         };
@@ -137,11 +137,8 @@ impl Packing {
 
 /// Not where it is called: what writes bits is the shorter for it, and becomes part of its caller.
 #[inline(never)]
-fn encode_in_bytes<'a, T: Wire>(
-    value: &mut T,
-    buffer: &'a mut [u8],
-) -> Result<&'a [u8], WriteError> {
+fn encode_in_bytes<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     let mut stream = ByteStream::new(WriteStream::new(buffer));
-    let Ok(()) = value.serialize(&mut stream);
+    let Ok(()) = T::serialize(value.into(), &mut stream);
     stream.into_inner().finish()
 }

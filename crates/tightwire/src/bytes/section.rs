@@ -66,8 +66,8 @@ impl<B: Buffer> ByteWriter<B> {
     /// use tightwire::{ByteReader, ByteWriter, Packing};
     ///
     /// let mut writer = ByteWriter::new([0; 8]);
-    /// writer.write_wire(&mut (true, Some(7u8)), Packing::Bytes)?;
-    /// writer.write_wire(&mut (true, Some(7u8)), Packing::Bits)?;
+    /// writer.write_wire(&(true, Some(7u8)), Packing::Bytes)?;
+    /// writer.write_wire(&(true, Some(7u8)), Packing::Bits)?;
     /// let packet = writer.finish()?;
     /// assert_eq!(packet, [1, 1, 7, 0b0001_1111, 0]);
     ///
@@ -82,11 +82,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// [`ByteError::Full`], [`ByteError::Refused`] for a value that is not in its range, and
     /// [`ByteError::NotAtEnd`] after a seek.
     #[inline]
-    pub fn write_wire<T: Wire>(
-        &mut self,
-        value: &mut T,
-        packing: Packing,
-    ) -> Result<(), ByteError> {
+    pub fn write_wire<T: Wire>(&mut self, value: &T, packing: Packing) -> Result<(), ByteError> {
         self.write_section(|room| Ok(packing.encode(value, room)?.len()))
     }
 
@@ -154,10 +150,10 @@ impl<'a> ByteReader<'a> {
         let start = self.position();
         let refused = |refused| ByteError::read(refused, start);
         match packing {
-            Packing::Bits => self.read_bits(|stream| value.serialize(stream)),
+            Packing::Bits => self.read_bits(|stream| T::serialize(value.into(), stream)),
             Packing::Bytes => {
                 let mut stream = ByteStream::new(ReadStream::new(self.rest()));
-                value.serialize(&mut stream).map_err(refused)?;
+                T::serialize(value.into(), &mut stream).map_err(refused)?;
                 self.seek(start + (RawStream::position(&stream) / 8) as usize)
             }
         }

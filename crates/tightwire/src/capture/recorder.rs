@@ -49,7 +49,7 @@ use crate::stream::{Wire, encode, encode_explained, measure};
 /// let mut recorder = Recorder::new(Vec::new(), protocol.identity())?;
 ///
 /// let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-/// let datagram = protocol.write(&mut Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+/// let datagram = protocol.write(&Packet::Move { x: 3, y: -7 }, &mut buffer)?;
 /// let now = Duration::from_secs(1_700_000_000);
 /// recorder.record(now, Direction::Sent, server, client, protocol.unsealed(datagram))?;
 /// let file = recorder.finish()?;
@@ -146,17 +146,17 @@ impl<W: Write> Recorder<W> {
         }
 
         let mut recorder = Self { writer, block: Vec::new(), has_failed: false };
-        let mut head = SectionHead::new(options as u32);
-        recorder.append(&mut head)?;
+        let head = SectionHead::new(options as u32);
+        recorder.append(&head)?;
         for (said, bytes) in said {
             for part in bytes.chunks(PartHead::MAX_PART) {
-                recorder.append(&mut PartHead::new(*said, part.len()))?;
+                recorder.append(&PartHead::new(*said, part.len()))?;
                 recorder.block.extend_from_slice(part);
                 recorder.pad(part.len());
             }
         }
-        recorder.append(&mut SectionEnd::new(&head))?;
-        recorder.append(&mut InterfaceBlock::new())?;
+        recorder.append(&SectionEnd::new(&head))?;
+        recorder.append(&InterfaceBlock::new())?;
         recorder.write()?;
         Ok(recorder)
     }
@@ -221,12 +221,12 @@ impl<W: Write> Recorder<W> {
 
         let packet = packet.udp(source.port(), destination.port());
         let length = packet.size(datagram.len());
-        let mut head = PacketHead::new(nanoseconds, length as u32);
+        let head = PacketHead::new(nanoseconds, length as u32);
         self.block.clear();
-        self.append(&mut head)?;
+        self.append(&head)?;
         packet.write(&mut self.block, datagram).map_err(io::Error::other)?;
         self.pad(length);
-        self.append(&mut PacketEnd::new(&head, direction))?;
+        self.append(&PacketEnd::new(&head, direction))?;
         self.write()
     }
 
@@ -296,7 +296,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Adds a part of fixed length to the block.
-    fn append<T: Wire>(&mut self, part: &mut T) -> io::Result<()> {
+    fn append<T: Wire>(&mut self, part: &T) -> io::Result<()> {
         let mut buffer = [0; 64];
         let bytes = encode(part, &mut buffer).map_err(io::Error::other)?;
         self.block.extend_from_slice(bytes);
@@ -331,9 +331,9 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
 }
 
 /// What a section says, as it is in the file.
-fn bytes_of<T: Wire>(what: &str, mut said: T) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; measure(&mut said).div_ceil(8) as usize];
-    let length = match encode_explained(&mut said, &mut bytes) {
+fn bytes_of<T: Wire>(what: &str, said: T) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; measure(&said).div_ceil(8) as usize];
+    let length = match encode_explained(&said, &mut bytes) {
         Ok(packet) => packet.len(),
         Err(refused) => return Err(invalid(format!("the {what} cannot be sent: {refused}"))),
     };

@@ -77,7 +77,7 @@ impl Batch {
     /// before it. Returns the bytes of its body. One that is refused leaves the batch as it was.
     pub(super) fn write<M: Message>(
         &mut self,
-        message: &mut M,
+        message: &M,
         bound: usize,
         packing: Packing,
         pool: &mut Pool,

@@ -34,7 +34,7 @@ impl<C: 'static> Messenger<C> {
     /// let schema = messenger.capture_schema()?;
     ///
     /// let peer = messenger.add_peer(1200);
-    /// messenger.send(&mut (), peer, &mut Move { x: -7 }, Delivery::Unreliable)?;
+    /// messenger.send(peer, &Move { x: -7 }, Delivery::Unreliable)?;
     /// let mut record = Vec::new();
     /// messenger.end_frame(|_, delivery, batch| {
     ///     for message in messages_in(batch, delivery) {

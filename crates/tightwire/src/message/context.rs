@@ -19,7 +19,7 @@ use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
 /// fn answer(ping: &Ping, context: &mut Context<'_, u32>) -> Result<(), SendError> {
 ///     *context.state += 1;
 ///     let sender = context.sender();
-///     context.send(sender, &mut Pong { time: ping.time }, Delivery::Unreliable)
+///     context.send(sender, &Pong { time: ping.time }, Delivery::Unreliable)
 /// }
 ///
 /// let messenger = Messenger::builder(MessengerConfig::default()).handle(answer).send_only::<Pong>().build();
@@ -110,8 +110,9 @@ impl<'a, C: 'static> Context<'a, C> {
         }
     }
 
-    /// Sends to one: see [`Messenger::send`]. A message of the type that is being handled, to this
-    /// side and this stage, waits until the handler has returned.
+    /// Sends to one: see [`Messenger::send`], and for this side [`Messenger::send_local`]. A message of
+    /// the type that is being handled, to this side and this stage, waits until the handler has
+    /// returned.
     ///
     /// # Errors
     ///
@@ -119,10 +120,10 @@ impl<'a, C: 'static> Context<'a, C> {
     pub fn send<M: Message>(
         &mut self,
         to: PeerId,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
-        self.messenger.send(self.state, to, message, route)
+        self.messenger.send_one(Some(self.state), to, message, route.into())
     }
 
     /// Sends to many: see [`Messenger::send_to`].
@@ -133,10 +134,11 @@ impl<'a, C: 'static> Context<'a, C> {
     pub fn send_to<M: Message>(
         &mut self,
         recipients: impl IntoIterator<Item = PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
-        self.messenger.send_to(self.state, recipients, message, route)
+        let mut recipients = recipients.into_iter();
+        self.messenger.send_each(Some(self.state), message, route.into(), |_| recipients.next())
     }
 
     /// Sends to every peer but one, or to all: see [`Messenger::broadcast`].
@@ -147,9 +149,9 @@ impl<'a, C: 'static> Context<'a, C> {
     pub fn broadcast<M: Message>(
         &mut self,
         except: Option<PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
-        self.messenger.broadcast(self.state, except, message, route)
+        self.messenger.broadcast(except, message, route)
     }
 }

@@ -19,7 +19,7 @@ use crate::stream::Wire;
 /// assert_eq!(Chat::NAME, "Chat");
 /// assert_eq!(Chat::default().size_upper_bound(), Chat::MAX_BYTES);
 /// ```
-pub trait Message: Wire + Default + 'static {
+pub trait Message: Wire + Default + Send + Sync + 'static {
     /// The name of the type: it decides which number the type has, so it must be the same on both
     /// sides.
     const NAME: &'static str;

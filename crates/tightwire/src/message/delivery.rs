@@ -9,7 +9,7 @@ use tightwire_derive::Wire;
 /// use tightwire::Delivery;
 ///
 /// let mut buffer = [0; 8];
-/// let sent = tightwire::encode(&mut Delivery::Reliable, &mut buffer)?;
+/// let sent = tightwire::encode(&Delivery::Reliable, &mut buffer)?;
 /// assert_eq!(tightwire::decode::<Delivery>(sent)?, Delivery::Reliable);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```

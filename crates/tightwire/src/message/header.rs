@@ -114,9 +114,9 @@ pub(super) fn described() -> Vec<Field> {
 /// Writes a value of `N` bytes, and nothing behind it: a body may stand there already. A copy of so
 /// few bytes is a call if their number is not known.
 #[inline]
-fn put<const N: usize>(space: &mut [u8], mut value: impl Wire) {
+fn put<const N: usize>(space: &mut [u8], value: impl Wire) {
     let mut word = [0; 8];
-    if encode(&mut value, &mut word).is_ok()
+    if encode(&value, &mut word).is_ok()
         && let (Some(space), Some(bytes)) = (space.first_chunk_mut::<N>(), word.first_chunk())
     {
         *space = *bytes;

@@ -33,7 +33,7 @@ pub struct MessageEvent {
 ///     }
 /// }
 /// ```
-pub trait Hooks {
+pub trait Hooks: Send + Sync {
     /// Before a message is written for a peer. `false` stops it.
     fn before_send(&mut self, event: &MessageEvent) -> bool {
         let _ = event;

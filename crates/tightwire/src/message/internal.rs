@@ -18,7 +18,7 @@ use crate::stream::{ErrorKind, Wire, WriteError};
 /// use tightwire::InternalBatch;
 ///
 /// let mut batch = Vec::new();
-/// InternalBatch::write(3, &mut 300_u16, &mut batch)?;
+/// InternalBatch::write(3, &300_u16, &mut batch)?;
 /// let (number, body) = InternalBatch::read(&batch).unwrap();
 /// assert_eq!((number, tightwire::decode::<u16>(body)?), (3, 300));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -38,14 +38,14 @@ impl InternalBatch {
     ///
     /// let mut batch = Vec::new();
     /// // 16 is the first of the application's.
-    /// assert!(InternalBatch::write(16, &mut 7_u8, &mut batch).is_err());
+    /// assert!(InternalBatch::write(16, &7_u8, &mut batch).is_err());
     /// assert!(batch.is_empty());
     /// ```
     ///
     /// # Errors
     ///
     /// [`WriteError`] if the number is the application's, or a value is out of its range.
-    pub fn write<T: Wire>(number: u8, body: &mut T, out: &mut Vec<u8>) -> Result<(), WriteError> {
+    pub fn write<T: Wire>(number: u8, body: &T, out: &mut Vec<u8>) -> Result<(), WriteError> {
         out.clear();
         if number >= FIRST {
             return Err(WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 });
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn nothing_but_one_internal_message_is_one() {
         let mut batch = vec![9; 100];
-        assert_eq!(InternalBatch::write(2, &mut 0x0102_0304_u32, &mut batch), Ok(()));
+        assert_eq!(InternalBatch::write(2, &0x0102_0304_u32, &mut batch), Ok(()));
         assert_eq!(InternalBatch::read(&batch), Some((2, &[4, 3, 2, 1][..])));
         for length in 0..batch.len() {
             assert_eq!(InternalBatch::read(&batch[..length]), None);
@@ -115,7 +115,7 @@ mod tests {
         #[derive(tightwire_derive::Wire, Default)]
         struct Percent(#[wire(range = 0..=100)] u8);
         let mut batch = vec![9; 100];
-        assert!(InternalBatch::write(2, &mut Percent(101), &mut batch).is_err());
+        assert!(InternalBatch::write(2, &Percent(101), &mut batch).is_err());
         assert!(batch.is_empty());
     }
 }

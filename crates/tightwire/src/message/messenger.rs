@@ -37,7 +37,7 @@ use crate::schema::{Schema, SchemaError};
 /// let mut jumps = 0;
 ///
 /// messenger.begin_frame(Duration::ZERO);
-/// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Unreliable)?;
+/// messenger.send(peer, &Jump, Delivery::Unreliable)?;
 /// let mut sent = Vec::new();
 /// messenger.end_frame(|to, delivery, batch| {
 ///     sent.push((to, delivery, batch.to_vec()));
@@ -102,7 +102,7 @@ impl<C: 'static> MessengerBuilder<C> {
     #[must_use]
     pub fn handle<M: Message, R: Outcome>(
         mut self,
-        handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
+        handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
     ) -> Self {
         self.entries.push(Entry::handled(handler));
         self
@@ -173,11 +173,10 @@ impl<C: 'static> Messenger<C> {
     /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
-    /// # let mut jumps = 0;
     /// let peer = messenger.add_peer(1200);
     /// assert_eq!(messenger.peers().collect::<Vec<_>>(), [peer]);
     /// messenger.remove_peer(peer);
-    /// assert!(messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable).is_err());
+    /// assert!(messenger.send(peer, &Jump, Delivery::Reliable).is_err());
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn add_peer(&mut self, mtu: usize) -> PeerId {
@@ -210,11 +209,11 @@ impl<C: 'static> Messenger<C> {
     /// # use tightwire::{Delivery, Message, Messenger, MessengerConfig, Wire};
     /// # #[derive(Wire, Message, Default)]
     /// # struct Duck([u64; 8]);
-    /// # let mut messenger = Messenger::builder(MessengerConfig::default()).send_only::<Duck>().build()?;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Duck>().build()?;
     /// let peer = messenger.add_peer(1200);
     /// messenger.set_max_fragmented(peer, 64);
     /// let delivery = Delivery::ReliableFragmentedSequenced;
-    /// assert!(messenger.send(&mut (), peer, &mut Duck::default(), delivery).is_err());
+    /// assert!(messenger.send(peer, &Duck::default(), delivery).is_err());
     /// # Ok::<(), tightwire::RegistryError>(())
     /// ```
     pub fn set_max_fragmented(&mut self, peer: PeerId, most: usize) {
@@ -238,7 +237,7 @@ impl<C: 'static> Messenger<C> {
     ///
     /// let peer = messenger.add_peer(1200);
     /// messenger.set_blocked(peer, true);
-    /// let sent = messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable);
+    /// let sent = messenger.send(peer, &Jump, Delivery::Reliable);
     /// assert_eq!(sent, Err(SendError::Blocked(peer)));
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -283,8 +282,8 @@ impl<C: 'static> Messenger<C> {
     /// # let peer = messenger.add_peer(1200);
     /// use tightwire::Disconnected;
     ///
-    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable)?;
-    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Unreliable)?;
+    /// messenger.send(peer, &Jump, Delivery::Reliable)?;
+    /// messenger.send(peer, &Jump, Delivery::Unreliable)?;
     /// messenger.end_frame(|_, _, _| Err(Disconnected));
     /// assert_eq!(messenger.peer_stats(peer).unwrap().batches_lost, 2);
     /// # Ok::<(), Box<dyn core::error::Error>>(())

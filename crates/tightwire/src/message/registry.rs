@@ -66,7 +66,7 @@ pub(super) struct Entry<C> {
 }
 
 /// Reads and handles the messages of one type.
-pub(super) trait Receive<C> {
+pub(super) trait Receive<C>: Send + Sync {
     /// Reads a message into the value that is kept for it, and handles it; then those of its run, as
     /// long as the messenger gives more and all goes well.
     ///
@@ -110,7 +110,7 @@ impl<M, C, H> Receive<C> for Receiver<M, H>
 where
     M: Message,
     C: 'static,
-    H: FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError> + 'static,
+    H: FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError> + Send + Sync + 'static,
 {
     fn handle(
         &mut self,
@@ -161,7 +161,7 @@ impl<C: 'static> Entry<C> {
     }
 
     pub(super) fn handled<M: Message, R: Outcome>(
-        mut handler: impl FnMut(&M, &mut Context<'_, C>) -> R + 'static,
+        mut handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
     ) -> Self {
         let handler = move |message: &M, context: &mut Context<'_, C>| {
             handler(message, context).result(context.is_watched()).map_err(HandlerError)

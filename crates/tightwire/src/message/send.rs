@@ -7,7 +7,7 @@ use super::context::Origin;
 use super::header::{Header, Sizes};
 use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use crate::bytes::Packing;
-use crate::stream::WriteError;
+use crate::stream::{WriteError, check};
 
 /// To how many peers a message was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -23,10 +23,8 @@ pub struct SentTo {
 
 impl<C: 'static> Messenger<C> {
     /// Sends a message to one peer: it is written straight into the peer's batch. To
-    /// [this side](PeerId::LOCAL), it is handled at once if its stage is the one that runs, and else
-    /// waits for its stage.
-    ///
-    /// The message is only `&mut` because the same function reads; it is not changed.
+    /// [this side](PeerId::LOCAL), it waits for its stage; [`send_local`](Self::send_local) is the
+    /// faster way there.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
@@ -36,14 +34,9 @@ impl<C: 'static> Messenger<C> {
     /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
-    /// # let mut jumps = 0;
     /// let peer = messenger.add_peer(1200);
-    /// messenger.send(&mut jumps, peer, &mut Jump, Delivery::Reliable)?;
+    /// messenger.send(peer, &Jump, Delivery::Reliable)?;
     /// assert_eq!(messenger.message_stats::<Jump>().unwrap().sent.bytes, 5);
-    ///
-    /// messenger.run_stage(Stage::Update, &mut jumps);
-    /// messenger.send(&mut jumps, PeerId::LOCAL, &mut Jump, Delivery::Reliable)?;
-    /// assert_eq!(jumps, 1);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
@@ -52,22 +45,40 @@ impl<C: 'static> Messenger<C> {
     /// [`SendError`] says why the message was not sent. The batches are as they were.
     pub fn send<M: Message>(
         &mut self,
-        state: &mut C,
         to: PeerId,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
-        let route = route.into();
-        let number = self.number_for::<M>(route)?;
-        let event = || MessageEvent { peer: to, message: M::NAME, route, size: None };
-        self.ask_before_send(event)?;
-        let size = if to == PeerId::LOCAL {
-            self.send_to_self(state, number, message, route, None)?
-        } else {
-            Some(self.write(to, number, message, route)?)
-        };
-        self.after_send(event, size);
-        Ok(())
+        self.send_one(None, to, message, route.into())
+    }
+
+    /// Sends a message to this side. It is handled at once, and not written, if its stage is the one
+    /// that runs and its handler is not running; else it waits for its stage.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Stage, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// let mut jumps = 0;
+    /// messenger.run_stage(Stage::Update, &mut jumps);
+    /// messenger.send_local(&mut jumps, &Jump, Delivery::Reliable)?;
+    /// assert_eq!(jumps, 1);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.send_one(Some(state), PeerId::LOCAL, message, route.into())
     }
 
     /// Sends a message to many: it is written once, and copied into the batch of each. Peers that
@@ -81,26 +92,24 @@ impl<C: 'static> Messenger<C> {
     /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
-    /// # let mut jumps = 0;
     /// let peers = [500, 1200, 1300].map(|mtu| messenger.add_peer(mtu));
     /// messenger.remove_peer(peers[2]);
-    /// let sent = messenger.send_to(&mut jumps, peers, &mut Jump, Delivery::Reliable)?;
+    /// let sent = messenger.send_to(peers, &Jump, Delivery::Reliable)?;
     /// assert_eq!((sent.sent, sent.refused), (2, 1));
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SendError`] if it can be sent to nobody, since it is not registered or cannot be written.
+    /// [`SendError`] if it was sent to nobody, since it is not registered or cannot be written.
     pub fn send_to<M: Message>(
         &mut self,
-        state: &mut C,
         recipients: impl IntoIterator<Item = PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
         let mut recipients = recipients.into_iter();
-        self.send_each(state, message, route.into(), |_| recipients.next())
+        self.send_each(None, message, route.into(), |_| recipients.next())
     }
 
     /// Sends a message to every peer but one, or to all of them; not to this side.
@@ -113,9 +122,8 @@ impl<C: 'static> Messenger<C> {
     /// # let mut messenger = Messenger::builder(MessengerConfig::default())
     /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
     /// #     .build()?;
-    /// # let mut jumps = 0;
     /// let peers = [500, 1200, 1300].map(|mtu| messenger.add_peer(mtu));
-    /// let sent = messenger.broadcast(&mut jumps, Some(peers[0]), &mut Jump, Delivery::Reliable)?;
+    /// let sent = messenger.broadcast(Some(peers[0]), &Jump, Delivery::Reliable)?;
     /// assert_eq!(sent.sent, 2);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -125,13 +133,12 @@ impl<C: 'static> Messenger<C> {
     /// As [`send_to`](Self::send_to).
     pub fn broadcast<M: Message>(
         &mut self,
-        state: &mut C,
         except: Option<PeerId>,
-        message: &mut M,
+        message: &M,
         route: impl Into<Route>,
     ) -> Result<SentTo, SendError> {
         let mut place = 0;
-        self.send_each(state, message, route.into(), |messenger| {
+        self.send_each(None, message, route.into(), |messenger| {
             loop {
                 let peer = messenger.peers.at(place)?;
                 place += 1;
@@ -143,10 +150,31 @@ impl<C: 'static> Messenger<C> {
         })
     }
 
-    fn send_each<M: Message>(
+    /// Sends to one; with the application's state, a message to this side can be handled at once.
+    pub(super) fn send_one<M: Message>(
         &mut self,
-        state: &mut C,
-        message: &mut M,
+        state: Option<&mut C>,
+        to: PeerId,
+        message: &M,
+        route: Route,
+    ) -> Result<(), SendError> {
+        let number = self.number_for::<M>(route)?;
+        let event = || MessageEvent { peer: to, message: M::NAME, route, size: None };
+        self.ask_before_send(event)?;
+        let size = if to == PeerId::LOCAL {
+            self.send_to_self(state, number, message, route, None)?
+        } else {
+            Some(self.write(to, number, message, route)?)
+        };
+        self.after_send(event, size);
+        Ok(())
+    }
+
+    /// Sends to each that `next` gives; the state is as for [`send_one`](Self::send_one).
+    pub(super) fn send_each<M: Message>(
+        &mut self,
+        mut state: Option<&mut C>,
+        message: &M,
         route: Route,
         mut next: impl FnMut(&Self) -> Option<PeerId>,
     ) -> Result<SentTo, SendError> {
@@ -167,25 +195,34 @@ impl<C: 'static> Messenger<C> {
                 continue;
             }
             let event = || MessageEvent { peer: to, message: M::NAME, route, size: None };
+            let is_handled_now = |messenger: &mut Self, has_state: bool| {
+                to == PeerId::LOCAL && has_state && messenger.is_handled_now(number, route)
+            };
             let sent = match self.ask_before_send(event) {
                 Err(vetoed) => Err(vetoed),
-                Ok(()) if to == PeerId::LOCAL && self.is_handled_now(number, route) => {
-                    self.send_to_self(state, number, message, route, None)
+                Ok(()) if is_handled_now(self, state.is_some()) => {
+                    self.send_to_self(state.as_deref_mut(), number, message, route, None)
                 }
                 Ok(()) => {
-                    // If it cannot be written, nobody gets it.
                     let bytes = match written.take() {
-                        Some(bytes) => bytes,
-                        None => self.write_once(number, message, route)?,
+                        Some(bytes) => Ok(bytes),
+                        None => self.write_once(number, message, route),
                     };
-                    let sent = if to == PeerId::LOCAL {
-                        self.send_to_self(state, number, message, route, Some(&bytes))
-                    } else {
-                        self.copy(to, number, &bytes, M::NAME, route).map(Some)
-                    };
-                    copies += u64::from(sent.is_ok() && to != PeerId::LOCAL);
-                    written = Some(bytes);
-                    sent
+                    match bytes {
+                        Ok(bytes) => {
+                            let sent = if to == PeerId::LOCAL {
+                                self.send_to_self(None, number, message, route, Some(&bytes))
+                            } else {
+                                self.copy(to, number, &bytes, M::NAME, route).map(Some)
+                            };
+                            copies += u64::from(sent.is_ok() && to != PeerId::LOCAL);
+                            written = Some(bytes);
+                            sent
+                        }
+                        // If it cannot be written, nobody else gets it either.
+                        Err(error) if result.sent == 0 => return Err(error),
+                        Err(error) => Err(error),
+                    }
                 }
             };
             match sent {
@@ -231,7 +268,7 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    fn bound<M: Message>(&self, message: &mut M) -> usize {
+    fn bound<M: Message>(&self, message: &M) -> usize {
         match self.config.packing {
             Packing::Bits => message.size_upper_bound(),
             // What a type knows of its size is about bits.
@@ -244,7 +281,7 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         to: PeerId,
         number: u8,
-        message: &mut M,
+        message: &M,
         route: Route,
     ) -> Result<usize, SendError> {
         let bound = self.bound(message);
@@ -276,7 +313,7 @@ impl<C: 'static> Messenger<C> {
     fn write_once<M: Message>(
         &mut self,
         number: u8,
-        message: &mut M,
+        message: &M,
         route: Route,
     ) -> Result<Vec<u8>, SendError> {
         let sizes = Sizes::of(route.delivery);
@@ -339,9 +376,9 @@ impl<C: 'static> Messenger<C> {
     /// its body, if it was written.
     fn send_to_self<M: Message>(
         &mut self,
-        state: &mut C,
+        state: Option<&mut C>,
         number: u8,
-        message: &mut M,
+        message: &M,
         route: Route,
         written: Option<&[u8]>,
     ) -> Result<Option<usize>, SendError> {
@@ -354,7 +391,11 @@ impl<C: 'static> Messenger<C> {
         if !self.config.stages.contains(&route.stage) {
             return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
         }
-        if self.is_handled_now(number, route) {
+        if let Some(state) = state
+            && self.is_handled_now(number, route)
+        {
+            // What a peer would refuse to read is not handled here either.
+            check(message).map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
             let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
             self.handle_now(state, origin, message, &event)?;
             return Ok(None);

@@ -83,7 +83,7 @@ impl RawMessage<'_> {
     /// use tightwire::{InternalBatch, messages_in};
     ///
     /// let mut batch = Vec::new();
-    /// InternalBatch::write(3, &mut 300_u16, &mut batch)?;
+    /// InternalBatch::write(3, &300_u16, &mut batch)?;
     /// let message = messages_in(&batch, InternalBatch::DELIVERY).next().unwrap()?;
     /// assert!(message.is_internal());
     /// # Ok::<(), Box<dyn core::error::Error>>(())

@@ -111,7 +111,7 @@ impl<C: 'static> Messenger<C> {
     /// #     .send_only::<Jump>()
     /// #     .build()?;
     /// let peer = messenger.add_peer(1200);
-    /// messenger.send(&mut (), peer, &mut Jump, Delivery::Reliable)?;
+    /// messenger.send(peer, &Jump, Delivery::Reliable)?;
     /// let sent: Vec<_> =
     ///     messenger.peer_message_stats(peer).map(|stats| (stats.message, stats.sent.bytes)).collect();
     /// assert_eq!(sent, [("Duck", 0), ("Jump", 5)]);

@@ -21,7 +21,7 @@ impl Form {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn encode<'b, P: Wire>(
         self,
-        packet: &mut P,
+        packet: &P,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], WriteError> {
         if self != Self::PLAIN {
@@ -32,26 +32,26 @@ impl Form {
             return stream::encode(packet, buffer);
         }
         let mut stream = WriteStream::new(buffer).without_checks();
-        let Ok(()) = packet.serialize(&mut stream);
+        let Ok(()) = P::serialize(packet.into(), &mut stream);
         stream.finish()
     }
 
     #[cold]
     fn encode_otherwise<'b, P: Wire>(
         self,
-        packet: &mut P,
+        packet: &P,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], WriteError> {
         let stream = WriteStream::new(buffer);
         let mut stream = if self.checks { stream } else { stream.without_checks() };
         match self.packing {
             Packing::Bits => {
-                let Ok(()) = packet.serialize(&mut stream);
+                let Ok(()) = P::serialize(packet.into(), &mut stream);
                 let Ok(()) = check_end(&mut stream);
             }
             Packing::Bytes => {
                 let mut bytes = ByteStream::new(stream);
-                let Ok(()) = packet.serialize(&mut bytes);
+                let Ok(()) = P::serialize(packet.into(), &mut bytes);
                 let Ok(()) = check_end(&mut bytes);
                 stream = bytes.into_inner();
             }
@@ -89,7 +89,7 @@ impl Form {
             packet: &mut P,
         ) -> Trace {
             explain_with(bytes, stream, name, |stream| {
-                packet.serialize(stream)?;
+                P::serialize(packet.into(), stream)?;
                 check_end(stream)
             })
         }
@@ -121,7 +121,7 @@ pub(super) const END_CHECK_LEN: usize = 4;
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn read<S: Reading, P: Wire>(mut stream: S, packet: &mut P) -> Result<(), ReadError> {
-    packet.serialize(&mut stream)?;
+    P::serialize(packet.into(), &mut stream)?;
     check_end(&mut stream)?;
     stream.end()
 }

@@ -102,7 +102,7 @@ impl<'de> serde::Deserialize<'de> for Protection<()> {
 ///
 /// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
 /// let mut buffer = [0; 64];
-/// let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?.to_vec();
+/// let datagram = protocol.write(&[7, 8, 9], &mut buffer)?.to_vec();
 ///
 /// let packets = protocol.identity().packets();
 /// assert_eq!(packets.packet_in(&datagram)?, [7, 8, 9]);

@@ -8,7 +8,7 @@ use super::form::{Form, check_end};
 use super::{Protection, RecordedPackets, Refused};
 use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
-use crate::stream::{ByteStream, Stream, Trace, Wire};
+use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
 use tightwire_derive::Wire;
 
 /// What both sides must agree on: the game, its version, how datagrams are protected, whether they
@@ -29,7 +29,7 @@ use tightwire_derive::Wire;
 ///
 /// // Theirs arrives, in a packet of its own.
 /// let mut buffer = [0; 256];
-/// let sent = tightwire::encode(&mut theirs.clone(), &mut buffer)?;
+/// let sent = tightwire::encode(&theirs.clone(), &mut buffer)?;
 /// let received: Identity = tightwire::decode(sent)?;
 /// let lines: Vec<_> = ours.mismatch(&received).unwrap().iter().map(ToString::to_string).collect();
 /// assert_eq!(lines, [
@@ -163,7 +163,7 @@ impl Identity {
     ///
     /// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
     /// let mut buffer = [0; 64];
-    /// let datagram = protocol.write(&mut [7, 8, 9], &mut buffer)?.to_vec();
+    /// let datagram = protocol.write(&[7, 8, 9], &mut buffer)?.to_vec();
     ///
     /// let identity = protocol.identity();
     /// let packet = identity.packet_in(&datagram)?;
@@ -236,8 +236,11 @@ impl Identity {
 struct BySchema<'s>(&'s Schema);
 
 impl Wire for BySchema<'_> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        self.0.serialize(&mut Dynamic::default(), stream)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        this.0.serialize(&mut Dynamic::default(), stream)
     }
 }
 

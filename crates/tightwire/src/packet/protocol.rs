@@ -40,7 +40,7 @@ use crate::stream::{Explained, ReadError, Wire, WriteError};
 /// let mut server = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
 ///
 /// let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-/// let datagram = client.write(&mut Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+/// let datagram = client.write(&Packet::Move { x: 3, y: -7 }, &mut buffer)?;
 /// assert_eq!(datagram.len(), 4 + 3);
 ///
 /// let mut packet = Packet::default();
@@ -93,7 +93,7 @@ impl<P: Wire> Protocol<P> {
     ///
     /// let mut protocol = Protocol::<u16>::new("arena", "1.0", Protection::None).with_checks();
     /// let mut buffer = [0; 64];
-    /// assert_eq!(protocol.write(&mut 7, &mut buffer)?.len(), 2 + 4);
+    /// assert_eq!(protocol.write(&7, &mut buffer)?.len(), 2 + 4);
     /// # Ok::<(), tightwire::NotWritten>(())
     /// ```
     #[must_use]
@@ -114,7 +114,7 @@ impl<P: Wire> Protocol<P> {
     /// let protocol = Protocol::<(bool, Option<u8>)>::new("arena", "1.0", Protection::None);
     /// let mut protocol = protocol.with_packing(Packing::Bytes);
     /// let mut buffer = [0; 64];
-    /// assert_eq!(protocol.write(&mut (true, Some(7)), &mut buffer)?, [1, 1, 7]);
+    /// assert_eq!(protocol.write(&(true, Some(7)), &mut buffer)?, [1, 1, 7]);
     /// # Ok::<(), tightwire::NotWritten>(())
     /// ```
     #[must_use]
@@ -163,16 +163,15 @@ impl<P: Wire> Protocol<P> {
         self.counters
     }
 
-    /// Writes `packet` into `buffer` and returns the datagram. The packet is only `&mut` because
-    /// the same function reads; it is not changed.
+    /// Writes `packet` into `buffer` and returns the datagram.
     ///
     /// ```
     /// use tightwire::{Protection, Protocol};
     ///
     /// let mut protocol = Protocol::<u16>::new("arena", "1.0", Protection::Id);
     /// let mut buffer = [0; 64];
-    /// assert_eq!(protocol.write(&mut 7, &mut buffer)?.len(), 8 + 2);
-    /// let refused = protocol.write(&mut 7, &mut buffer[..9]).unwrap_err();
+    /// assert_eq!(protocol.write(&7, &mut buffer)?.len(), 8 + 2);
+    /// let refused = protocol.write(&7, &mut buffer[..9]).unwrap_err();
     /// let sentence = "the buffer of 9 bytes is too small, the packet needs 10: give it a larger one";
     /// assert_eq!(refused.to_string(), sentence);
     /// # Ok::<(), tightwire::NotWritten>(())
@@ -183,11 +182,7 @@ impl<P: Wire> Protocol<P> {
     /// [`NotWritten`] if the buffer is too small, a value is out of its range, or the keys are used
     /// up; a sealed protocol has then counted nothing.
     #[inline]
-    pub fn write<'b>(
-        &mut self,
-        packet: &mut P,
-        buffer: &'b mut [u8],
-    ) -> Result<&'b [u8], NotWritten> {
+    pub fn write<'b>(&mut self, packet: &P, buffer: &'b mut [u8]) -> Result<&'b [u8], NotWritten> {
         let form = self.identity.form();
         let (before, behind) = self.gate.overhead();
         let (overhead, capacity) = (before + behind, buffer.len());
@@ -277,7 +272,7 @@ impl<P: Wire> Protocol<P> {
     /// let keys = Keys::client([1; 32], [2; 32]);
     /// let mut client = Protocol::<u16>::new("arena", "1.0", Protection::Sealed(keys));
     /// let mut buffer = [0; 64];
-    /// let datagram = client.write(&mut 7, &mut buffer)?;
+    /// let datagram = client.write(&7, &mut buffer)?;
     /// assert_eq!(client.unsealed(datagram), [7, 0]);
     /// # Ok::<(), tightwire::NotWritten>(())
     /// ```

@@ -8,7 +8,7 @@ use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, Key, KeyInit, Nonce, Tag};
 
 use super::replay::ReplayWindow;
 use super::{NotWritten, Refused};
-use crate::stream::{ReadStream, Wire, encode, measure};
+use crate::stream::{ReadStream, Stream as _, encode, measure};
 use tightwire_derive::Wire;
 
 /// The keys of one connection, as one of its sides uses them: one for each direction.
@@ -30,7 +30,7 @@ use tightwire_derive::Wire;
 /// let mut server = Protocol::<u16>::new("arena", "1.0", Protection::Sealed(keys));
 ///
 /// let mut buffer = [0; 64];
-/// let datagram = client.write(&mut 7, &mut buffer)?;
+/// let datagram = client.write(&7, &mut buffer)?;
 /// assert_eq!(datagram.len(), 1 + 2 + 16);
 ///
 /// let mut read = 0;
@@ -137,7 +137,7 @@ impl Seal {
 
     /// The bytes that stand before the next packet that is sealed.
     pub(super) fn header_len(&self) -> usize {
-        (measure(&mut Header { sequence: self.next }) / 8) as usize
+        (measure(&Header { sequence: self.next }) / 8) as usize
     }
 
     /// Seals the packet that was written, as long as fits between header and tag.
@@ -147,7 +147,7 @@ impl Seal {
         let next = sequence.checked_add(1).ok_or(NotWritten::KeysUsedUp)?;
         let (header, rest) = datagram.split_at_mut(self.header_len());
         let (sealed, tag) = rest.split_at_mut(rest.len() - TAG_LEN);
-        encode(&mut Header { sequence }, header)?;
+        encode(&Header { sequence }, header)?;
         self.length = sealed.len();
         let nonce = nonce(self.keys.direction, sequence);
         let authentic = InOutBuf::new(self.packet(), sealed).ok().and_then(|buffer| {
@@ -172,7 +172,7 @@ impl Seal {
         };
         let mut stream = ReadStream::new(rest);
         let mut header = Header::default();
-        header.serialize(&mut stream).map_err(|_| Refused::NotAuthentic)?;
+        stream.object(&mut header).map_err(|_| Refused::NotAuthentic)?;
         let Header { sequence } = header;
         if !self.window.is_new(sequence) {
             return Err(Refused::Replayed { sequence });

@@ -32,7 +32,7 @@ pub struct SchemaError {
 /// let schema = schema::<[bool; 2]>();
 /// assert!(matches!(schema.decode(&[4]), Err(DynamicError::Read(_))));
 /// let mut pair = Dynamic::List(vec![true.into(), 7u64.into()]);
-/// let refused = schema.encode(&mut pair, &mut [0; 1]).unwrap_err();
+/// let refused = schema.encode(&pair, &mut [0; 1]).unwrap_err();
 /// assert!(matches!(refused, DynamicError::Mismatch { .. }));
 /// assert_eq!(refused.to_string(), "packet[1]: a bool is needed for `bool`, not an integer");
 /// ```

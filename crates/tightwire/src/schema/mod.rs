@@ -31,8 +31,8 @@ pub use world::{Class, Object, ObjectId, Representation, World, WorldError, Worl
 use alloc::vec::Vec;
 
 use crate::stream::{
-    MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire, WriteStream,
-    explain_with,
+    IntoTarget, MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire,
+    WriteStream, explain_with,
 };
 pub(crate) use run::Skimmed;
 use run::{Walk, root_name};
@@ -152,15 +152,14 @@ impl Schema {
 
     /// Writes a tree into `buffer` and returns the packet.
     ///
-    /// The tree gets the form that [`decode`](Self::decode) gives: fields in the order of the
-    /// schema, and without those whose condition does not hold.
+    /// Fields can stand in any order, and those whose condition does not hold are left out.
     ///
     /// ```
     /// let schema = tightwire::schema::<[u16; 2]>();
-    /// let mut pair = schema.decode(&[1, 0, 2, 0])?;
+    /// let pair = schema.decode(&[1, 0, 2, 0])?;
     /// let mut buffer = [0; 16];
-    /// assert_eq!(schema.encode(&mut pair, &mut buffer)?, [1, 0, 2, 0]);
-    /// let refused = schema.encode(&mut 7u64.into(), &mut buffer).unwrap_err();
+    /// assert_eq!(schema.encode(&pair, &mut buffer)?, [1, 0, 2, 0]);
+    /// let refused = schema.encode(&7u64.into(), &mut buffer).unwrap_err();
     /// assert_eq!(refused.to_string(), "packet: a list is needed, not an integer");
     /// # Ok::<(), tightwire::DynamicError>(())
     /// ```
@@ -172,11 +171,11 @@ impl Schema {
     /// does not say how to go on.
     pub fn encode<'b>(
         &self,
-        value: &mut Dynamic,
+        value: &Dynamic,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], DynamicError> {
         let mut stream = WriteStream::new(buffer);
-        let (Ok(()), error) = Walk::root(&self.root, value, &mut stream);
+        let (Ok(()), error) = Walk::root(&self.root, &mut value.clone(), &mut stream);
         match error {
             Some(error) => Err(error),
             None => Ok(stream.finish()?),
@@ -184,7 +183,7 @@ impl Schema {
     }
 
     /// As [`encode`](Self::encode), into as many bytes as it takes.
-    fn encode_to_vec(&self, value: &mut Dynamic) -> Result<Vec<u8>, DynamicError> {
+    fn encode_to_vec(&self, value: &Dynamic) -> Result<Vec<u8>, DynamicError> {
         let most = MeasureStream::bits_of(|stream| self.serialize(value, stream));
         let mut buffer = alloc::vec![0; most.div_ceil(8) as usize];
         let length = self.encode(value, &mut buffer)?.len();
@@ -223,8 +222,8 @@ impl Schema {
     /// use tightwire::{Dynamic, MeasureStream, schema};
     ///
     /// let schema = schema::<Option<u16>>();
-    /// let mut none = Dynamic::Option(None);
-    /// assert_eq!(MeasureStream::bits_of(|stream| schema.serialize(&mut none, stream)), 1);
+    /// let none = Dynamic::Option(None);
+    /// assert_eq!(MeasureStream::bits_of(|stream| schema.serialize(&none, stream)), 1);
     /// ```
     ///
     /// # Errors
@@ -232,11 +231,17 @@ impl Schema {
     /// What the stream's operations return. What does not fit the schema is refused with
     /// [`ErrorKind::Mismatch`](crate::ErrorKind::Mismatch) or
     /// [`ErrorKind::Undescribed`](crate::ErrorKind::Undescribed).
-    pub fn serialize<S: Stream>(
+    pub fn serialize<'a, S: Stream>(
         &self,
-        value: &mut Dynamic,
+        value: impl IntoTarget<'a, S::Access, Dynamic>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        Walk::root(&self.root, value, stream).0
+        let mut value = value.into_target();
+        let (result, _) = match value.when_reading() {
+            Some(value) => Walk::root(&self.root, value, stream),
+            // A writer puts the fields in order.
+            None => Walk::root(&self.root, &mut value.clone(), stream),
+        };
+        result
     }
 }

@@ -12,7 +12,7 @@ use super::dynamic::Dynamic;
 use super::error::DynamicError;
 use crate::stream::{
     ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, known_array, run_op,
-    run_ordinal,
+    run_ordinal, tree_list, tree_option,
 };
 
 /// What a packet of some bits may cost. A schema from outside can ask for work and for values that
@@ -93,7 +93,7 @@ impl<'s> Walk<'s> {
         result
     }
 
-    /// Runs the whole schema.
+    /// Runs the whole schema. A writer puts the fields of the tree in order.
     pub(super) fn root<S: Stream>(
         root: &'s Shape,
         value: &mut Dynamic,
@@ -163,13 +163,13 @@ impl<'s> Walk<'s> {
                 self.variant(variants, variant, fields, stream)
             }
             (Shape::Option(inner), Dynamic::Option(content)) => {
-                stream.option(content, |content, stream| self.shape(inner, content, stream))
+                tree_option(stream, content, |content, stream| self.shape(inner, content, stream))
             }
             (Shape::List { max_len, element }, Dynamic::List(items)) => {
                 let max_len = usize::try_from(*max_len).unwrap_or(usize::MAX);
                 let mut index = 0;
                 let mut spare = self.spare(element);
-                let result = stream.array(items, max_len, |item, stream| {
+                let result = tree_list(stream, items, max_len, |item, stream| {
                     index += 1;
                     let item = spare.as_mut().unwrap_or(item);
                     self.element(index - 1, element, item, stream)

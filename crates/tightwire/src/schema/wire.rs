@@ -8,7 +8,7 @@ use super::Schema;
 use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_NODES, MAX_SOURCE, validate};
 use super::wire_op::{number, op};
 use crate::stream::{
-    Binary, Condition, Field, Hints, Name, Op, Scope, Shape, Stream, Variant, Wire,
+    Binary, Condition, Field, Hints, Name, Op, Scope, Shape, Stream, Target, Variant, Wire,
 };
 
 /// As docs/WIRE.md says. What [`Schema::new`] refuses is neither written nor read.
@@ -18,21 +18,28 @@ use crate::stream::{
 ///
 /// let mut sent = schema::<[Option<u16>; 3]>();
 /// let mut buffer = [0; 64];
-/// let packet = encode(&mut sent, &mut buffer)?;
+/// let packet = encode(&sent, &mut buffer)?;
 /// assert!(packet.len() < 8);
 /// assert_eq!(decode::<Schema>(packet)?, sent);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 impl Wire for Schema {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        if S::WRITING && validate(&self.root).is_err() {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        if S::WRITING && validate(&this.root).is_err() {
             return stream.refuse();
         }
         let room = Room { depth: MAX_DEPTH, nodes: &mut { MAX_NODES } };
-        shape(&mut self.root, None, room, stream)?;
-        if S::READING && validate(&self.root).is_err() {
+        // A schema is sent once for a connection: a copy is cheap, and a shape one function for both
+        // directions without a part of it for each.
+        let mut root = if S::WRITING { this.root.clone() } else { blank() };
+        shape(&mut root, None, room, stream)?;
+        if S::READING && validate(&root).is_err() {
             return stream.refuse();
         }
+        this.put(Self { root });
         Ok(())
     }
 }

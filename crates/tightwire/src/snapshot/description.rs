@@ -7,8 +7,9 @@ use super::header::SPAN;
 use super::layout::parts;
 use super::protocol::{Declared, MAX_CLASSES};
 use super::{Level, SnapshotConfig, SnapshotProtocol, SnapshotProtocolError};
+use crate::at;
 use crate::schema::Schema;
-use crate::stream::{Stream, Wire};
+use crate::stream::{Stream, Target, Wire};
 
 /// A [`SnapshotProtocol`] as data: its configuration, and its classes with their names and
 /// [schemas](Schema). It is in captures, so that tools read snapshots without the program.
@@ -26,7 +27,7 @@ use crate::stream::{Stream, Wire};
 ///
 /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<Door>().build()?;
 /// let mut buffer = [0; 256];
-/// let sent = tightwire::encode(&mut protocol.description(), &mut buffer)?;
+/// let sent = tightwire::encode(&protocol.description(), &mut buffer)?;
 ///
 /// let received: SnapshotDescription = tightwire::decode(sent)?;
 /// assert_eq!(received.classes().next().unwrap().0, "Door");
@@ -151,7 +152,7 @@ impl SnapshotProtocol {
     /// let mut sender = SnapshotSender::new(&protocol);
     /// let client = sender.add_receiver(Leaving::Despawn);
     /// sender.begin_tick(1);
-    /// sender.set(7, &mut Door { open: true })?;
+    /// sender.set(7, &Door { open: true })?;
     /// let packet = sender.snapshot(client, 1000).unwrap();
     ///
     /// let elsewhere = SnapshotProtocol::from_description(&protocol.description())?;
@@ -213,24 +214,30 @@ pub(super) fn check_learned(protocol: &SnapshotProtocol) -> Result<(), SnapshotP
 
 /// As docs/WIRE.md says.
 impl Wire for SnapshotDescription {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("fingerprint").object(&mut self.fingerprint)?;
-        stream.named("level").object(&mut self.level)?;
-        stream.named("ticks_per_second").object(&mut self.ticks_per_second)?;
-        stream.named("history").object(&mut self.history)?;
-        stream.named("max_objects").varint(&mut self.max_objects)?;
-        stream.named("classes").array(&mut self.classes, MAX_CLASSES, Wire::serialize)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.fingerprint))?;
+        stream.object(at!(this.level))?;
+        stream.object(at!(this.ticks_per_second))?;
+        stream.object(at!(this.history))?;
+        stream.varint(at!(this.max_objects))?;
+        stream.array(at!(this.classes), MAX_CLASSES, Wire::serialize)
     }
 }
 
 impl Wire for ClassDescription {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("name").string(&mut self.name, MAX_NAME)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.string(at!(this.name), MAX_NAME)?;
         // It is shown to people, and a terminal obeys control characters.
-        if self.name.chars().any(char::is_control) {
+        if this.name.chars().any(char::is_control) {
             return stream.refuse();
         }
-        stream.named("schema").object(&mut self.schema)
+        stream.object(at!(this.schema))
     }
 }
 

@@ -86,7 +86,7 @@ impl Error for SnapshotProtocolError {}
 /// use tightwire::{SnapshotConfig, SnapshotProtocol, SnapshotSender};
 ///
 /// let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<u8>().build()?;
-/// let refused = SnapshotSender::new(&protocol).set(7, &mut 300u16).unwrap_err();
+/// let refused = SnapshotSender::new(&protocol).set(7, &300u16).unwrap_err();
 /// assert!(refused.to_string().contains("add `.class::<u16>()` on both sides"));
 /// # Ok::<(), tightwire::SnapshotProtocolError>(())
 /// ```

@@ -173,10 +173,10 @@ mod tests {
     fn between(before: Mover, after: Mover, ticks: u32, time: f64) -> Mover {
         let layout = Layout::new(&schema::<Mover>(), 60).unwrap();
         let mut buffer = [0; 128];
-        let mut row = |mut mover: Mover| {
+        let mut row = |mover: Mover| {
             let mut cells = alloc::vec![0; layout.columns.len()];
             layout
-                .cells_of(crate::stream::encode(&mut mover, &mut buffer).unwrap(), &mut cells)
+                .cells_of(crate::stream::encode(&mover, &mut buffer).unwrap(), &mut cells)
                 .unwrap();
             cells
         };

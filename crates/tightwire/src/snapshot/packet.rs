@@ -23,7 +23,7 @@ use tightwire_derive::Wire;
 /// let mut sender = SnapshotSender::new(&protocol);
 /// let client = sender.add_receiver(Leaving::Despawn);
 /// sender.begin_tick(1);
-/// sender.set(7, &mut 300u16)?;
+/// sender.set(7, &300u16)?;
 ///
 /// // Sent with `Delivery::Unreliable`; its memory can be used again.
 /// let mut message = Snapshot::default();

@@ -160,7 +160,7 @@ impl SnapshotProtocol {
     /// A value as cells; its class.
     pub(super) fn quantise<T: Wire + 'static>(
         &self,
-        value: &mut T,
+        value: &T,
         buffer: &mut Vec<u8>,
         cells: &mut Vec<u32>,
     ) -> Result<u16, SetError> {

@@ -30,7 +30,7 @@ use crate::stream::{ReadError, ReadStream, Wire, decode_into};
 /// let mut sender = SnapshotSender::new(&protocol);
 /// let client = sender.add_receiver(Leaving::Despawn);
 /// sender.begin_tick(1);
-/// sender.set(7, &mut 300u16)?;
+/// sender.set(7, &300u16)?;
 /// let packet = sender.snapshot(client, 1000).unwrap();
 ///
 /// let mut receiver = SnapshotReceiver::new(&protocol);
@@ -114,7 +114,7 @@ impl SnapshotReceiver {
     pub fn set_initial<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
-        value: &mut T,
+        value: &T,
     ) -> Result<(), SetError> {
         if self.world.newest.is_some() {
             return Err(SetError::HasBegun);
@@ -318,7 +318,7 @@ impl SnapshotReceiver {
     /// let mut sender = SnapshotSender::new(&protocol);
     /// let client = sender.add_receiver(Leaving::Despawn);
     /// sender.begin_tick(1);
-    /// sender.set(7, &mut 300u16)?;
+    /// sender.set(7, &300u16)?;
     ///
     /// let mut receiver = SnapshotReceiver::new(&protocol);
     /// receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;

@@ -54,7 +54,7 @@ pub struct ObjectView {
 /// for tick in 1..=3 {
 ///     sender.begin_tick(tick);
 ///     if tick < 3 {
-///         sender.set(7, &mut Door { open: tick == 2 })?;
+///         sender.set(7, &Door { open: tick == 2 })?;
 ///     } else {
 ///         sender.remove(7)?;
 ///     }
@@ -115,7 +115,7 @@ impl SnapshotSender {
     pub fn set_initial<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
-        value: &mut T,
+        value: &T,
     ) -> Result<(), SetError> {
         if self.store.tick > 0 || self.is_sent {
             return Err(SetError::HasBegun);
@@ -138,8 +138,8 @@ impl SnapshotSender {
         self.store.begin_tick(tick);
     }
 
-    /// The state of an object from this tick on: it is added, or changed if it is different. The value
-    /// is not changed; receivers get it as it is quantised.
+    /// The state of an object from this tick on: it is added, or changed if it is different. Receivers
+    /// get it as it is quantised.
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl SnapshotSender {
     pub fn set<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
-        value: &mut T,
+        value: &T,
     ) -> Result<(), SetError> {
         if self.is_sent {
             return Err(SetError::TickIsSent);
@@ -244,7 +244,7 @@ impl SnapshotSender {
     /// # let (mut sender, mut receiver) = (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
     /// # let client = sender.add_receiver(Leaving::Despawn);
     /// sender.begin_tick(1);
-    /// (0..10u32).try_for_each(|id| sender.set(id, &mut true))?;
+    /// (0..10u32).try_for_each(|id| sender.set(id, &true))?;
     /// // Every second object, and the last ones first.
     /// let packet = sender.snapshot_with(client, 1000, |object| {
     ///     let id = object.id.0;

@@ -141,8 +141,8 @@ impl Test {
             let thing = Thing::Body(Body { x: id as u16, ..Body::default() });
             self.initial.insert(id, thing);
             self.things.insert(id, thing);
-            let Thing::Body(mut body) = thing else { continue };
-            self.sender.set_initial(id, &mut body).unwrap();
+            let Thing::Body(body) = thing else { continue };
+            self.sender.set_initial(id, &body).unwrap();
         }
         self
     }
@@ -150,8 +150,8 @@ impl Test {
     fn add_client(&mut self, bad: Bad, budget: usize, every: u32, leaving: Option<Leaving>) {
         let mut receiver = SnapshotReceiver::new(&self.protocol);
         for (&id, thing) in &self.initial {
-            if let Thing::Body(mut body) = *thing {
-                receiver.set_initial(id, &mut body).unwrap();
+            if let Thing::Body(body) = *thing {
+                receiver.set_initial(id, &body).unwrap();
             }
         }
         self.clients.push(Client {
@@ -191,8 +191,8 @@ impl Test {
         }
         for (&id, thing) in &self.things {
             match *thing {
-                Thing::Body(mut body) => self.sender.set(id, &mut body).unwrap(),
-                Thing::Door(mut door) => self.sender.set(id, &mut door).unwrap(),
+                Thing::Body(body) => self.sender.set(id, &body).unwrap(),
+                Thing::Door(door) => self.sender.set(id, &door).unwrap(),
             }
         }
         self.past.insert(self.tick, self.things.clone());
@@ -369,7 +369,7 @@ fn what_was_told_in_tick_0_is_not_what_was_never_told() {
     let mut receivers = [0; 2].map(|_| SnapshotReceiver::new(&protocol));
     for (tick, x) in [(0, 100), (1, 140), (2, 190)] {
         sender.begin_tick(tick);
-        sender.set(1, &mut Body { x, ..Body::default() }).unwrap();
+        sender.set(1, &Body { x, ..Body::default() }).unwrap();
         for (place, receiver) in receivers.iter_mut().enumerate() {
             let packet = sender.snapshot(ids[place], 1000).unwrap();
             // The first one for the second receiver is lost.
@@ -384,5 +384,5 @@ fn what_was_told_in_tick_0_is_not_what_was_never_told() {
             }
         }
     }
-    assert_eq!(sender.set_initial(2, &mut Body::default()), Err(SetError::HasBegun));
+    assert_eq!(sender.set_initial(2, &Body::default()), Err(SetError::HasBegun));
 }

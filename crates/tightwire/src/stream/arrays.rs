@@ -6,16 +6,9 @@ use arrayvec::{ArrayString, ArrayVec};
 
 use super::collection::List;
 use super::text::TextBuffer;
-use super::{Op, Shape, Stream, Wire, derived};
+use super::{Op, Shape, Stream, Target, Wire, derived};
 
 impl<T: Default, const N: usize> List for ArrayVec<T, N> {
-    type Item = T;
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn as_mut_slice(&mut self) -> &mut [T] {
-        self
-    }
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn truncate(&mut self, len: usize) {
         self.truncate(len);
@@ -45,8 +38,11 @@ impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
     const MAX_BITS: u64 = derived::list_bits(N, T::MAX_BITS);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.array(self, N, T::serialize)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.array(this, N, T::serialize)
     }
 
     fn describe() -> Shape {
@@ -59,8 +55,11 @@ impl<const N: usize> Wire for ArrayString<N> {
     const MAX_BITS: u64 = derived::text_bits(N);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        derived::text(stream, self, N)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        derived::text(stream, this, N)
     }
 
     fn describe() -> Shape {

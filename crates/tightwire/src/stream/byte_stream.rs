@@ -49,8 +49,7 @@ fn whole_bytes(width: u32) -> u32 {
 
 impl<S: RawStream> RawStream for ByteStream<S> {
     type Error = S::Error;
-    const WRITING: bool = S::WRITING;
-    const READING: bool = S::READING;
+    type Access = S::Access;
     const TRACES: bool = S::TRACES;
     const PACKS: bool = false;
 

@@ -3,16 +3,22 @@
 use alloc::vec::Vec;
 
 use super::raw::group;
-use super::{ErrorKind, Pod, Scope, Stream, misuse, still_good};
+use super::{ErrorKind, Pod, Scope, Stream, Target, misuse, still_good};
 
-/// What an array is read into: a `Vec`, or behind its feature an `ArrayVec`.
-pub trait List {
-    /// What it holds.
+/// Elements in a row: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
+pub trait Elements {
+    /// The type of an element.
     type Item;
 
-    /// The elements that are there.
-    fn as_mut_slice(&mut self) -> &mut [Self::Item];
+    /// The elements.
+    fn as_slice(&self) -> &[Self::Item];
 
+    /// The elements, to read into.
+    fn as_mut_slice(&mut self) -> &mut [Self::Item];
+}
+
+/// Elements whose number can change: a `Vec`, or behind its feature an `ArrayVec`.
+pub trait List: Elements {
     /// Drops what is beyond `len` elements.
     fn truncate(&mut self, len: usize);
 
@@ -20,14 +26,29 @@ pub trait List {
     fn push_default(&mut self) -> bool;
 }
 
+macro_rules! elements {
+    ($($(#[$feature:meta])? ($($parameters:tt)*) $list:ty),*) => {$(
+        $(#[$feature])?
+        impl<$($parameters)*> Elements for $list {
+            type Item = T;
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn as_slice(&self) -> &[T] {
+                self
+            }
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn as_mut_slice(&mut self) -> &mut [T] {
+                self
+            }
+        }
+    )*};
+}
+
+elements!((T) [T], (T, const N: usize) [T; N], (T) Vec<T>);
+elements!(#[cfg(feature = "arrayvec")] (T, const N: usize) arrayvec::ArrayVec<T, N>);
+
 impl<T: Default> List for Vec<T> {
-    type Item = T;
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn as_mut_slice(&mut self) -> &mut [T] {
-        self
-    }
-
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn truncate(&mut self, len: usize) {
         self.truncate(len);
@@ -44,7 +65,7 @@ impl<T: Default> List for Vec<T> {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     stream: &mut S,
-    value: &mut E,
+    mut value: Target<'_, S::Access, E>,
     variants: &[E],
 ) -> Result<(), S::Error> {
     let Some(last) = variants.len().checked_sub(1) else {
@@ -52,7 +73,7 @@ pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     };
     let mut ordinal = 0;
     if S::WRITING {
-        match variants.iter().position(|variant| variant == value) {
+        match variants.iter().position(|variant| *variant == *value) {
             Some(position) => ordinal = position as u64,
             None => {
                 let start = stream.position();
@@ -62,7 +83,7 @@ pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     }
     stream.raw_offset(&mut ordinal, last as u64)?;
     if S::READING {
-        *value = variants[ordinal as usize];
+        value.put(variants[ordinal as usize]);
     }
     Ok(())
 }
@@ -87,16 +108,20 @@ pub(super) fn variant<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn option<S: Stream, T: Default>(
     stream: &mut S,
-    value: &mut Option<T>,
-    inner: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
+    mut value: Target<'_, S::Access, Option<T>>,
+    inner: impl FnOnce(Target<'_, S::Access, T>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     let mut is_some = value.is_some();
     stream.named("is_some").bool(&mut is_some)?;
-    if is_some {
-        inner(value.get_or_insert_default(), stream)
-    } else {
-        *value = None;
-        Ok(())
+    if let Some(value) = value.when_reading() {
+        match is_some {
+            true => _ = value.get_or_insert_default(),
+            false => *value = None,
+        }
+    }
+    match value.parts(Option::as_ref, Option::as_mut) {
+        Some(value) => inner(value, stream),
+        None => Ok(()),
     }
 }
 
@@ -104,35 +129,56 @@ pub(super) fn option<S: Stream, T: Default>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn array<S: Stream, L: List>(
     stream: &mut S,
-    items: &mut L,
+    mut items: Target<'_, S::Access, L>,
     max_len: usize,
-    mut element: impl FnMut(&mut L::Item, &mut S) -> Result<(), S::Error>,
+    mut element: impl FnMut(Target<'_, S::Access, L::Item>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    let mut length = items.as_mut_slice().len();
-    stream.named("len").int(&mut length, 0..=max_len)?;
-    let start = stream.position();
-    if !S::READING {
-        fixed_array(stream, items.as_mut_slice(), element)?;
-        let free = (length as u64).saturating_sub(stream.position() - start);
-        return match free {
-            0..=FREE_ELEMENTS => Ok(()),
-            _ => stream.refuse_at(ErrorKind::OutOfRange, start),
-        };
-    }
-    // Elements that take no bits are paid by nothing: a few bytes could ask for all of memory.
-    if length as u64 > stream.remaining().saturating_add(FREE_ELEMENTS) {
-        return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
-    }
+    let mut length = items.as_slice().len();
+    let start = begin_list(stream, &mut length, max_len)?;
+    let Some(items) = items.when_reading() else {
+        fixed_array(stream, items.parts(L::as_slice, L::as_mut_slice), element)?;
+        return end_list(stream, length, start);
+    };
     grown_array(stream, items, length, &mut element)
+}
+
+/// The length of a list, and the place behind it. Elements that take no bits are paid by nothing: a
+/// few bytes could ask for all of memory.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn begin_list<S: Stream>(
+    stream: &mut S,
+    length: &mut usize,
+    max_len: usize,
+) -> Result<u64, S::Error> {
+    stream.named("len").int(&mut *length, 0..=max_len)?;
+    let start = stream.position();
+    if S::READING && *length as u64 > stream.remaining().saturating_add(FREE_ELEMENTS) {
+        stream.refuse_at(ErrorKind::UnexpectedEnd, start)?;
+    }
+    Ok(start)
+}
+
+/// A writer refuses what [`begin_list`] would refuse to read.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn end_list<S: Stream>(
+    stream: &mut S,
+    length: usize,
+    start: u64,
+) -> Result<(), S::Error> {
+    let free = (length as u64).saturating_sub(stream.position() - start);
+    match S::READING || free <= FREE_ELEMENTS {
+        true => Ok(()),
+        false => stream.refuse_at(ErrorKind::OutOfRange, start),
+    }
 }
 
 /// Elements that are read into memory that grows to what is there.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn grown_array<S: Stream, L: List>(
+fn grown_array<S: Stream, L: List>(
     stream: &mut S,
     items: &mut L,
     length: usize,
-    element: &mut impl FnMut(&mut L::Item, &mut S) -> Result<(), S::Error>,
+    element: &mut impl FnMut(Target<'_, S::Access, L::Item>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     let start = stream.position();
     items.truncate(length);
@@ -141,7 +187,7 @@ pub(super) fn grown_array<S: Stream, L: List>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
         // One by one: the packet pays for an element before memory for many is taken.
-        one_of(stream, index, &mut items.as_mut_slice()[index], element)?;
+        one_of(stream, index, Target::from(&mut items.as_mut_slice()[index]), element)?;
     }
     Ok(())
 }
@@ -150,7 +196,7 @@ pub(super) fn grown_array<S: Stream, L: List>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn pods<S: Stream, T: Pod>(
     stream: &mut S,
-    items: &mut Vec<T>,
+    mut items: Target<'_, S::Access, Vec<T>>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     let mut length = items.len();
@@ -159,7 +205,7 @@ pub(super) fn pods<S: Stream, T: Pod>(
     if size_of::<T>() == 0 && length as u64 > FREE_ELEMENTS {
         return stream.refuse_at(ErrorKind::OutOfRange, start);
     }
-    if S::READING {
+    if let Some(items) = items.when_reading() {
         // What the packet does not hold is refused before room for it is made.
         let bits = (length as u64).saturating_mul(size_of::<T>() as u64 * 8);
         if bits > stream.remaining() {
@@ -167,7 +213,10 @@ pub(super) fn pods<S: Stream, T: Pod>(
         }
         items.resize_with(length, T::new_zeroed);
     }
-    if length == 0 { still_good(stream) } else { stream.named("items").pod(&mut items[..]) }
+    if length == 0 {
+        return still_good(stream);
+    }
+    stream.named("items").pod(items.parts(Vec::as_slice, Vec::as_mut_slice))
 }
 
 /// How many more elements than bits an array may have.
@@ -177,10 +226,10 @@ const FREE_ELEMENTS: u64 = 1024;
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed_array<S: Stream, T>(
     stream: &mut S,
-    items: &mut [T],
-    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+    mut items: Target<'_, S::Access, [T]>,
+    mut element: impl FnMut(Target<'_, S::Access, T>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    for (index, item) in items.iter_mut().enumerate() {
+    for (index, item) in items.elements().enumerate() {
         one_of(stream, index, item, &mut element)?;
     }
     if items.is_empty() { still_good(stream) } else { Ok(()) }
@@ -191,8 +240,8 @@ pub(super) fn fixed_array<S: Stream, T>(
 pub(super) fn one_of<S: Stream, T>(
     stream: &mut S,
     index: usize,
-    item: &mut T,
-    element: &mut impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+    item: Target<'_, S::Access, T>,
+    element: &mut impl FnMut(Target<'_, S::Access, T>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     group!(S, stream, Scope::Index(index), element(item, stream))
 }

@@ -1,13 +1,14 @@
 //! What derived code computes at compile time, and the few operations that only it needs.
 
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
 
 use super::raw::{group, operation};
 use super::{
-    Condition, ErrorKind, FloatRange, Hints, Int, Name, Number, Op, Pod, Shape, Stream, Value,
-    Vector, Wire, collection, explain_write, int, text,
+    Access, Condition, ErrorKind, FloatRange, Hints, Int, Name, Number, Op, Pod, Shape, Stream,
+    Target, Value, Vector, Wire, collection, explain_write, int, text,
 };
 
 /// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
@@ -196,7 +197,7 @@ pub fn ordinal<S: Stream>(
 #[track_caller]
 pub fn int<S: Stream, T: Int>(
     stream: &mut S,
-    value: &mut T,
+    mut value: Target<'_, S::Access, T>,
     min: T,
     max: T,
 ) -> Result<(), S::Error> {
@@ -204,15 +205,24 @@ pub fn int<S: Stream, T: Int>(
         S,
         stream,
         Op::int(&(min..=max)),
-        int::ranged(stream, value, min, max),
+        int::ranged(stream, value.reborrow(), min, max),
         Value::Number(value.number())
     )
 }
 
 /// A value of an array or an option.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub fn object<S: Stream, T: Wire>(value: &mut T, stream: &mut S) -> Result<(), S::Error> {
+pub fn object<S: Stream, T: Wire>(
+    value: Target<'_, S::Access, T>,
+    stream: &mut S,
+) -> Result<(), S::Error> {
     stream.object(value)
+}
+
+/// The value in a box.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn unboxed<A: Access, T: ?Sized>(value: Target<'_, A, Box<T>>) -> Target<'_, A, T> {
+    value.into_parts(|value| &**value, |value| &mut **value)
 }
 
 /// The lowest bits of an integer of any type.
@@ -220,30 +230,32 @@ pub fn object<S: Stream, T: Wire>(value: &mut T, stream: &mut S) -> Result<(), S
 #[track_caller]
 pub fn low_bits<S: Stream, T: Int>(
     stream: &mut S,
-    value: &mut T,
+    mut value: Target<'_, S::Access, T>,
     width: u32,
 ) -> Result<(), S::Error> {
     operation!(
         S,
         stream,
         Op::Bits { width },
-        narrow(stream, value, width),
+        narrow(stream, value.reborrow(), width),
         Value::Number(value.number())
     )
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn narrow<S: Stream, T: Int>(stream: &mut S, value: &mut T, width: u32) -> Result<(), S::Error> {
+fn narrow<S: Stream, T: Int>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, T>,
+    width: u32,
+) -> Result<(), S::Error> {
     let number = value.offset_from(T::default());
     let mut wide = number as u64;
     if S::WRITING && u128::from(wide) != number {
         let start = stream.position();
         stream.refuse_at(ErrorKind::OutOfRange, start)?;
     }
-    int::bits(stream, &mut wide, width)?;
-    if S::READING {
-        *value = T::at_offset(T::default(), wide.into());
-    }
+    int::bits(stream, Target::from(&mut wide), width)?;
+    value.put(T::at_offset(T::default(), wide.into()));
     Ok(())
 }
 
@@ -252,14 +264,14 @@ fn narrow<S: Stream, T: Int>(stream: &mut S, value: &mut T, width: u32) -> Resul
 #[track_caller]
 pub fn text<S: Stream, T: text::TextBuffer>(
     stream: &mut S,
-    value: &mut T,
+    mut value: Target<'_, S::Access, T>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     operation!(
         S,
         stream,
         Op::String { max_len },
-        text::string(stream, value, max_len),
+        text::string(stream, value.reborrow(), max_len),
         Value::Text(value.as_str().into())
     )
 }
@@ -269,7 +281,7 @@ pub fn text<S: Stream, T: text::TextBuffer>(
 #[track_caller]
 pub fn pods<S: Stream, T: Pod>(
     stream: &mut S,
-    items: &mut Vec<T>,
+    items: Target<'_, S::Access, Vec<T>>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     group!(S, stream, super::Scope::Group("array"), collection::pods(stream, items, max_len))
@@ -294,7 +306,7 @@ pub trait WireConstant {
 
 impl<T: Wire> WireConstant for Constant<T> {
     fn condition(&self) -> Option<Condition> {
-        let trace = explain_write(&mut self.0.take()?);
+        let trace = explain_write(&self.0.take()?);
         let mut spans = trace.spans();
         match (spans.next()?.value()?, spans.next()) {
             (Value::Bool(value), None) => Some(Condition::Bool(*value)),

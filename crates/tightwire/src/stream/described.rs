@@ -4,10 +4,10 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem::{needs_drop, take};
 
-use super::collection::{fixed_array, grown_array};
+use super::collection::{begin_list, end_list};
 use super::float::compressed_slice;
 use super::raw::{group, operation};
-use super::{Number, Op, Scope, Stream, Value, int, still_good, text, vector};
+use super::{Number, Op, Scope, Stream, Target, Value, int, still_good, text, vector};
 
 /// Why an operation was not run to its end.
 #[derive(Debug)]
@@ -109,21 +109,63 @@ pub(crate) fn known_array<S: Stream, T: Default>(
     stream: &mut S,
     items: &mut Vec<T>,
     length: usize,
+    element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    group!(S, stream, Scope::Group("fixed_array"), each(stream, items, length, element))
+}
+
+/// [`Stream::array`] of a tree, of which a writer has a copy that it may change.
+pub(crate) fn tree_list<S: Stream, T: Default>(
+    stream: &mut S,
+    items: &mut Vec<T>,
+    max_len: usize,
+    element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    group!(S, stream, Scope::Group("array"), {
+        let mut length = items.len();
+        begin_list(stream, &mut length, max_len).and_then(|start| {
+            each(stream, items, length, element)?;
+            end_list(stream, length, start)
+        })
+    })
+}
+
+/// [`Stream::option`] of a tree, of which a writer has a copy that it may change.
+pub(crate) fn tree_option<S: Stream, T: Default>(
+    stream: &mut S,
+    value: &mut Option<T>,
+    inner: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
+) -> Result<(), S::Error> {
+    group!(S, stream, Scope::Group("option"), {
+        let mut is_some = value.is_some();
+        stream.named("is_some").bool(&mut is_some).and_then(|()| match is_some {
+            true => inner(value.get_or_insert_default(), stream),
+            false => {
+                *value = None;
+                Ok(())
+            }
+        })
+    })
+}
+
+/// Elements of a tree. A reader makes room for one when the packet has paid for those before.
+fn each<S: Stream, T: Default>(
+    stream: &mut S,
+    items: &mut Vec<T>,
+    length: usize,
     mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    group!(
-        S,
-        stream,
-        Scope::Group("fixed_array"),
-        match S::READING {
-            true if length == 0 => {
-                items.clear();
-                still_good(stream)
-            }
-            true => grown_array(stream, items, length, &mut element),
-            false => fixed_array(stream, items, element),
+    if S::READING {
+        items.truncate(length);
+    }
+    for index in 0..length {
+        if S::READING && index == items.len() {
+            items.push(T::default());
         }
-    )
+        let Some(item) = items.get_mut(index) else { break };
+        group!(S, stream, Scope::Index(index), element(item, stream))?;
+    }
+    if length == 0 { still_good(stream) } else { Ok(()) }
 }
 
 /// A kind of value: what it is called, how it is taken out of a [`Value`] and put back.
@@ -281,7 +323,7 @@ fn known_bytes<S: Stream>(
             S,
             stream,
             op.clone(),
-            text::grown_bytes(stream, bytes, length),
+            text::grown_bytes(stream, Target::from(&mut *bytes), length),
             Value::Bytes(bytes.clone())
         )
     })

@@ -8,7 +8,7 @@ use core::fmt;
 
 use super::picture::Refusal;
 use super::{
-    ByteStream, ErrorKind, Node, ReadError, ReadStream, Reading, Trace, TraceStream, Wire,
+    ByteStream, ErrorKind, Node, ReadError, ReadStream, Reading, Target, Trace, TraceStream, Wire,
     WriteError, WriteStream, decode_into, encode, measure,
 };
 
@@ -75,7 +75,7 @@ fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, Ex
 ///
 /// ```
 /// let mut buffer = [0; 3];
-/// let refused = tightwire::encode_explained(&mut [1u16, 2], &mut buffer).unwrap_err();
+/// let refused = tightwire::encode_explained(&[1u16, 2], &mut buffer).unwrap_err();
 /// assert_eq!(refused.path().as_deref(), Some("[u16; 2][1]"));
 /// ```
 ///
@@ -84,7 +84,7 @@ fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, Ex
 /// [`Explained`] if the buffer is too small or a value is out of its range.
 #[inline]
 pub fn encode_explained<'a, T: Wire>(
-    value: &mut T,
+    value: &T,
     buffer: &'a mut [u8],
 ) -> Result<&'a [u8], Explained> {
     match encode(value, buffer) {
@@ -95,7 +95,7 @@ pub fn encode_explained<'a, T: Wire>(
 
 #[cold]
 #[inline(never)]
-fn refuse_write<'a, T: Wire>(refused: WriteError, value: &mut T) -> Result<&'a [u8], Explained> {
+fn refuse_write<'a, T: Wire>(refused: WriteError, value: &T) -> Result<&'a [u8], Explained> {
     Err(refused.explain(value))
 }
 
@@ -111,13 +111,17 @@ fn refuse_write<'a, T: Wire>(refused: WriteError, value: &mut T) -> Result<&'a [
 #[must_use]
 pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
     let stream = ReadStream::new(packet);
-    explain_with(packet, stream, type_name::<T>(), |stream| T::default().serialize(stream))
+    explain_with(packet, stream, type_name::<T>(), |stream| {
+        T::serialize(Target::from(&mut T::default()), stream)
+    })
 }
 
 /// The same of a packet in whole bytes.
 pub(crate) fn explain_bytes<T: Wire + Default>(packet: &[u8]) -> Trace {
     let stream = ByteStream::new(ReadStream::new(packet));
-    explain_with(packet, stream, type_name::<T>(), |stream| T::default().serialize(stream))
+    explain_with(packet, stream, type_name::<T>(), |stream| {
+        T::serialize(Target::from(&mut T::default()), stream)
+    })
 }
 
 /// Reads `packet` from its stream as `serialize` says, as an object of a type, and tells.
@@ -140,18 +144,18 @@ pub(crate) fn explain_with<S: Reading>(
 /// Writes `value` once more, slowly, and says what every bit means and what was refused.
 ///
 /// ```
-/// let trace = tightwire::explain_write(&mut [1u16, 2]);
+/// let trace = tightwire::explain_write(&[1u16, 2]);
 /// assert_eq!(trace.spans().nth(1).unwrap().bits(), 16..32);
 /// ```
 #[must_use]
-pub fn explain_write<T: Wire>(value: &mut T) -> Trace {
+pub fn explain_write<T: Wire>(value: &T) -> Trace {
     explain_write_within(value, u64::MAX)
 }
 
 /// The same, in a buffer of so many bits.
-fn explain_write_within<T: Wire>(value: &mut T, capacity_bits: u64) -> Trace {
+fn explain_write_within<T: Wire>(value: &T, capacity_bits: u64) -> Trace {
     let bytes = measure(value).div_ceil(8).min(capacity_bits / 8);
-    explain_write_with(type_name::<T>(), bytes * 8, |stream| value.serialize(stream))
+    explain_write_with(type_name::<T>(), bytes * 8, |stream| T::serialize(value.into(), stream))
 }
 
 /// Writes at most so many bits as `serialize` says, as an object of a type, and tells.
@@ -194,14 +198,14 @@ impl WriteError {
     /// does not allow, or the first that did not fit into the buffer.
     ///
     /// ```
-    /// let mut value = [1u16, 2];
-    /// let refused = tightwire::encode(&mut value, &mut [0; 2]).unwrap_err();
-    /// assert_eq!(refused.explain(&mut value).path().as_deref(), Some("[u16; 2][1]"));
+    /// let value = [1u16, 2];
+    /// let refused = tightwire::encode(&value, &mut [0; 2]).unwrap_err();
+    /// assert_eq!(refused.explain(&value).path().as_deref(), Some("[u16; 2][1]"));
     /// ```
     #[must_use]
     #[cold]
     #[inline(never)]
-    pub fn explain<T: Wire>(self, value: &mut T) -> Explained {
+    pub fn explain<T: Wire>(self, value: &T) -> Explained {
         match self {
             Self::Full { capacity_bits, .. } => {
                 let trace = explain_write_within(value, capacity_bits);

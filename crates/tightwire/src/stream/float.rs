@@ -4,7 +4,7 @@ use core::hint::cold_path;
 
 use wide::f32x4;
 
-use super::{ErrorKind, Stream, misuse};
+use super::{ErrorKind, Stream, Target, misuse};
 
 /// How a compressed float is quantised: a range, and the largest step between two values.
 ///
@@ -170,7 +170,7 @@ const fn steps(values: f32) -> u32 {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed<S: Stream>(
     stream: &mut S,
-    value: &mut f32,
+    mut value: Target<'_, S::Access, f32>,
     range: FloatRange,
 ) -> Result<(), S::Error> {
     if range.max_code == 0 {
@@ -188,7 +188,7 @@ pub(super) fn compressed<S: Stream>(
         return stream.raw_fitting(&mut code, range.width());
     }
     stream.raw_offset(&mut code, range.max_code.into())?;
-    *value = range.dequantize(code as u32);
+    value.put(range.dequantize(code as u32));
     Ok(())
 }
 
@@ -284,23 +284,25 @@ fn by_fours<T: Copy, U: Copy>(
 
 /// The 32 bits of the float, any of them.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn single<S: Stream>(stream: &mut S, value: &mut f32) -> Result<(), S::Error> {
+pub(super) fn single<S: Stream>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, f32>,
+) -> Result<(), S::Error> {
     let mut bits = u64::from(value.to_bits());
     stream.raw_bits(&mut bits, 32)?;
-    if S::READING {
-        *value = f32::from_bits(bits as u32);
-    }
+    value.put(f32::from_bits(bits as u32));
     Ok(())
 }
 
 /// The 64 bits of the double, any of them.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn double<S: Stream>(stream: &mut S, value: &mut f64) -> Result<(), S::Error> {
+pub(super) fn double<S: Stream>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, f64>,
+) -> Result<(), S::Error> {
     let mut bits = value.to_bits();
     stream.raw_bits(&mut bits, 64)?;
-    if S::READING {
-        *value = f64::from_bits(bits);
-    }
+    value.put(f64::from_bits(bits));
     Ok(())
 }
 

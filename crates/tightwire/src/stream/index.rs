@@ -2,7 +2,7 @@
 
 use core::hint::cold_path;
 
-use super::{ErrorKind, Stream, misuse};
+use super::{ErrorKind, Stream, Target, misuse};
 
 /// One step of a ladder: the differences `min..=max`, after as many zeros as steps lie before.
 struct Step {
@@ -43,7 +43,7 @@ enum Rung {
 pub(super) fn object_index<S: Stream>(
     stream: &mut S,
     previous: Option<u32>,
-    index: &mut u32,
+    mut index: Target<'_, S::Access, u32>,
     count: u32,
 ) -> Result<(), S::Error> {
     let start = stream.position();
@@ -67,7 +67,7 @@ pub(super) fn object_index<S: Stream>(
         if whole < previous {
             return stream.refuse_at(ErrorKind::NotIncreasing, start);
         }
-        *index = whole as u32;
+        index.put(whole as u32);
         return Ok(());
     }
     match rung(stream, difference, &OBJECT_INDEX)? {
@@ -88,7 +88,7 @@ pub(super) fn object_index<S: Stream>(
         if read > end {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        *index = (read - 1) as u32;
+        index.put((read - 1) as u32);
     }
     Ok(())
 }
@@ -98,7 +98,7 @@ pub(super) fn object_index<S: Stream>(
 pub(super) fn int_relative<S: Stream>(
     stream: &mut S,
     previous: u32,
-    current: &mut u32,
+    mut current: Target<'_, S::Access, u32>,
 ) -> Result<(), S::Error> {
     const MAX: u64 = i32::MAX as u64;
     let start = stream.position();
@@ -137,7 +137,7 @@ pub(super) fn int_relative<S: Stream>(
         if value > MAX {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        *current = value as u32;
+        current.put(value as u32);
     }
     Ok(())
 }
@@ -202,7 +202,7 @@ mod tests {
         for count in [125, 126, 1000, 4096] {
             for index in 0..=count {
                 let bits = MeasureStream::bits_of(|stream| {
-                    object_index(stream, None, &mut { index }, count)
+                    object_index(stream, None, Target::from(&index), count)
                 });
                 assert_eq!(ObjectIndexCost::new(count).of(u64::from(index) + 1), bits);
             }

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{ErrorKind, Number, Stream, misuse, still_good};
+use super::{ErrorKind, Number, Stream, Target, misuse, still_good};
 
 /// The primitive integers, signed and unsigned, of every width.
 pub trait Int: sealed::Sealed + Copy + PartialOrd + Default {
@@ -139,19 +139,29 @@ int!(usize, isize, 64);
 
 /// The number as it is.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn bits<S: Stream>(stream: &mut S, value: &mut u64, width: u32) -> Result<(), S::Error> {
+pub(super) fn bits<S: Stream>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, u64>,
+    width: u32,
+) -> Result<(), S::Error> {
     if width > u64::BITS {
         return misuse(stream, "bits: a field has at most 64 bits");
     }
-    stream.raw_bits(value, width)
+    let mut bits = *value;
+    stream.raw_bits(&mut bits, width)?;
+    value.put(bits);
+    Ok(())
 }
 
 /// One for true.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn bool<S: Stream>(stream: &mut S, value: &mut bool) -> Result<(), S::Error> {
+pub(super) fn bool<S: Stream>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, bool>,
+) -> Result<(), S::Error> {
     let mut bit = u64::from(*value);
     stream.raw_bits(&mut bit, 1)?;
-    *value = bit != 0;
+    value.put(bit != 0);
     Ok(())
 }
 
@@ -178,7 +188,7 @@ pub(crate) fn check_value(name: &str) -> u32 {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn ranged<S: Stream, T: Int>(
     stream: &mut S,
-    value: &mut T,
+    mut value: Target<'_, S::Access, T>,
     min: T,
     max: T,
 ) -> Result<(), S::Error> {
@@ -197,9 +207,7 @@ pub(super) fn ranged<S: Stream, T: Int>(
     } else {
         wide_offset(stream, &mut offset, span)?;
     }
-    if S::READING {
-        *value = T::at_offset(min, offset);
-    }
+    value.put(T::at_offset(min, offset));
     Ok(())
 }
 
@@ -228,7 +236,7 @@ fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Resu
 /// The number itself, in two's complement, where nothing is packed.
 fn plain<S: Stream, T: Int>(
     stream: &mut S,
-    value: &mut T,
+    mut value: Target<'_, S::Access, T>,
     (min, max): (T, T),
     width: u32,
 ) -> Result<(), S::Error> {
@@ -256,7 +264,7 @@ fn plain<S: Stream, T: Int>(
     if extended(whole) != read || whole < min || whole > max {
         return stream.refuse_at(ErrorKind::OutOfRange, start);
     }
-    *value = whole;
+    value.put(whole);
     Ok(())
 }
 
@@ -291,7 +299,7 @@ pub(super) fn sign_extended(bits: u128, width: u32) -> i128 {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed<S: Stream, T: Int>(
     stream: &mut S,
-    value: &mut T,
+    value: Target<'_, S::Access, T>,
     fraction_bits: u32,
     units: RangeInclusive<T>,
 ) -> Result<(), S::Error> {
@@ -303,7 +311,10 @@ pub(super) fn fixed<S: Stream, T: Int>(
 
 /// Seven bits at a time, low first, each group with a bit that says whether another follows.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn varint<S: Stream, T: Int>(stream: &mut S, value: &mut T) -> Result<(), S::Error> {
+pub(super) fn varint<S: Stream, T: Int>(
+    stream: &mut S,
+    mut value: Target<'_, S::Access, T>,
+) -> Result<(), S::Error> {
     if !S::PACKS {
         return plain(stream, value, (T::LOWEST, T::HIGHEST), T::PLAIN_BITS);
     }
@@ -323,7 +334,7 @@ pub(super) fn varint<S: Stream, T: Int>(stream: &mut S, value: &mut T) -> Result
             }
             return match T::from_zigzag(read) {
                 Some(whole) if read >> shift == payload => {
-                    *value = whole;
+                    value.put(whole);
                     Ok(())
                 }
                 _ => stream.refuse_at(ErrorKind::OutOfRange, start),

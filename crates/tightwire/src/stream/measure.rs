@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use super::{ErrorKind, RawStream};
+use super::{ErrorKind, RawStream, Shared};
 
 /// Counts the bits that a value takes at most, wherever it starts in a packet: exact widths, and
 /// seven bits for each alignment.
@@ -19,6 +19,8 @@ use super::{ErrorKind, RawStream};
 #[derive(Clone, Debug, Default)]
 pub struct MeasureStream {
     bits: u64,
+    /// The first value that a writer would refuse, and the bit where it begins.
+    refused: Option<(ErrorKind, u64)>,
 }
 
 impl MeasureStream {
@@ -55,12 +57,21 @@ impl MeasureStream {
 
 impl RawStream for MeasureStream {
     type Error = Infallible;
-    const WRITING: bool = true;
-    const READING: bool = false;
+    type Access = Shared;
     const TRACES: bool = false;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn raw_bits(&mut self, _: &mut u64, width: u32) -> Result<(), Infallible> {
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        let bit = self.bits;
+        self.bits += u64::from(width);
+        match *value > u64::MAX.unbounded_shr(u64::BITS.saturating_sub(width)) {
+            true => self.refuse_at(ErrorKind::OutOfRange, bit),
+            false => Ok(()),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_fitting(&mut self, _: &mut u64, width: u32) -> Result<(), Infallible> {
         self.bits += u64::from(width);
         Ok(())
     }
@@ -85,7 +96,8 @@ impl RawStream for MeasureStream {
 
     /// A value that a writer refuses has no size; what was counted stands.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn refuse_at(&mut self, _: ErrorKind, _: u64) -> Result<(), Infallible> {
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
+        self.refused.get_or_insert((kind, bit));
         Ok(())
     }
 
@@ -96,6 +108,6 @@ impl RawStream for MeasureStream {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
-        None
+        self.refused
     }
 }

@@ -28,6 +28,7 @@ mod ruler;
 mod run;
 mod selection;
 mod shape;
+mod target;
 mod text;
 mod trace;
 mod tree;
@@ -43,8 +44,10 @@ use core::fmt::Debug;
 use core::ops::RangeInclusive;
 
 pub use byte_stream::ByteStream;
-pub use collection::List;
-pub(crate) use described::{MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal};
+pub use collection::{Elements, List};
+pub(crate) use described::{
+    MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal, tree_list, tree_option,
+};
 pub use error::{ErrorKind, ReadError, WriteError};
 pub use explain::{Explained, decode_explained, encode_explained, explain, explain_write};
 pub(crate) use explain::{explain_bytes, explain_with, explain_write_with};
@@ -60,26 +63,29 @@ pub(crate) use read::Reading;
 pub use run::Run;
 pub use selection::{Selection, SubsetCoding};
 pub use shape::{Binary, Condition, Field, Hints, Name, Shape, Variant};
+pub use target::{Access, IntoTarget, NamedTarget, Parts, Shared, Target, Unique};
 pub use text::Pod;
 pub use trace::TraceStream;
 pub(crate) use tree::printable;
 pub use tree::{Node, Trace};
 pub(crate) use vector::is_rotation;
 pub use vector::{Quaternion, Vector};
+pub(crate) use wire::check;
 pub use wire::{Wire, decode, decode_into, encode, measure};
 pub use write::WriteStream;
 
 /// What a serialize function is written against: the same call writes a value, reads it, counts
 /// its bits or traces it, depending on the stream.
 ///
-/// Every operation takes the value by `&mut`: reading goes into it, writing leaves it alone.
-/// Reading refuses what is out of range and leaves a refused scalar as it was.
+/// Every operation takes a place: [`at!`](crate::at) of a field, or `&mut` of a local variable. Reading
+/// goes into it, writing leaves it alone, and to a stream that writes it can be `&` too. Reading
+/// refuses what is out of range and leaves a refused scalar as it was.
 ///
 /// Operations are named after what they carry. The functions of [`RawStream`] below them are for
 /// implementing a stream or an operation of your own.
 ///
 /// ```
-/// use tightwire::{Stream, Wire};
+/// use tightwire::{Stream, Target, Wire, at};
 ///
 /// #[derive(Default, PartialEq, Debug)]
 /// struct Player {
@@ -88,33 +94,38 @@ pub use write::WriteStream;
 /// }
 ///
 /// impl Wire for Player {
-///     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-///         stream.int(&mut self.health, 0..=100)?;
-///         stream.string(&mut self.name, 31)
+///     fn serialize<S: Stream>(
+///         mut player: Target<'_, S::Access, Self>,
+///         stream: &mut S,
+///     ) -> Result<(), S::Error> {
+///         stream.int(at!(player.health), 0..=100)?;
+///         stream.string(at!(player.name), 31)
 ///     }
 /// }
 ///
-/// let mut player = Player { health: 77, name: "Ada".into() };
+/// let player = Player { health: 77, name: "Ada".into() };
 /// let mut buffer = [0; 64];
-/// let packet = tightwire::encode(&mut player, &mut buffer)?;
+/// let packet = tightwire::encode(&player, &mut buffer)?;
 /// assert_eq!(packet.len(), 5);
 /// assert_eq!(tightwire::decode::<Player>(packet)?, player);
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub trait Stream: RawStream {
-    /// Names the next operation in traces and errors. Without a name, one that stands for itself
-    /// has the path of the option or the element that it is in, and others give the source line.
+    /// Names the next operation in traces and errors, where [`at!`](crate::at) does not. Without a
+    /// name, one that stands for itself has the path of the option or the element that it is in, and
+    /// others give the source line.
     ///
     /// ```
     /// # use tightwire::*;
     /// # struct Player { health: u8 }
     /// # impl Wire for Player {
-    /// fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-    ///     stream.named("health").int(&mut self.health, 0..=100)
-    /// }
+    /// # fn serialize<S: Stream>(this: Target<'_, S::Access, Self>, stream: &mut S) -> Result<(), S::Error> {
+    /// let mut percent = this.health / 2;
+    /// stream.named("half").int(&mut percent, 0..=50)
     /// # }
-    /// let trace = explain_write(&mut Player { health: 101 });
-    /// assert!(trace.to_string().contains("Player.health at bit 0: 101 is not in 0..=100"));
+    /// # }
+    /// # let trace = explain_write(&Player { health: 102 });
+    /// # assert!(trace.to_string().contains("Player.half at bit 0: 51 is not in 0..=50"));
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn named(&mut self, name: &str) -> &mut Self {
@@ -128,17 +139,22 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut 77u8, 0..=100)), 7);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&mut -3i64, -4..=3)), 3);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&77u8, 0..=100)), 7);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int(&-3i64, -4..=3)), 3);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn int<T: Int>(&mut self, value: &mut T, range: RangeInclusive<T>) -> Result<(), Self::Error> {
+    fn int<'a, T: Int + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, T>,
+        range: RangeInclusive<T>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::int(&range),
-            int::ranged(self, value, *range.start(), *range.end()),
+            int::ranged(self, value.reborrow(), *range.start(), *range.end()),
             Value::Number(value.number())
         )
     }
@@ -147,16 +163,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.bits(&mut 0b1011, 12)), 12);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bits(&0b1011, 12)), 12);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
+    fn bits<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, u64>,
+        width: u32,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Bits { width },
-            int::bits(self, value, width),
+            int::bits(self, value.reborrow(), width),
             Value::Number(value.number())
         )
     }
@@ -165,12 +186,16 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.bool(&mut true)), 1);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bool(&true)), 1);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn bool(&mut self, value: &mut bool) -> Result<(), Self::Error> {
-        operation!(Self, self, Op::Bool, int::bool(self, value), Value::Bool(*value))
+    fn bool<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, bool>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
+        operation!(Self, self, Op::Bool, int::bool(self, value.reborrow()), Value::Bool(*value))
     }
 
     /// A fixed-point number with `fraction_bits` behind the point, its range in whole units: exact,
@@ -179,22 +204,23 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// let mut metres = 1.5f32 as i32 * 256 + 128;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.fixed(&mut metres, 8, -100..=100)), 16);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.fixed(&metres, 8, -100..=100)), 16);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn fixed<T: Int>(
+    fn fixed<'a, T: Int + 'a>(
         &mut self,
-        value: &mut T,
+        value: impl IntoTarget<'a, Self::Access, T>,
         fraction_bits: u32,
         units: RangeInclusive<T>,
     ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         let (min, max) = (units.start().number(), units.end().number());
         operation!(
             Self,
             self,
             Op::Fixed { fraction_bits, min, max },
-            int::fixed(self, value, fraction_bits, units),
+            int::fixed(self, value.reborrow(), fraction_bits, units),
             Value::Number(value.number())
         )
     }
@@ -204,17 +230,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut 100u64)), 8);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&mut -100i32)), 16);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&100u64)), 8);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.varint(&-100i32)), 16);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn varint<T: Int>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+    fn varint<'a, T: Int + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, T>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::varint::<T>(),
-            int::varint(self, value),
+            int::varint(self, value.reborrow()),
             Value::Number(value.number())
         )
     }
@@ -223,16 +253,20 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.float(&mut 0.1)), 32);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.float(&0.1)), 32);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn float(&mut self, value: &mut f32) -> Result<(), Self::Error> {
+    fn float<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, f32>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Float,
-            float::single(self, value),
+            float::single(self, value.reborrow()),
             Value::Number(Number::Float(*value))
         )
     }
@@ -241,16 +275,20 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.double(&mut 0.1)), 64);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.double(&0.1)), 64);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn double(&mut self, value: &mut f64) -> Result<(), Self::Error> {
+    fn double<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, f64>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Double,
-            float::double(self, value),
+            float::double(self, value.reborrow()),
             Value::Number(Number::Double(*value))
         )
     }
@@ -261,16 +299,21 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// const VOLUME: FloatRange = FloatRange::new(0.0, 10.0, 0.01);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_float(&mut 7.5, VOLUME)), 10);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_float(&7.5, VOLUME)), 10);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn compressed_float(&mut self, value: &mut f32, range: FloatRange) -> Result<(), Self::Error> {
+    fn compressed_float<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, f32>,
+        range: FloatRange,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::CompressedFloat(range),
-            float::compressed(self, value, range),
+            float::compressed(self, value.reborrow(), range),
             Value::Number(Number::Float(*value))
         )
     }
@@ -282,20 +325,21 @@ pub trait Stream: RawStream {
     /// #[derive(Clone, Copy, PartialEq, Debug)]
     /// enum Weapon { Fist, Bow, Staff }
     /// const WEAPONS: [Weapon; 3] = [Weapon::Fist, Weapon::Bow, Weapon::Staff];
-    /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&mut Weapon::Bow.clone(), &WEAPONS)), 2);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&Weapon::Bow.clone(), &WEAPONS)), 2);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn enumerate<E: Copy + PartialEq + Debug>(
+    fn enumerate<'a, E: Copy + PartialEq + Debug + 'a>(
         &mut self,
-        value: &mut E,
+        value: impl IntoTarget<'a, Self::Access, E>,
         variants: &[E],
     ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Enumerate { count: variants.len() },
-            collection::enumerate(self, value, variants),
+            collection::enumerate(self, value.reborrow(), variants),
             Value::Name(alloc::format!("{value:?}"))
         )
     }
@@ -330,15 +374,16 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// let mut target = Some(17u16);
-    /// let bits = MeasureStream::bits_of(|s| s.option(&mut target, |id, s| s.int(id, 0..=1023)));
+    /// let bits = MeasureStream::bits_of(|s| s.option(&target, |id, s| s.int(id, 0..=1023)));
     /// assert_eq!(bits, 11);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn option<T: Default>(
+    fn option<'a, T: Default + 'a>(
         &mut self,
-        value: &mut Option<T>,
-        inner: impl FnOnce(&mut T, &mut Self) -> Result<(), Self::Error>,
+        value: impl IntoTarget<'a, Self::Access, Option<T>>,
+        inner: impl FnOnce(Target<'_, Self::Access, T>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
+        let value = place(self, value);
         group!(Self, self, Scope::Group("option"), collection::option(self, value, inner))
     }
 
@@ -346,16 +391,20 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.vector(&mut [1.0, 2.0, 3.0])), 96);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.vector(&[1.0, 2.0, 3.0])), 96);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn vector<V: Vector<N>, const N: usize>(&mut self, value: &mut V) -> Result<(), Self::Error> {
+    fn vector<'a, V: Vector<N> + 'a, const N: usize>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, V>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Vector { dimensions: N },
-            vector::whole(self, value),
+            vector::whole(self, value.reborrow()),
             Value::Vector(value.to_array().to_vec())
         )
     }
@@ -365,20 +414,21 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// const PLACE: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_vector(&mut [1.0, 2.0, 3.0], PLACE)), 57);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.compressed_vector(&[1.0, 2.0, 3.0], PLACE)), 57);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn compressed_vector<V: Vector<N>, const N: usize>(
+    fn compressed_vector<'a, V: Vector<N> + 'a, const N: usize>(
         &mut self,
-        value: &mut V,
+        value: impl IntoTarget<'a, Self::Access, V>,
         range: FloatRange,
     ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::CompressedVector { dimensions: N, range },
-            vector::compressed(self, value, range),
+            vector::compressed(self, value.reborrow(), range),
             Value::Vector(value.to_array().to_vec())
         )
     }
@@ -387,16 +437,20 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.quaternion(&mut [0.0, 0.0, 0.0, 1.0])), 128);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.quaternion(&[0.0, 0.0, 0.0, 1.0])), 128);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn quaternion<Q: Quaternion>(&mut self, value: &mut Q) -> Result<(), Self::Error> {
+    fn quaternion<'a, Q: Quaternion + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, Q>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Quaternion,
-            vector::quaternion(self, value),
+            vector::quaternion(self, value.reborrow()),
             Value::Vector(value.to_xyzw().to_vec())
         )
     }
@@ -407,20 +461,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.smallest_three(&mut [0.0, 0.6, 0.0, 0.8], 10)), 32);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.smallest_three(&[0.0, 0.6, 0.0, 0.8], 10)), 32);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn smallest_three<Q: Quaternion>(
+    fn smallest_three<'a, Q: Quaternion + 'a>(
         &mut self,
-        value: &mut Q,
+        value: impl IntoTarget<'a, Self::Access, Q>,
         bits: u32,
     ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::SmallestThree { bits },
-            vector::smallest_three(self, value, bits),
+            vector::smallest_three(self, value.reborrow(), bits),
             Value::Vector(value.to_xyzw().to_vec())
         )
     }
@@ -430,16 +485,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.unit_vector(&mut [0.0, 0.6, 0.8], 12)), 24);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.unit_vector(&[0.0, 0.6, 0.8], 12)), 24);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn unit_vector<V: Vector<3>>(&mut self, value: &mut V, bits: u32) -> Result<(), Self::Error> {
+    fn unit_vector<'a, V: Vector<3> + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, V>,
+        bits: u32,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::UnitVector { bits },
-            vector::unit_vector(self, value, bits),
+            vector::unit_vector(self, value.reborrow(), bits),
             Value::Vector(value.to_array().to_vec())
         )
     }
@@ -461,16 +521,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.bytes(&mut [1, 2, 3])), 7 + 24);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.bytes(&[1, 2, 3])), 7 + 24);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn bytes(&mut self, value: &mut [u8]) -> Result<(), Self::Error> {
+    fn bytes<'a, B: Elements<Item = u8> + ?Sized + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, B>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
+        let mut value = value.parts(B::as_slice, B::as_mut_slice);
         operation!(
             Self,
             self,
             Op::Bytes { len: value.len() },
-            text::bytes(self, value),
+            text::bytes(self, value.reborrow()),
             Value::Bytes(value.to_vec())
         )
     }
@@ -479,16 +544,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.blob(&mut vec![1, 2, 3], 100)), 7 + 7 + 24);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.blob(&vec![1, 2, 3], 100)), 7 + 7 + 24);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn blob(&mut self, value: &mut Vec<u8>, max_len: usize) -> Result<(), Self::Error> {
+    fn blob<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, Vec<u8>>,
+        max_len: usize,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Blob { max_len },
-            text::blob(self, value, max_len),
+            text::blob(self, value.reborrow(), max_len),
             Value::Bytes(value.clone())
         )
     }
@@ -497,16 +567,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.string(&mut "hello".into(), 31)), 5 + 7 + 40);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.string(&"hello".into(), 31)), 5 + 7 + 40);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
+    fn string<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, String>,
+        max_len: usize,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::String { max_len },
-            text::string(self, value, max_len),
+            text::string(self, value.reborrow(), max_len),
             Value::Text(value.clone())
         )
     }
@@ -516,16 +591,21 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.wide_string(&mut "hi".into(), 31)), 5 + 64);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.wide_string(&"hi".into(), 31)), 5 + 64);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn wide_string(&mut self, value: &mut String, max_len: usize) -> Result<(), Self::Error> {
+    fn wide_string<'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, String>,
+        max_len: usize,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::WideString { max_len },
-            text::wide_string(self, value, max_len),
+            text::wide_string(self, value.reborrow(), max_len),
             Value::Text(value.clone())
         )
     }
@@ -534,17 +614,22 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.pod(&mut [1u32, 2, 3])), 7 + 96);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.pod(&[1u32, 2, 3])), 7 + 96);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn pod<T: Pod + ?Sized>(&mut self, value: &mut T) -> Result<(), Self::Error> {
+    fn pod<'a, T: Pod + ?Sized + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, T>,
+    ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
+        let mut bytes = value.parts(T::as_bytes, T::as_mut_bytes);
         operation!(
             Self,
             self,
-            Op::Pod { size: size_of_val(value) },
-            text::bytes(self, value.as_mut_bytes()),
-            Value::Bytes(value.as_bytes().to_vec())
+            Op::Pod { size: bytes.len() },
+            text::bytes(self, bytes.reborrow()),
+            Value::Bytes(bytes.to_vec())
         )
     }
 
@@ -554,16 +639,17 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// let mut scores = vec![3u8, 1, 4];
-    /// let bits = MeasureStream::bits_of(|s| s.array(&mut scores, 15, |score, s| s.int(score, 0..=9)));
+    /// let bits = MeasureStream::bits_of(|s| s.array(&scores, 15, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 4 + 3 * 4);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn array<L: List>(
+    fn array<'a, L: List + 'a>(
         &mut self,
-        items: &mut L,
+        items: impl IntoTarget<'a, Self::Access, L>,
         max_len: usize,
-        element: impl FnMut(&mut L::Item, &mut Self) -> Result<(), Self::Error>,
+        element: impl FnMut(Target<'_, Self::Access, L::Item>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
+        let items = place(self, items);
         group!(Self, self, Scope::Group("array"), collection::array(self, items, max_len, element))
     }
 
@@ -572,15 +658,17 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// let mut scores = [3u8, 1, 4];
-    /// let bits = MeasureStream::bits_of(|s| s.fixed_array(&mut scores, |score, s| s.int(score, 0..=9)));
+    /// let bits = MeasureStream::bits_of(|s| s.fixed_array(&scores, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 3 * 4);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn fixed_array<T>(
+    fn fixed_array<'a, E: Elements + ?Sized + 'a>(
         &mut self,
-        items: &mut [T],
-        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+        items: impl IntoTarget<'a, Self::Access, E>,
+        element: impl FnMut(Target<'_, Self::Access, E::Item>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
+        let mut items = place(self, items);
+        let items = items.parts(E::as_slice, E::as_mut_slice);
         group!(
             Self,
             self,
@@ -604,13 +692,16 @@ pub trait Stream: RawStream {
     /// assert_eq!(bits, 2 + 6 + 1 + 18 + 2 * 8, "choice, two indices, the end, two bytes");
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn subset<T>(
+    fn subset<'a, 's, E: Elements + ?Sized + 'a>(
         &mut self,
-        objects: &mut [T],
-        selection: &mut Selection,
+        objects: impl IntoTarget<'a, Self::Access, E>,
+        selection: impl IntoTarget<'s, Self::Access, Selection>,
         coding: SubsetCoding,
-        element: impl FnMut(&mut T, &mut Self) -> Result<(), Self::Error>,
+        element: impl FnMut(Target<'_, Self::Access, E::Item>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
+        let mut objects = place(self, objects);
+        let objects = objects.parts(E::as_slice, E::as_mut_slice);
+        let selection = selection.into_target();
         group!(
             Self,
             self,
@@ -624,20 +715,21 @@ pub trait Stream: RawStream {
     /// ```
     /// # use tightwire::*;
     /// let mut dirty = Selection::new(100);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.selection(&mut dirty, SubsetCoding::BitPerObject)), 100);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.selection(&dirty, SubsetCoding::BitPerObject)), 100);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn selection(
+    fn selection<'a>(
         &mut self,
-        value: &mut Selection,
+        value: impl IntoTarget<'a, Self::Access, Selection>,
         coding: SubsetCoding,
     ) -> Result<(), Self::Error> {
+        let mut value = place(self, value);
         operation!(
             Self,
             self,
             Op::Selection { len: value.array_len(), coding },
-            selection::selection(self, value, coding),
+            selection::selection(self, value.reborrow(), coding),
             Value::Indices(value.iter().collect())
         )
     }
@@ -647,22 +739,23 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.index(Some(41), &mut 42, 4096)), 1);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.index(None, &mut 4, 4096)), 4);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.index(Some(41), &42, 4096)), 1);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.index(None, &4, 4096)), 4);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn index(
+    fn index<'a>(
         &mut self,
         previous: Option<u32>,
-        index: &mut u32,
+        index: impl IntoTarget<'a, Self::Access, u32>,
         count: u32,
     ) -> Result<(), Self::Error> {
+        let mut index = place(self, index);
         operation!(
             Self,
             self,
             Op::Index { count },
-            index::object_index(self, previous, index, count),
+            index::object_index(self, previous, index.reborrow(), count),
             Value::Number(index.number())
         )
     }
@@ -672,17 +765,22 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 1001)), 1);
-    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &mut 9_000_000)), 38);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &1001)), 1);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.int_relative(1000, &9_000_000)), 38);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
-    fn int_relative(&mut self, previous: u32, current: &mut u32) -> Result<(), Self::Error> {
+    fn int_relative<'a>(
+        &mut self,
+        previous: u32,
+        current: impl IntoTarget<'a, Self::Access, u32>,
+    ) -> Result<(), Self::Error> {
+        let mut current = place(self, current);
         operation!(
             Self,
             self,
             Op::IntRelative,
-            index::int_relative(self, previous, current),
+            index::int_relative(self, previous, current.reborrow()),
             Value::Number(current.number())
         )
     }
@@ -710,11 +808,15 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// assert_eq!(MeasureStream::bits_of(|s| s.object(&mut [1u8, 2, 3])), 24);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.object(&[1u8, 2, 3])), 24);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn object<T: Wire>(&mut self, value: &mut T) -> Result<(), Self::Error> {
-        group!(Self, self, Scope::Object { type_name: type_name::<T>() }, value.serialize(self))
+    fn object<'a, T: Wire + 'a>(
+        &mut self,
+        value: impl IntoTarget<'a, Self::Access, T>,
+    ) -> Result<(), Self::Error> {
+        let value = place(self, value);
+        group!(Self, self, Scope::Object { type_name: type_name::<T>() }, T::serialize(value, self))
     }
 
     /// Refuses the value that was just read, or is about to be written, for a reason of the
@@ -739,6 +841,20 @@ pub trait Stream: RawStream {
 }
 
 impl<S: RawStream> Stream for S {}
+
+/// The value of an operation, of which a tracing stream is told the name.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn place<'a, S: RawStream, T: ?Sized>(
+    stream: &mut S,
+    value: impl IntoTarget<'a, S::Access, T>,
+) -> Target<'a, S::Access, T> {
+    if S::TRACES
+        && let Some(name) = value.name()
+    {
+        stream.name_next(name);
+    }
+    value.into_target()
+}
 
 /// The program described a field wrongly: a refusal, and when writing in a debug build a panic
 /// that says how. A reader never panics, because the description may come from the packet.

@@ -50,7 +50,7 @@ impl Trace {
     /// ```
     /// use std::io::IsTerminal;
     ///
-    /// let trace = tightwire::explain_write(&mut [1u8, 2]);
+    /// let trace = tightwire::explain_write(&[1u8, 2]);
     /// match std::io::stdout().is_terminal() {
     ///     true => println!("{}", trace.colored()),
     ///     false => println!("{trace}"),

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::hint::cold_path;
 
-use super::{ErrorKind, Op, Scope, Value};
+use super::{Access, ErrorKind, Op, Scope, Value};
 
 /// A stream without the operations: implement this, and [`Stream`](crate::Stream) comes with it.
 ///
@@ -15,11 +15,15 @@ pub trait RawStream: Sized {
     /// [`ReadError`](crate::ReadError) for a reader; a writer cannot fail on the way.
     type Error: Debug;
 
+    /// The references that the stream needs to values: [`Shared`](crate::Shared) if it writes,
+    /// [`Unique`](crate::Unique) if it reads.
+    type Access: Access;
+
     /// Whether values go to the packet, as they do for writing and measuring.
-    const WRITING: bool;
+    const WRITING: bool = !Self::READING;
 
     /// Whether values come from the packet.
-    const READING: bool;
+    const READING: bool = Self::Access::READING;
 
     /// Whether a run of fixed-width fields may come as whole words instead of one by one: derived
     /// types do that for streams that have no need to see each field.

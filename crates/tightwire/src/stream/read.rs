@@ -1,6 +1,6 @@
 //! The stream that reads.
 
-use super::{ByteStream, ErrorKind, RawStream, ReadError};
+use super::{ByteStream, ErrorKind, RawStream, ReadError, Unique};
 use crate::bits::BitReader;
 
 /// Reads a packet from exactly the bytes that arrived.
@@ -97,8 +97,7 @@ impl Reading for ByteStream<ReadStream<'_>> {
 
 impl RawStream for ReadStream<'_> {
     type Error = ReadError;
-    const WRITING: bool = false;
-    const READING: bool = true;
+    type Access = Unique;
     const TRACES: bool = false;
     const MERGES: bool = true;
 

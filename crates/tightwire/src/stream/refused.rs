@@ -56,6 +56,44 @@
 //! }
 //! ```
 //!
+//! A serialize function that changes what it writes; only a reader has what it can change:
+//!
+//! ```
+//! # use tightwire::{Stream, Target, Wire, at};
+//! # struct Player { health: u8 }
+//! # impl Wire for Player {
+//! fn serialize<S: Stream>(mut player: Target<'_, S::Access, Self>, stream: &mut S) -> Result<(), S::Error> {
+//!     at!(player.health).put(7);
+//!     stream.int(at!(player.health), 0..=100)
+//! }
+//! # }
+//! let player = Player { health: 77 };
+//! assert_eq!(tightwire::encode(&player, &mut [0; 8]), Ok(&[77][..]));
+//! ```
+//!
+//! ```compile_fail
+//! # use tightwire::{Stream, Target, Wire, at};
+//! # struct Player { health: u8 }
+//! # impl Wire for Player {
+//! fn serialize<S: Stream>(mut player: Target<'_, S::Access, Self>, stream: &mut S) -> Result<(), S::Error> {
+//!     player.health = 7;
+//!     stream.int(at!(player.health), 0..=100)
+//! }
+//! # }
+//! ```
+//!
+//! A place that a reader could not read into:
+//!
+//! ```compile_fail
+//! # use tightwire::{Stream, Target, Wire, at};
+//! # struct Player { health: u8 }
+//! # impl Wire for Player {
+//! fn serialize<S: Stream>(player: Target<'_, S::Access, Self>, stream: &mut S) -> Result<(), S::Error> {
+//!     stream.int(&player.health, 0..=100)
+//! }
+//! # }
+//! ```
+//!
 //! Numbers that are not literals:
 //!
 //! ```
@@ -134,7 +172,7 @@
 //! # use tightwire::{Stream, Wire};
 //! # struct ByHand;
 //! # impl Wire for ByHand {
-//! #     fn serialize<S: Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+//! #     fn serialize<S: Stream>(_: Target<'_, S::Access, Self>, _: &mut S) -> Result<(), S::Error> {
 //! #         Ok(())
 //! #     }
 //! # }

@@ -116,8 +116,7 @@ fn mask(width: u32) -> u64 {
 
 impl<S: RawStream> RawStream for Run<'_, S> {
     type Error = S::Error;
-    const WRITING: bool = S::WRITING;
-    const READING: bool = S::READING;
+    type Access = S::Access;
     const TRACES: bool = S::TRACES;
     // A type within a run belongs to it.
     const MERGES: bool = false;

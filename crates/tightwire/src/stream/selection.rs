@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::collection::one_of;
 use super::index::{ObjectIndexCost, object_index};
-use super::{ErrorKind, Stream, misuse, still_good};
+use super::{ErrorKind, Stream, Target, misuse, still_good};
 
 /// A set of indices into an array: the part of it that is sent.
 ///
@@ -142,17 +142,18 @@ impl fmt::Debug for Selection {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn subset<S: Stream, T>(
     stream: &mut S,
-    objects: &mut [T],
-    selection: &mut Selection,
+    mut objects: Target<'_, S::Access, [T]>,
+    mut selection: Target<'_, S::Access, Selection>,
     coding: SubsetCoding,
-    mut element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
+    mut element: impl FnMut(Target<'_, S::Access, T>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
     if selection.len != objects.len() {
         return misuse(stream, "subset: make the selection with the length of the array");
     }
-    stream.named("selection").selection(selection, coding)?;
+    stream.named("selection").selection(selection.reborrow(), coding)?;
     for index in selection.iter() {
-        one_of(stream, index, &mut objects[index], &mut element)?;
+        let object = objects.parts(|objects| &objects[index], |objects| &mut objects[index]);
+        one_of(stream, index, object, &mut element)?;
     }
     Ok(())
 }
@@ -160,14 +161,14 @@ pub(super) fn subset<S: Stream, T>(
 /// The indices alone.
 pub(super) fn selection<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    mut selection: Target<'_, S::Access, Selection>,
     coding: SubsetCoding,
 ) -> Result<(), S::Error> {
     let Some(len) = u32::try_from(selection.len).ok().filter(|&len| len < u32::MAX) else {
         return misuse(stream, "selection: an array has at most 2^32 - 2 elements");
     };
     still_good(stream)?;
-    if S::READING {
+    if let Some(selection) = selection.when_reading() {
         selection.clear();
     }
     match coding {
@@ -186,13 +187,18 @@ pub(super) fn selection<S: Stream>(
     }
 }
 
-fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Result<(), S::Error> {
+fn bit_per_object<S: Stream>(
+    stream: &mut S,
+    mut selection: Target<'_, S::Access, Selection>,
+) -> Result<(), S::Error> {
     let mut bits_left = selection.len as u64;
-    for word in &mut selection.words {
+    for index in 0..selection.words.len() {
         let width = bits_left.min(64);
-        stream.raw_bits(word, width as u32)?;
+        let mut word = selection.words[index];
+        stream.raw_bits(&mut word, width as u32)?;
         bits_left -= width;
-        if S::READING {
+        if let Some(selection) = selection.when_reading() {
+            selection.words[index] = word;
             // Word by word, so that the count is right also if the packet ends here.
             selection.count += word.count_ones() as usize;
         }
@@ -202,7 +208,7 @@ fn bit_per_object<S: Stream>(stream: &mut S, selection: &mut Selection) -> Resul
 
 fn count_and_index<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    selection: Target<'_, S::Access, Selection>,
     len: u32,
 ) -> Result<(), S::Error> {
     let mut count = selection.count() as u64;
@@ -218,11 +224,11 @@ fn count_and_index<S: Stream>(
 
 fn relative_index<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    selection: Target<'_, S::Access, Selection>,
     len: u32,
 ) -> Result<(), S::Error> {
     until_sentinel(stream, selection, len, |stream, previous, index| {
-        object_index(stream, previous, index, len)
+        object_index(stream, previous, Target::from(index), len)
     })
 }
 
@@ -245,13 +251,13 @@ fn write_each<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn indices<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    mut selection: Target<'_, S::Access, Selection>,
     count: u64,
     mut one: impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    if S::WRITING {
-        return write_each(stream, selection, &mut one).map(drop);
-    }
+    let Some(selection) = selection.when_reading() else {
+        return write_each(stream, &selection, &mut one).map(drop);
+    };
     let mut previous = None;
     // `count` is at most the length of the array, which bounds the work.
     for _ in 0..count {
@@ -267,14 +273,14 @@ fn indices<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn until_sentinel<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    mut selection: Target<'_, S::Access, Selection>,
     len: u32,
     mut one: impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    if S::WRITING {
-        let last = write_each(stream, selection, &mut one)?;
+    let Some(selection) = selection.when_reading() else {
+        let last = write_each(stream, &selection, &mut one)?;
         return one(stream, last, &mut { len });
-    }
+    };
     let mut previous = None;
     loop {
         let start = stream.position();
@@ -307,8 +313,12 @@ const RELATIVE: u64 = 1;
 const RICE_FEW: u64 = 2;
 const RICE_MANY: u64 = 3;
 
-fn best<S: Stream>(stream: &mut S, selection: &mut Selection, len: u32) -> Result<(), S::Error> {
-    let mut choice = if S::WRITING { cheapest(selection, len) } else { BITMASK };
+fn best<S: Stream>(
+    stream: &mut S,
+    selection: Target<'_, S::Access, Selection>,
+    len: u32,
+) -> Result<(), S::Error> {
+    let mut choice = if S::WRITING { cheapest(&selection, len) } else { BITMASK };
     stream.raw_bits(&mut choice, 2)?;
     match choice {
         BITMASK => bit_per_object(stream, selection),
@@ -321,7 +331,7 @@ fn best<S: Stream>(stream: &mut S, selection: &mut Selection, len: u32) -> Resul
 /// count, in unary, and the remainder.
 fn rice<S: Stream>(
     stream: &mut S,
-    selection: &mut Selection,
+    selection: Target<'_, S::Access, Selection>,
     len: u32,
     is_few: bool,
 ) -> Result<(), S::Error> {

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::hint::cold_path;
 
-use super::{ErrorKind, Stream};
+use super::{ErrorKind, Stream, Target};
 use crate::bits::short_word;
 
 /// A struct that may be sent as its memory image: no padding, and any bytes are a value of it.
@@ -40,13 +40,16 @@ impl TextBuffer for String {
 
 /// Aligned to a byte, then copied.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S::Error> {
+pub(super) fn bytes<S: Stream>(
+    stream: &mut S,
+    mut bytes: Target<'_, S::Access, [u8]>,
+) -> Result<(), S::Error> {
     let length = bytes.len();
-    if S::READING {
+    if let Some(bytes) = bytes.when_reading() {
         bytes.copy_from_slice(stream.raw_bytes(&[], length)?);
         Ok(())
     } else {
-        stream.raw_bytes(bytes, length).map(drop)
+        stream.raw_bytes(&bytes, length).map(drop)
     }
 }
 
@@ -54,7 +57,7 @@ pub(super) fn bytes<S: Stream>(stream: &mut S, bytes: &mut [u8]) -> Result<(), S
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn blob<S: Stream>(
     stream: &mut S,
-    blob: &mut Vec<u8>,
+    blob: Target<'_, S::Access, Vec<u8>>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     let mut length = blob.len();
@@ -66,17 +69,17 @@ pub(super) fn blob<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn grown_bytes<S: Stream>(
     stream: &mut S,
-    blob: &mut Vec<u8>,
+    mut blob: Target<'_, S::Access, Vec<u8>>,
     length: usize,
 ) -> Result<(), S::Error> {
-    if S::READING {
+    if let Some(blob) = blob.when_reading() {
         // The bytes are known to be in the packet before room for them is made.
         let bytes = stream.raw_bytes(&[], length)?;
         blob.clear();
         blob.extend_from_slice(bytes);
         Ok(())
     } else {
-        stream.raw_bytes(blob, length).map(drop)
+        stream.raw_bytes(&blob, length).map(drop)
     }
 }
 
@@ -97,13 +100,13 @@ pub(super) fn length<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn string<S: Stream, T: TextBuffer>(
     stream: &mut S,
-    text: &mut T,
+    mut text: Target<'_, S::Access, T>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     let start = stream.position();
     let mut length = text.as_str().len();
     self::length(stream, &mut length, max_len)?;
-    if S::READING {
+    if let Some(text) = text.when_reading() {
         return match replace_text(text, stream.raw_bytes(&[], length)?) {
             None => Ok(()),
             Some(refused) => stream.refuse_at(refused, start),
@@ -149,13 +152,13 @@ const LOW_BITS: u64 = u64::MAX / 255;
 /// The number of UTF-16 code units, then each in 32 bits, not aligned.
 pub(super) fn wide_string<S: Stream>(
     stream: &mut S,
-    text: &mut String,
+    mut text: Target<'_, S::Access, String>,
     max_len: usize,
 ) -> Result<(), S::Error> {
     let start = stream.position();
     let mut length = text.encode_utf16().count();
     self::length(stream, &mut length, max_len)?;
-    if S::WRITING {
+    let Some(text) = text.when_reading() else {
         for unit in text.encode_utf16().take(length) {
             if unit == 0 {
                 return stream.refuse_at(ErrorKind::InteriorNul, start);
@@ -163,7 +166,7 @@ pub(super) fn wide_string<S: Stream>(
             stream.raw_bits(&mut u64::from(unit), 32)?;
         }
         return Ok(());
-    }
+    };
     text.clear();
     let mut high = None;
     for _ in 0..length {

@@ -128,8 +128,7 @@ impl<S: RawStream> TraceStream<S> {
 
 impl<S: RawStream> RawStream for TraceStream<S> {
     type Error = S::Error;
-    const WRITING: bool = S::WRITING;
-    const READING: bool = S::READING;
+    type Access = S::Access;
     const PACKS: bool = S::PACKS;
 
     fn has_checks(&self) -> bool {
@@ -182,7 +181,8 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 
     fn name_next(&mut self, name: &str) {
-        self.name = Some(name.into());
+        // A name that the program gives by itself comes before that of a field.
+        self.name.get_or_insert_with(|| name.into());
     }
 
     #[track_caller]

@@ -33,7 +33,7 @@ pub struct Trace {
 /// A group of operations, or one operation, of a [`Trace`].
 ///
 /// ```
-/// let trace = tightwire::explain_write(&mut [3u16, 7]);
+/// let trace = tightwire::explain_write(&[3u16, 7]);
 /// let second = trace.spans().nth(1).unwrap();
 /// assert_eq!(second.path(), "[u16; 2][1]");
 /// assert_eq!(second.bits(), 16..32);

@@ -3,7 +3,7 @@
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
-use super::{ErrorKind, Op, Shape, Stream, Wire, misuse, still_good};
+use super::{ErrorKind, Op, Shape, Stream, Target, Wire, misuse, still_good};
 
 /// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
 ///
@@ -84,8 +84,11 @@ macro_rules! vectors {
             const FIXED_BITS: Option<u32> = Some(32 * $n);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-                stream.vector(self)
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.vector(this)
             }
 
             fn describe() -> Shape {
@@ -113,7 +116,7 @@ impl Quaternion for mint::Quaternion<f32> {
 mod glam {
     use glam_034::{Quat, Vec2, Vec3, Vec3A, Vec4};
 
-    use super::{Op, Quaternion, Shape, Stream, Vector, Wire};
+    use super::{Op, Quaternion, Shape, Stream, Target, Vector, Wire};
 
     vectors!(Vec2 = 2, Vec3 = 3, Vec3A = 3, Vec4 = 4);
 
@@ -137,8 +140,11 @@ macro_rules! whole_quaternions {
             const FIXED_BITS: Option<u32> = Some(128);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-                stream.quaternion(self)
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.quaternion(this)
             }
 
             fn describe() -> Shape {
@@ -156,13 +162,11 @@ whole_quaternions!(glam_034::Quat);
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     stream: &mut S,
-    vector: &mut V,
+    mut vector: Target<'_, S::Access, V>,
 ) -> Result<(), S::Error> {
     let mut components = vector.to_array();
     whole_slice(stream, &mut components)?;
-    if S::READING {
-        *vector = V::from_array(components);
-    }
+    vector.put(V::from_array(components));
     Ok(())
 }
 
@@ -191,13 +195,11 @@ pub(super) fn whole_slice<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn quaternion<S: Stream, Q: Quaternion>(
     stream: &mut S,
-    quaternion: &mut Q,
+    mut quaternion: Target<'_, S::Access, Q>,
 ) -> Result<(), S::Error> {
     let mut components = quaternion.to_xyzw();
-    whole(stream, &mut components)?;
-    if S::READING {
-        *quaternion = Q::from_xyzw(components);
-    }
+    whole_slice(stream, &mut components)?;
+    quaternion.put(Q::from_xyzw(components));
     Ok(())
 }
 
@@ -205,14 +207,12 @@ pub(super) fn quaternion<S: Stream, Q: Quaternion>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
     stream: &mut S,
-    vector: &mut V,
+    mut vector: Target<'_, S::Access, V>,
     range: FloatRange,
 ) -> Result<(), S::Error> {
     let mut components = vector.to_array();
     compressed_array(stream, &mut components, range)?;
-    if S::READING {
-        *vector = V::from_array(components);
-    }
+    vector.put(V::from_array(components));
     Ok(())
 }
 
@@ -260,7 +260,7 @@ pub(super) fn codes<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     stream: &mut S,
-    quaternion: &mut Q,
+    mut quaternion: Target<'_, S::Access, Q>,
     bits: u32,
 ) -> Result<(), S::Error> {
     if !(3..=20).contains(&bits) {
@@ -302,7 +302,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
             return stream.refuse_at(ErrorKind::NotUnit, start);
         }
         let from = [a, b, c, sqrt(1.0 - sum)];
-        *quaternion = Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)]));
+        quaternion.put(Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)])));
     }
     Ok(())
 }
@@ -374,7 +374,7 @@ fn over_length(number: f32, length_squared: f32) -> Option<f32> {
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
     stream: &mut S,
-    direction: &mut V,
+    mut direction: Target<'_, S::Access, V>,
     bits: u32,
 ) -> Result<(), S::Error> {
     if !(2..=20).contains(&bits) {
@@ -401,7 +401,7 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
         let (x, y) = if z < 0.0 { fold(u, v) } else { (u, v) };
         // At least 1/√3: a point of the octahedron is never near its centre.
         let length = sqrt(x * x + y * y + z * z);
-        *direction = V::from_array([x / length, y / length, z / length]);
+        direction.put(V::from_array([x / length, y / length, z / length]));
     }
     Ok(())
 }

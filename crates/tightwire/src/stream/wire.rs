@@ -8,14 +8,14 @@ use core::any::type_name;
 use super::derived::{array_bits, fixed_bits};
 use super::trace::short_type_name;
 use super::{
-    Field, MeasureStream, Op, ReadError, ReadStream, Run, Shape, Stream, WriteError, WriteStream,
-    still_good,
+    Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream, Target,
+    WriteError, WriteStream, still_good,
 };
 
 /// A value that describes its wire form once, in one function.
 ///
 /// ```
-/// use tightwire::{FloatRange, Stream, Wire};
+/// use tightwire::{FloatRange, Stream, Target, Wire, at};
 ///
 /// #[derive(Default)]
 /// struct Body {
@@ -28,20 +28,22 @@ use super::{
 /// const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
 ///
 /// impl Wire for Body {
-///     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-///         stream.compressed_vector(&mut self.position, POSITION)?;
-///         stream.bool(&mut self.at_rest)?;
-///         if !self.at_rest {
-///             stream.compressed_vector(&mut self.velocity, VELOCITY)?;
-///         } else if S::READING {
-///             self.velocity = [0.0; 3];
+///     fn serialize<S: Stream>(
+///         mut body: Target<'_, S::Access, Self>,
+///         stream: &mut S,
+///     ) -> Result<(), S::Error> {
+///         stream.compressed_vector(at!(body.position), POSITION)?;
+///         stream.bool(at!(body.at_rest))?;
+///         if body.at_rest {
+///             at!(body.velocity).put([0.0; 3]); // when reading; a writer changes nothing
+///             return Ok(());
 ///         }
-///         Ok(())
+///         stream.compressed_vector(at!(body.velocity), VELOCITY)
 ///     }
 /// }
 ///
-/// let mut resting = Body { at_rest: true, ..Body::default() };
-/// assert_eq!(tightwire::measure(&mut resting), 58);
+/// let resting = Body { at_rest: true, ..Body::default() };
+/// assert_eq!(tightwire::measure(&resting), 58);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say how it is serialized",
@@ -68,7 +70,7 @@ pub trait Wire {
     ///
     /// const { assert!(<[Option<u16>; 3]>::MAX_BYTES <= 1200) };
     /// let mut buffer = [0; <[Option<u16>; 3]>::MAX_BYTES];
-    /// assert_eq!(tightwire::encode(&mut [Some(1u16), None, None], &mut buffer)?.len(), 3);
+    /// assert_eq!(tightwire::encode(&[Some(1u16), None, None], &mut buffer)?.len(), 3);
     /// # Ok::<(), tightwire::WriteError>(())
     /// ```
     const MAX_BYTES: usize = max_bytes(Self::MAX_BITS);
@@ -78,12 +80,16 @@ pub trait Wire {
     #[doc(hidden)]
     const FIXED_BITS: Option<u32> = None;
 
-    /// Writes, reads, measures or traces the value, depending on the stream.
+    /// Writes, reads, measures or traces the value, depending on the stream. Writing cannot change it:
+    /// see [`Target`].
     ///
     /// # Errors
     ///
     /// What the stream's operations return; pass it on with `?`.
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error>;
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error>;
 
     /// The wire form as data, for [`schema`](crate::schema). The derive writes it; without it, a
     /// type is [`Shape::Opaque`]: packets that contain it can be sent, but not be read by a schema.
@@ -107,18 +113,16 @@ const fn max_bytes(max_bits: u64) -> usize {
 
 /// Writes `value` into `buffer` and returns the packet.
 ///
-/// The value is only `&mut` because the same function reads; it is not changed.
-///
 /// ```
 /// let mut buffer = [0; 16];
-/// assert_eq!(tightwire::encode(&mut [1u16, 2], &mut buffer), Ok(&[1, 0, 2, 0][..]));
+/// assert_eq!(tightwire::encode(&[1u16, 2], &mut buffer), Ok(&[1, 0, 2, 0][..]));
 /// ```
 ///
 /// # Errors
 ///
 /// [`WriteError`] if the buffer is too small or a value is out of its range.
 #[inline]
-pub fn encode<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+pub fn encode<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     if const { T::FIXED_BITS.is_none() } {
         return write(value, buffer);
     }
@@ -132,17 +136,14 @@ pub fn encode<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn write<'a, T: Wire>(value: &mut T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+fn write<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     let mut stream = WriteStream::new(buffer);
-    let Ok(()) = value.serialize(&mut stream);
+    let Ok(()) = T::serialize(value.into(), &mut stream);
     stream.finish()
 }
 
 #[cold]
-fn write_to_short<'a, T: Wire>(
-    value: &mut T,
-    buffer: &'a mut [u8],
-) -> Result<&'a [u8], WriteError> {
+fn write_to_short<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     write(value, buffer)
 }
 
@@ -199,7 +200,7 @@ pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadErro
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     let mut stream = ReadStream::new(packet);
-    value.serialize(&mut stream)?;
+    T::serialize(value.into(), &mut stream)?;
     stream.finish()
 }
 
@@ -212,12 +213,20 @@ fn read_wrong_length<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadEr
 /// The bits that `value` takes at most, wherever in a packet it starts.
 ///
 /// ```
-/// assert_eq!(tightwire::measure(&mut [1u16, 2]), 32);
+/// assert_eq!(tightwire::measure(&[1u16, 2]), 32);
 /// ```
 #[must_use]
 #[inline]
-pub fn measure<T: Wire>(value: &mut T) -> u64 {
-    MeasureStream::bits_of(|stream| value.serialize(stream))
+pub fn measure<T: Wire>(value: &T) -> u64 {
+    MeasureStream::bits_of(|stream| T::serialize(value.into(), stream))
+}
+
+/// Whether `value` can be written, without writing it. The bit of an error counts from the first of
+/// the value, with seven for each alignment.
+pub(crate) fn check<T: Wire>(value: &T) -> Result<(), WriteError> {
+    let mut stream = MeasureStream::new();
+    let Ok(()) = T::serialize(value.into(), &mut stream);
+    stream.failure().map_or(Ok(()), |(kind, bit)| Err(WriteError::Value { kind, bit }))
 }
 
 macro_rules! whole_int {
@@ -228,8 +237,11 @@ macro_rules! whole_int {
             const FIXED_BITS: Option<u32> = Some(<$int>::BITS);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-                stream.int(self, <$int>::MIN..=<$int>::MAX)
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.int(this, <$int>::MIN..=<$int>::MAX)
             }
 
             fn describe() -> Shape {
@@ -248,8 +260,11 @@ macro_rules! by_operation {
             const FIXED_BITS: Option<u32> = Some($bits);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-                stream.$operation(self)
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.$operation(this)
             }
 
             fn describe() -> Shape {
@@ -266,11 +281,14 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
     const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(self, T::serialize) };
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(this, T::serialize) };
         let mut run = Run::new(stream);
         run.begin_run(bits);
-        run.fixed_array(self, T::serialize)?;
+        run.fixed_array(this, T::serialize)?;
         run.end_run()?;
         if bits == 0 { run.zero_bits() } else { Ok(()) }
     }
@@ -284,8 +302,11 @@ impl<T: Wire + Default> Wire for Option<T> {
     const MAX_BITS: u64 = T::MAX_BITS.saturating_add(1);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.option(self, T::serialize)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.option(this, T::serialize)
     }
 
     fn describe() -> Shape {
@@ -298,8 +319,11 @@ impl<T: Wire> Wire for Box<T> {
     const FIXED_BITS: Option<u32> = T::FIXED_BITS;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        (**self).serialize(stream)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        T::serialize(this.parts(|value| &**value, |value| &mut **value), stream)
     }
 
     fn describe() -> Shape {
@@ -315,14 +339,17 @@ macro_rules! tuples {
             const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+            fn serialize<S: Stream>(
+                mut this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
                 let Some(bits) = Self::FIXED_BITS else {
-                    $(stream.named(stringify!($index)).object(&mut self.$index)?;)+
+                    $(stream.named(stringify!($index)).object(this.parts(|value| &value.$index, |value| &mut value.$index))?;)+
                     return Ok(());
                 };
                 let mut run = Run::new(stream);
                 run.begin_run(bits);
-                $(run.named(stringify!($index)).object(&mut self.$index)?;)+
+                $(run.named(stringify!($index)).object(this.parts(|value| &value.$index, |value| &mut value.$index))?;)+
                 run.end_run()?;
                 if bits == 0 { run.zero_bits() } else { Ok(()) }
             }
@@ -347,7 +374,10 @@ impl Wire for () {
     const FIXED_BITS: Option<u32> = Some(0);
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    fn serialize<S: Stream>(
+        _: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
         still_good(stream)
     }
 

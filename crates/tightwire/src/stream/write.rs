@@ -2,7 +2,7 @@
 
 use core::convert::Infallible;
 
-use super::{ErrorKind, RawStream, WriteError};
+use super::{ErrorKind, RawStream, Shared, WriteError};
 use crate::bits::{BitWriter, Checkpoint};
 
 /// Writes a packet into a caller's buffer of any length and alignment.
@@ -128,8 +128,7 @@ impl<'a> WriteStream<'a> {
 
 impl RawStream for WriteStream<'_> {
     type Error = Infallible;
-    const WRITING: bool = true;
-    const READING: bool = false;
+    type Access = Shared;
     const TRACES: bool = false;
     const MERGES: bool = true;
 

@@ -1,6 +1,6 @@
 //! One value that uses every operation of a stream.
 
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Wire};
+use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, at};
 
 use super::field::{Field, Integer, Name, Nested, Plain, Weapon};
 
@@ -11,8 +11,11 @@ pub(crate) struct Everything {
 }
 
 impl Wire for Everything {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.fixed_array(&mut self.fields, |field, stream| stream.object(field))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.fixed_array(at!(this.fields), |field, stream| stream.object(field))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Wire};
+use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, at};
 
 /// One operation with its parameters and its value. Whole floats are kept as their bits, so that
 /// NaN compares.
@@ -84,15 +84,21 @@ pub(crate) struct Nested {
 pub(crate) struct Name(pub(crate) String);
 
 impl Wire for Nested {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("name").object(&mut self.name)?;
-        stream.named("names").array(&mut self.names, 3, |name, stream| stream.object(name))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.name))?;
+        stream.array(at!(this.names), 3, |name, stream| stream.object(name))
     }
 }
 
 impl Wire for Name {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.string(&mut self.0, 20)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.string(at!(this.0), 20)
     }
 }
 
@@ -140,81 +146,134 @@ pub(crate) enum Integer {
     Isize([isize; 3]),
 }
 
+/// Runs an operation on the number of whatever type it is, with its bounds.
+macro_rules! each_number {
+    ($this:ident, $min:ident, $max:ident, $number:ident => $body:expr; $($variant:ident)*) => {
+        match &*$this {
+            $(&Integer::$variant([$min, _, $max]) => {
+                let Some($number) = at!($this, Integer::$variant([_, number, _]) => number) else {
+                    unreachable!()
+                };
+                $body
+            })*
+        }
+    };
+    ($this:ident, $min:ident, $max:ident, $number:ident => $body:expr) => {
+        each_number!($this, $min, $max, $number => $body;
+            U8 U16 U32 U64 U128 Usize I8 I16 I32 I64 I128 Isize)
+    };
+}
+
 /// Functions of their own, since in a debug build a larger one is slower.
 impl Integer {
-    fn ranged<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        each_type!(self, value, min, max => stream.int(value, *min..=*max))
+    fn ranged<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        each_number!(this, min, max, number => stream.int(number, min..=max))
     }
 
-    fn fixed<S: Stream>(&mut self, stream: &mut S, fraction_bits: u32) -> Result<(), S::Error> {
-        each_type!(self, value, min, max => stream.fixed(value, fraction_bits, *min..=*max))
+    fn fixed<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+        fraction_bits: u32,
+    ) -> Result<(), S::Error> {
+        each_number!(this, min, max, number => stream.fixed(number, fraction_bits, min..=max))
     }
 
-    fn varint<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        each_type!(self, value, _min, _max => stream.varint(value))
+    fn varint<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        each_number!(this, _min, _max, number => stream.varint(number))
     }
 }
 
 impl Wire for Field {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        match self {
-            Self::Bits { value, width } => stream.bits(value, *width),
-            Self::Bool(value) => stream.bool(value),
-            Self::Int(integer) => integer.ranged(stream),
-            Self::Fixed { integer, fraction_bits } => integer.fixed(stream, *fraction_bits),
-            Self::Varint(integer) => integer.varint(stream),
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        // A part of the variant that was matched.
+        macro_rules! part {
+            ($variant:ident.$field:tt) => {
+                at!(this, Self::$variant { $field: part, .. } => part).unwrap()
+            };
+        }
+        match *this {
+            Self::Bits { width, .. } => stream.bits(part!(Bits.value), width),
+            Self::Bool(_) => stream.bool(part!(Bool.0)),
+            Self::Int(_) => Integer::ranged(part!(Int.0), stream),
+            Self::Fixed { fraction_bits, .. } => {
+                Integer::fixed(part!(Fixed.integer), stream, fraction_bits)
+            }
+            Self::Varint(_) => Integer::varint(part!(Varint.0), stream),
             Self::Float(bits) => {
-                let mut value = f32::from_bits(*bits);
+                let mut value = f32::from_bits(bits);
                 stream.float(&mut value)?;
-                *bits = value.to_bits();
+                part!(Float.0).put(value.to_bits());
                 Ok(())
             }
             Self::Double(bits) => {
-                let mut value = f64::from_bits(*bits);
+                let mut value = f64::from_bits(bits);
                 stream.double(&mut value)?;
-                *bits = value.to_bits();
+                part!(Double.0).put(value.to_bits());
                 Ok(())
             }
-            Self::CompressedFloat { value, range } => stream.compressed_float(value, *range),
-            Self::Enumerate(weapon) => stream.enumerate(weapon, &WEAPONS),
-            Self::Option(value) => stream.option(value, |score, stream| stream.int(score, SCORE)),
+            Self::CompressedFloat { range, .. } => {
+                stream.compressed_float(part!(CompressedFloat.value), range)
+            }
+            Self::Enumerate(_) => stream.enumerate(part!(Enumerate.0), &WEAPONS),
+            Self::Option(_) => {
+                stream.option(part!(Option.0), |score, stream| stream.int(score, SCORE))
+            }
             Self::Vector(bits) => {
                 let mut value = bits.map(f32::from_bits);
                 stream.vector(&mut value)?;
-                *bits = value.map(f32::to_bits);
+                part!(Vector.0).put(value.map(f32::to_bits));
                 Ok(())
             }
-            Self::CompressedVector { value, range } => stream.compressed_vector(value, *range),
+            Self::CompressedVector { range, .. } => {
+                stream.compressed_vector(part!(CompressedVector.value), range)
+            }
             Self::Quaternion(bits) => {
                 let mut value = bits.map(f32::from_bits);
                 stream.quaternion(&mut value)?;
-                *bits = value.map(f32::to_bits);
+                part!(Quaternion.0).put(value.map(f32::to_bits));
                 Ok(())
             }
-            Self::SmallestThree { value, bits } => stream.smallest_three(value, *bits),
-            Self::UnitVector { value, bits } => stream.unit_vector(value, *bits),
+            Self::SmallestThree { bits, .. } => {
+                stream.smallest_three(part!(SmallestThree.value), bits)
+            }
+            Self::UnitVector { bits, .. } => stream.unit_vector(part!(UnitVector.value), bits),
             Self::Align => stream.align(),
-            Self::Bytes(value) => stream.bytes(value),
-            Self::Blob { value, max_len } => stream.blob(value, *max_len),
-            Self::Text { value, max_len } => stream.string(value, *max_len),
-            Self::WideText { value, max_len } => stream.wide_string(value, *max_len),
-            Self::Pod(value) => stream.pod(value),
-            Self::Array { value, max_len } => {
-                stream.array(value, *max_len, |element, stream| stream.int(element, ELEMENT))
+            Self::Bytes(_) => stream.bytes(part!(Bytes.0)),
+            Self::Blob { max_len, .. } => stream.blob(part!(Blob.value), max_len),
+            Self::Text { max_len, .. } => stream.string(part!(Text.value), max_len),
+            Self::WideText { max_len, .. } => stream.wide_string(part!(WideText.value), max_len),
+            Self::Pod(_) => stream.pod(part!(Pod.0)),
+            Self::Array { max_len, .. } => {
+                stream.array(part!(Array.value), max_len, |one, stream| stream.int(one, ELEMENT))
             }
-            Self::FixedArray(value) => {
-                stream.fixed_array(value, |score, stream| stream.int(score, SCORE))
+            Self::FixedArray(_) => {
+                stream.fixed_array(part!(FixedArray.0), |score, stream| stream.int(score, SCORE))
             }
-            Self::Selection { value, coding } => stream.selection(value, *coding),
-            Self::Subset { objects, selection, coding } => {
-                stream.subset(objects, selection, *coding, |object, stream| {
-                    stream.int(object, OBJECT)
-                })
+            Self::Selection { coding, .. } => stream.selection(part!(Selection.value), coding),
+            Self::Subset { coding, .. } => {
+                let parts =
+                    at!(this, Self::Subset { objects, selection, .. } => (objects, selection));
+                let (objects, selection) = parts.unwrap();
+                stream
+                    .subset(objects, selection, coding, |object, stream| stream.int(object, OBJECT))
             }
-            Self::Index { previous, index, count } => stream.index(*previous, index, *count),
-            Self::IntRelative { previous, current } => stream.int_relative(*previous, current),
+            Self::Index { previous, count, .. } => {
+                stream.index(previous, part!(Index.index), count)
+            }
+            Self::IntRelative { previous, .. } => {
+                stream.int_relative(previous, part!(IntRelative.current))
+            }
             Self::Check => stream.check("the players"),
-            Self::Object(nested) => stream.object(nested),
+            Self::Object(_) => stream.object(part!(Object.0)),
         }
     }
 }

@@ -18,5 +18,5 @@ pub(crate) fn identity_of(bytes: usize) -> Identity {
 }
 
 fn length_of(identity: &Identity) -> usize {
-    tightwire::encode(&mut identity.clone(), &mut vec![0; 1 << 20]).unwrap().len()
+    tightwire::encode(&identity.clone(), &mut vec![0; 1 << 20]).unwrap().len()
 }

@@ -36,7 +36,7 @@ pub(crate) enum Sign {
 pub(crate) fn set_objects(sender: &mut SnapshotSender, tick: u32) -> Result<(), SetError> {
     for object in 0..8u32 {
         let way = (tick * (object + 1)) as f32 * 0.07;
-        let mut body = Body {
+        let body = Body {
             position: [way, -way, object as f32],
             velocity: [4.2 * (object + 1) as f32 / 2.0, -4.2, 0.0],
             rotation: [way.min(1.0), 0.1, 0.2, 0.9],
@@ -45,15 +45,15 @@ pub(crate) fn set_objects(sender: &mut SnapshotSender, tick: u32) -> Result<(), 
             speed: object as u8,
             owner: (tick % 4 == object % 4).then_some(tick as u16),
         };
-        sender.set(object, &mut body)?;
+        sender.set(object, &body)?;
     }
-    let mut sign = match tick % 3 {
+    let sign = match tick % 3 {
         0 => Sign::Blank,
         1 => Sign::Text { text: format!("tick {tick}"), size: tick },
         _ => Sign::Numbers(vec![1, -2, 3]),
     };
     // Sometimes one that was a body.
-    sender.set([7, 100, 101][tick as usize / 2 % 3], &mut sign)?;
+    sender.set([7, 100, 101][tick as usize / 2 % 3], &sign)?;
     if tick.is_multiple_of(4) {
         sender.remove(tick % 7)?;
     }

@@ -1,11 +1,11 @@
 //! A messenger on each side, and what they said to each other.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tightwire::{
     Context, Delivery, Disconnected, Message, Messenger, MessengerBuilder, MessengerConfig, PeerId,
-    Stage, Stream, Wire,
+    Stage, Stream, Target, Wire,
 };
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
@@ -35,14 +35,24 @@ pub(crate) struct Jump;
 /// Tells how often it was serialized, and in which way does not matter.
 #[derive(Message, Default)]
 pub(crate) struct Counting {
-    pub(crate) serialized: Cell<usize>,
+    serialized: AtomicUsize,
+}
+
+impl Counting {
+    /// How often it was serialized.
+    pub(crate) fn count(&self) -> usize {
+        self.serialized.load(Ordering::Relaxed)
+    }
 }
 
 impl Wire for Counting {
     const MAX_BITS: u64 = 32;
 
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        self.serialized.set(self.serialized.get() + 1);
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        this.serialized.fetch_add(1, Ordering::Relaxed);
         stream.bits(&mut 7, 32)
     }
 }
@@ -94,8 +104,8 @@ impl Side {
     }
 
     pub(crate) fn chat(&mut self, to: PeerId, text: &str, delivery: Delivery) {
-        let mut chat = Chat { text: text.into() };
-        self.messenger.send(&mut self.log, to, &mut chat, delivery).unwrap();
+        let chat = Chat { text: text.into() };
+        self.messenger.send(to, &chat, delivery).unwrap();
     }
 
     /// The end of the frame, over a transport that takes everything.

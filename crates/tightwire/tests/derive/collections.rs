@@ -1,6 +1,6 @@
 //! Options, arrays, lists, text and plain structs, one within another.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::twin::{Twin, any, check, list, text, within};
 use crate::common::rng::Rng;
@@ -54,14 +54,14 @@ impl Twin for Options {
         stream.option(&mut self.ranged, |v, s| s.int(v, 0..=9))?;
         stream.option(&mut self.twice, |v, s| s.option(v, |v, s| s.object(v)))?;
         stream.option(&mut self.twice_ranged, |v, s| s.option(v, |v, s| s.int(v, -3..=3)))?;
-        stream.option(&mut self.boxed, |v, s| s.object(&mut **v))?;
+        stream.option(&mut self.boxed, |v, s| s.object(v.into_parts(|v| &**v, |v| &mut **v)))?;
         stream.bool(&mut self.flag)?;
         stream.option(&mut self.text, |v, s| s.string(v, 6))?;
         stream.option(&mut self.list, |v, s| {
-            s.array(v, 4, |byte, s| {
+            s.array(v, 4, |mut byte, s| {
                 let mut wide = u64::from(*byte);
                 s.bits(&mut wide, 3)?;
-                *byte = wide as u8;
+                byte.put(wide as u8);
                 Ok(())
             })
         })?;
@@ -150,22 +150,22 @@ impl Twin for Lists {
         stream.array(&mut self.ranged, 12, |v, s| s.int(v, -5..=5))?;
         stream.array(&mut self.options, 3, |v, s| s.option(v, |v, s| s.int(v, 1..=9)))?;
         stream.blob(&mut self.blob, 20)?;
-        stream.array(&mut self.nested, 4, |item, s| {
-            s.int(&mut item.count, 0..=63)?;
-            s.bool(&mut item.is_new)?;
-            s.blob(&mut item.tags, 3)
+        stream.array(&mut self.nested, 4, |mut item, s| {
+            s.int(at!(item.count), 0..=63)?;
+            s.bool(at!(item.is_new))?;
+            s.blob(at!(item.tags), 3)
         })?;
-        stream.array(&mut self.boxes, 2, |v, s| s.bool(v))?;
+        stream.array(&mut self.boxes, 2, |v, s| s.bool(v.into_parts(|v| &**v, |v| &mut **v)))?;
         stream.blob(&mut self.none, 0)?;
         stream.array(&mut self.arrays, 2, |v, s| s.object(v))?;
         stream.string(&mut self.text, 7)?;
-        stream.array(&mut self.free, 100, |(), _| Ok(()))?;
-        stream.string(&mut self.boxed_text, 4)?;
+        stream.array(&mut self.free, 100, |_, _| Ok(()))?;
+        stream.string(&mut *self.boxed_text, 4)?;
         stream.array(&mut self.pairs, 3, |v, s| s.object(v))?;
-        stream.array(&mut self.not_a_blob, 3, |v, s| {
+        stream.array(&mut self.not_a_blob, 3, |mut v, s| {
             let mut wide = u64::from(*v);
             s.bits(&mut wide, 8)?;
-            *v = wide as u8;
+            v.put(wide as u8);
             Ok(())
         })?;
         stream.bool(&mut self.end)
@@ -242,24 +242,26 @@ impl Twin for Arrays {
             s.fixed_array(v, |v, s| s.int(v, -1..=1))
         })?;
         stream.object(&mut self.long)?;
-        stream.fixed_array(&mut self.structs, |item, s| {
-            s.int(&mut item.count, 0..=63)?;
-            s.bool(&mut item.is_new)?;
-            s.blob(&mut item.tags, 3)
+        stream.fixed_array(&mut self.structs, |mut item, s| {
+            s.int(at!(item.count), 0..=63)?;
+            s.bool(at!(item.is_new))?;
+            s.blob(at!(item.tags), 3)
         })?;
         stream.fixed_array(&mut self.options, |v, s| s.option(v, |v, s| s.int(v, 0..=3)))?;
         stream.fixed_array(&mut self.texts, |v, s| s.string(v, 3))?;
         stream.fixed_array(&mut self.lists, |v, s| {
-            s.array(v, 2, |v, s| {
+            s.array(v, 2, |mut v, s| {
                 let mut wide = u64::from(*v);
                 s.bits(&mut wide, 1)?;
-                *v = wide as u8;
+                v.put(wide as u8);
                 Ok(())
             })
         })?;
         stream.pod(&mut self.bytes)?;
         stream.fixed_array(&mut self.varints, |v, s| s.varint(v))?;
-        stream.fixed_array(&mut self.boxed, |v, s| s.int(&mut **v, 0..=1))?;
+        stream.fixed_array(&mut self.boxed, |v, s| {
+            s.int(v.into_parts(|v| &**v, |v| &mut **v), 0..=1)
+        })?;
         stream.object(&mut self.flags)
     }
 
@@ -323,19 +325,22 @@ fn plain_structs_in_one_copy_have_the_bytes_of_one_by_one() {
     }
     struct OneByOne(AtOnce);
     impl Wire for OneByOne {
-        fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-            stream.bool(&mut self.0.flag)?;
-            stream.array(&mut self.0.items, 9, |item, stream| stream.pod(item))?;
-            stream.bool(&mut self.0.last)
+        fn serialize<S: Stream>(
+            mut this: Target<'_, S::Access, Self>,
+            stream: &mut S,
+        ) -> Result<(), S::Error> {
+            stream.bool(at!(this.0.flag))?;
+            stream.array(at!(this.0.items), 9, |item, stream| stream.pod(item))?;
+            stream.bool(at!(this.0.last))
         }
     }
     let mut rng = Rng::new(9);
     for _ in 0..200 {
-        let mut value = AtOnce { flag: any(&mut rng), items: list(&mut rng, 9, plain), last: true };
+        let value = AtOnce { flag: any(&mut rng), items: list(&mut rng, 9, plain), last: true };
         let mut buffers = [[0; 200]; 2];
         let [first, second] = &mut buffers;
-        let packet = tightwire::encode(&mut value, first).unwrap();
-        assert_eq!(tightwire::encode(&mut OneByOne(value.clone()), second), Ok(packet));
+        let packet = tightwire::encode(&value, first).unwrap();
+        assert_eq!(tightwire::encode(&OneByOne(value.clone()), second), Ok(packet));
         assert_eq!(tightwire::decode::<AtOnce>(packet), Ok(value));
         for length in 0..packet.len() {
             assert!(tightwire::decode::<AtOnce>(&packet[..length]).is_err());
@@ -351,9 +356,9 @@ fn plain_structs_of_no_size_come_back() {
         items: Vec<[u8; 0]>,
     }
     for (length, fits) in [(0, true), (1024, true), (1025, false)] {
-        let mut value = Nothings { items: vec![[]; length] };
+        let value = Nothings { items: vec![[]; length] };
         let mut buffer = [0; 16];
-        let written = tightwire::encode(&mut value, &mut buffer);
+        let written = tightwire::encode(&value, &mut buffer);
         assert_eq!(written.is_ok(), fits, "{length}");
         if let Ok(packet) = written {
             assert_eq!(tightwire::decode::<Nothings>(packet), Ok(value));
@@ -386,23 +391,23 @@ mod fixed_capacity {
         fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
             fn string<S: Stream, const N: usize>(
                 stream: &mut S,
-                value: &mut ArrayString<N>,
+                mut value: Target<'_, S::Access, ArrayString<N>>,
                 max_len: usize,
             ) -> Result<(), S::Error> {
                 let mut text = value.as_str().to_string();
                 stream.string(&mut text, max_len)?;
-                *value = ArrayString::from(&text).unwrap();
+                value.put(ArrayString::from(&text).unwrap());
                 Ok(())
             }
             stream.array(&mut self.items, 4, |v, s| s.object(v))?;
             stream.array(&mut self.ranged, 6, |v, s| s.int(v, 0..=5))?;
             stream.array(&mut self.fewer, 2, |v, s| s.bool(v))?;
-            string(stream, &mut self.name, 7)?;
-            string(stream, &mut self.short, 3)?;
-            stream.array(&mut self.nested, 2, |item, s| {
-                s.int(&mut item.count, 0..=63)?;
-                s.bool(&mut item.is_new)?;
-                s.blob(&mut item.tags, 3)
+            string(stream, Target::from(&mut self.name), 7)?;
+            string(stream, Target::from(&mut self.short), 3)?;
+            stream.array(&mut self.nested, 2, |mut item, s| {
+                s.int(at!(item.count), 0..=63)?;
+                s.bool(at!(item.is_new))?;
+                s.blob(at!(item.tags), 3)
             })?;
             stream.option(&mut self.maybe, |v, s| string(s, v, 2))?;
             stream.bool(&mut self.flag)

@@ -347,7 +347,7 @@ impl Twin for InVariants {
                 }
             }
             Self::Tuple(first, byte, bytes, three) => {
-                stream.object(first)?;
+                stream.object(&mut *first)?;
                 if first.1.0 > 9 || first.0 {
                     stream.object(byte)?;
                 }
@@ -397,13 +397,13 @@ struct Chained {
 
 #[test]
 fn what_is_not_sent_decides_nothing() {
-    let mut value = Chained { flag: false, count: 7, more: Some(1), last: 2 };
+    let value = Chained { flag: false, count: 7, more: Some(1), last: 2 };
     let mut buffer = [0; Chained::MAX_BYTES];
-    assert_eq!(tightwire::encode(&mut value, &mut buffer), Ok(&[0][..]));
+    assert_eq!(tightwire::encode(&value, &mut buffer), Ok(&[0][..]));
     let read = Chained { flag: false, count: 9, more: None, last: 0 };
     assert_eq!(tightwire::decode::<Chained>(&[0]), Ok(read));
-    let mut value = Chained { flag: true, count: 7, more: Some(1), last: 2 };
-    let packet = tightwire::encode(&mut value, &mut buffer).unwrap();
+    let value = Chained { flag: true, count: 7, more: Some(1), last: 2 };
+    let packet = tightwire::encode(&value, &mut buffer).unwrap();
     assert_eq!(tightwire::decode::<Chained>(packet), Ok(value));
     for flag in [0, 1] {
         let schema = tightwire::schema::<Chained>();

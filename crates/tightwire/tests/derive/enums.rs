@@ -1,6 +1,6 @@
 //! Enums of every shape.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire};
 
 use super::twin::{Twin, any, check, list, text, within};
 use crate::common::rng::Rng;
@@ -51,6 +51,17 @@ enum Numbered {
     Middle = 50,
 }
 
+/// One that is an element.
+fn hand<S: Stream, T: Twin>(
+    mut this: Target<'_, S::Access, T>,
+    stream: &mut S,
+) -> Result<(), S::Error> {
+    let mut copy = this.clone();
+    let result = copy.by_hand(stream);
+    this.put(copy);
+    result
+}
+
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Units {
     one: One,
@@ -68,8 +79,8 @@ impl Twin for Units {
         self.one.by_hand(stream)?;
         self.two.by_hand(stream)?;
         self.three.by_hand(stream)?;
-        stream.fixed_array(&mut self.many, |five, stream| five.by_hand(stream))?;
-        stream.option(&mut self.maybe, |nine, stream| nine.by_hand(stream))?;
+        stream.fixed_array(&mut self.many, |one, stream| hand(one, stream))?;
+        stream.option(&mut self.maybe, |one, stream| hand(one, stream))?;
         self.eight.by_hand(stream)?;
         stream.enumerate(&mut self.numbered, &[Numbered::Low, Numbered::High, Numbered::Middle])?;
         self.four.by_hand(stream)
@@ -328,7 +339,12 @@ impl Twin for Nested {
         let Only::A { a, b } = &mut self.only;
         stream.bool(a)?;
         stream.int(b, 0..=4)?;
-        stream.fixed_array(&mut self.several, |one, stream| one.by_hand(stream))?;
+        stream.fixed_array(&mut self.several, |mut one, stream| {
+            let mut copy = one.clone();
+            let result = copy.by_hand(stream);
+            one.put(copy);
+            result
+        })?;
         stream.bool(&mut self.last)?;
         self.mixed.by_hand(stream)?;
         self.again.by_hand(stream)

@@ -193,7 +193,7 @@ fn lifetimes_and_associated_items() {
 fn a_skipped_borrow_stays() {
     let mut value = Borrowing::<Small> { label: "mine", ..Borrowing::default() };
     let mut buffer = [0; 64];
-    let packet = tightwire::encode(&mut value, &mut buffer).unwrap();
+    let packet = tightwire::encode(&value, &mut buffer).unwrap();
     tightwire::decode_into(packet, &mut value).unwrap();
     assert_eq!(value.label, "mine");
 }

@@ -232,7 +232,7 @@ mod constants {
 /// Writes, reads and describes: whatever is generic is compiled.
 fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
     let mut buffer = [0; 256];
-    let packet = tightwire::encode(&mut value, &mut buffer)?;
+    let packet = tightwire::encode(&value, &mut buffer)?;
     tightwire::decode_into(packet, &mut value)?;
     let _shape = T::describe();
     Ok(())

@@ -37,7 +37,7 @@ enum Action {
 
 fn packet(value: &Player) -> Vec<u8> {
     let mut buffer = [0; Player::MAX_BYTES];
-    tightwire::encode(&mut value.clone(), &mut buffer).unwrap().to_vec()
+    tightwire::encode(&value.clone(), &mut buffer).unwrap().to_vec()
 }
 
 fn full() -> Player {

@@ -157,16 +157,16 @@ impl Twin for Variants {
                 s.object(run)?;
                 s.object(S)?;
                 s.object(t)?;
-                s.object(n)?;
+                s.object(&mut *n)?;
                 s.int(field_0, 0..=3)?;
                 if *n > 2 {
                     s.int(low, 1..=90)?;
                 }
-                s.bool(r#fn)?;
+                s.bool(&mut *r#fn)?;
                 if *r#fn { s.object(high) } else { Ok(()) }
             }
             Self::Some(first, second, third) => {
-                s.object(first)?;
+                s.object(&mut *first)?;
                 if *first > 2 {
                     s.object(second)?;
                 }
@@ -287,8 +287,8 @@ impl Twin for Choice {
             };
         }
         if let Self::Fields { first, inner, ranged, last } = self {
-            stream.object(first)?;
-            stream.bool(inner)?;
+            stream.object(&mut *first)?;
+            stream.bool(&mut *inner)?;
             if *first > 5 && *inner {
                 stream.int(ranged, 0..=4)?;
             }
@@ -345,10 +345,10 @@ fn types_out_of_a_macro() {
     check::<Declared>();
     check::<Choice>();
     let mut buffer = [0; 4];
-    let packet = tightwire::encode(&mut Outside { flag: false, sent: 7 }, &mut buffer).unwrap();
+    let packet = tightwire::encode(&Outside { flag: false, sent: 7 }, &mut buffer).unwrap();
     assert_eq!(packet, [0b0000_1110, 0]);
-    let mut variant = OutsideVariant::Only { flag: false, sent: 7 };
-    assert_eq!(tightwire::encode(&mut variant, &mut [0; 4]), Ok(packet));
+    let variant = OutsideVariant::Only { flag: false, sent: 7 };
+    assert_eq!(tightwire::encode(&variant, &mut [0; 4]), Ok(packet));
     // As text and bytes, although the macro hides their types.
     let shape = format!("{:?}", Declared::describe());
     assert!(shape.contains("Blob") && shape.contains("CompressedVector"), "{shape}");
@@ -358,7 +358,7 @@ fn types_out_of_a_macro() {
 fn raw_names_are_shown_without_their_prefix() {
     let shape = format!("{:?} {:?}", Fields::describe(), Variants::describe());
     assert!(shape.contains("\"type\"") && !shape.contains("r#"), "{shape}");
-    let mut only = Variants::r#type {
+    let only = Variants::r#type {
         stream: 0,
         value: true,
         run: 0,
@@ -370,7 +370,7 @@ fn raw_names_are_shown_without_their_prefix() {
         r#fn: true,
         high: 0,
     };
-    let trace = tightwire::explain_write(&mut only);
+    let trace = tightwire::explain_write(&only);
     let paths: Vec<String> = trace.spans().map(|span| span.path()).collect();
     assert_eq!(paths[..2], ["Variants", "Variants.type.stream"]);
     assert_eq!(paths[8], "Variants.type.fn");

@@ -396,10 +396,10 @@ fn checks_can_be_left_out() {
         let mut value = Checked::random(&mut rng);
         let checks = if value.a > 100 { 4 } else { 3 };
         let (mut with, mut by_hand, mut without) = ([0xff; 64], [0xff; 64], [0xff; 64]);
-        let with = tightwire::encode(&mut value, &mut with).unwrap().len();
+        let with = tightwire::encode(&value, &mut with).unwrap().len();
 
         let mut stream = WriteStream::new(&mut without).without_checks();
-        let Ok(()) = value.serialize(&mut stream);
+        let Ok(()) = stream.object(&value);
         let without = stream.finish().unwrap();
         assert_eq!(without.len(), with - 4 * checks);
 
@@ -409,7 +409,7 @@ fn checks_can_be_left_out() {
 
         let mut read = Checked::default();
         let mut stream = ReadStream::new(without).without_checks();
-        read.serialize(&mut stream).unwrap();
+        stream.object(&mut read).unwrap();
         stream.finish().unwrap();
         assert_eq!(read, value);
         assert!(tightwire::decode::<Checked>(without).is_err());

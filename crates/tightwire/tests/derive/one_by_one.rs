@@ -9,8 +9,7 @@ pub(crate) struct OneByOne<S>(pub(crate) S);
 
 impl<S: RawStream> RawStream for OneByOne<S> {
     type Error = S::Error;
-    const WRITING: bool = S::WRITING;
-    const READING: bool = S::READING;
+    type Access = S::Access;
     const MERGES: bool = false;
 
     fn position(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! Runs of fixed-width fields: longer than words, across their bounds, and one within another.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::twin::{Twin, any, check, within};
 use crate::common::rng::Rng;
@@ -104,10 +104,13 @@ struct ByHand {
 }
 
 impl Wire for ByHand {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.int(&mut self.number, 0..=1000)?;
-        stream.named("inner").object(&mut self.inner)?;
-        stream.bytes(&mut self.bytes)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.number), 0..=1000)?;
+        stream.object(at!(this.inner))?;
+        stream.bytes(at!(this.bytes))?;
         stream.align()
     }
 }

@@ -288,7 +288,10 @@ fn by_hand_is_opaque() {
     struct ByHand;
     impl Wire for ByHand {
         const MAX_BITS: u64 = 9;
-        fn serialize<S: tightwire::Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: tightwire::Stream>(
+            _: tightwire::Target<'_, S::Access, Self>,
+            _: &mut S,
+        ) -> Result<(), S::Error> {
             Ok(())
         }
     }

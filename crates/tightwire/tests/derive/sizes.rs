@@ -3,10 +3,10 @@
 use tightwire::Wire;
 
 /// The type's worst case, and the size of a value that should have it.
-fn reaches<T: Wire>(mut value: T, bits: u64) {
+fn reaches<T: Wire>(value: T, bits: u64) {
     assert_eq!(T::MAX_BITS, bits, "{}", std::any::type_name::<T>());
     assert_eq!(T::MAX_BYTES as u64, bits.div_ceil(8));
-    assert_eq!(tightwire::measure(&mut value), bits, "{}", std::any::type_name::<T>());
+    assert_eq!(tightwire::measure(&value), bits, "{}", std::any::type_name::<T>());
 }
 
 #[derive(Wire, Default)]
@@ -122,8 +122,8 @@ fn the_worst_case_is_what_is_worked_out_by_hand() {
     reaches(body, 3 * 19 + 32 + 24 + 1 + 3 * 13);
     reaches(Generic::<u8, 3>([0; 3], Some(0)), 3 * 8 + 9);
     reaches(Generic::<Generic<bool, 2>, 5>(Default::default(), None.or(full())), 6 * 4 + 1);
-    assert!(tightwire::measure(&mut Choice::Small(0)) < Choice::MAX_BITS);
-    assert!(tightwire::measure(&mut Choice::None) < Choice::MAX_BITS);
+    assert!(tightwire::measure(&Choice::Small(0)) < Choice::MAX_BITS);
+    assert!(tightwire::measure(&Choice::None) < Choice::MAX_BITS);
 }
 
 fn full() -> Option<Generic<bool, 2>> {
@@ -140,8 +140,8 @@ impl Default for Generic<bool, 2> {
 fn the_worst_case_is_the_length_of_an_array() {
     let mut buffer = [0; Body::MAX_BYTES];
     assert_eq!(buffer.len(), 20);
-    let mut choice = Choice::Large { flag: true, more: 1, last: false };
-    assert!(tightwire::encode(&mut choice, &mut buffer).is_ok());
+    let choice = Choice::Large { flag: true, more: 1, last: false };
+    assert!(tightwire::encode(&choice, &mut buffer).is_ok());
     const { assert!(Collections::MAX_BYTES < 1200) };
 }
 
@@ -155,9 +155,9 @@ fn a_bound_beyond_all_memory_is_no_worst_case_but_compiles() {
         list: Vec<u64>,
     }
     assert_eq!(Huge::MAX_BITS, u64::MAX);
-    let mut huge = Huge { text: "a".into(), list: vec![1] };
+    let huge = Huge { text: "a".into(), list: vec![1] };
     let mut buffer = [0; 64];
-    let packet = tightwire::encode(&mut huge, &mut buffer).unwrap();
+    let packet = tightwire::encode(&huge, &mut buffer).unwrap();
     assert_eq!(tightwire::decode::<Huge>(packet).unwrap().list, [1]);
     for fill in [0x7f, 0xff] {
         assert!(tightwire::decode::<Huge>(&[fill; 64]).is_err());
@@ -168,7 +168,10 @@ fn a_bound_beyond_all_memory_is_no_worst_case_but_compiles() {
 fn by_hand_within_derived_has_no_worst_case_unless_it_says() {
     struct Unknown;
     impl Wire for Unknown {
-        fn serialize<S: tightwire::Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: tightwire::Stream>(
+            _: tightwire::Target<'_, S::Access, Self>,
+            _: &mut S,
+        ) -> Result<(), S::Error> {
             Ok(())
         }
     }
@@ -179,7 +182,7 @@ fn by_hand_within_derived_has_no_worst_case_unless_it_says() {
         b: [Unknown; 2],
         c: u8,
     }
-    let mut outer = Outer { a: 1, b: [Unknown, Unknown], c: 2 };
+    let outer = Outer { a: 1, b: [Unknown, Unknown], c: 2 };
     assert_eq!(Outer::MAX_BITS, u64::MAX);
-    assert_eq!(tightwire::measure(&mut outer), 16);
+    assert_eq!(tightwire::measure(&outer), 16);
 }

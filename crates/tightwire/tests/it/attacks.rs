@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tightwire::{
     Context, Delivery, Keys, Link, LinkConfig, Message, Messenger, MessengerConfig, Packing,
-    PeerId, Protection, Protocol, RegistryError, Route, SendError, Stage, Wire,
+    Protection, Protocol, RegistryError, Route, SendError, Stage, Wire, at,
 };
 
 #[derive(Wire, Message, Default, Clone)]
@@ -110,7 +110,7 @@ fn a_stage_that_is_not_run_is_refused_by_those_who_say_so() {
     }
     assert_eq!(m.faults().unknown_stage, 6);
     let early = Route::from(Delivery::Reliable).at(Stage::Initialization);
-    let refused = m.send(&mut Vec::new(), PeerId::LOCAL, &mut Jump, early).unwrap_err();
+    let refused = m.send_local(&mut Vec::new(), &Jump, early).unwrap_err();
     let expected = SendError::UnknownStage { message: "Jump", stage: Stage::Initialization };
     assert_eq!(refused, expected);
     let mut state = Vec::new();
@@ -146,7 +146,7 @@ fn no_batch_is_longer_than_the_mtu() {
     for mtu in 0..7 {
         let mut m = messenger(MessengerConfig::default());
         let peer = m.add_peer(mtu);
-        let sent = m.send(&mut Vec::new(), peer, &mut Jump, Delivery::Reliable);
+        let sent = m.send(peer, &Jump, Delivery::Reliable);
         m.end_frame(|_, _, batch| {
             assert!(batch.len() <= mtu, "{} bytes for an mtu of {mtu}: {sent:?}", batch.len());
             Ok(())
@@ -158,7 +158,7 @@ fn no_batch_is_longer_than_the_mtu() {
 fn no_fragmented_batch_is_longer_than_the_limit() {
     let mut m = messenger(MessengerConfig { max_fragmented: 0, ..MessengerConfig::default() });
     let peer = m.add_peer(1200);
-    let _ = m.send(&mut Vec::new(), peer, &mut Jump, Delivery::ReliableFragmentedSequenced);
+    let _ = m.send(peer, &Jump, Delivery::ReliableFragmentedSequenced);
     m.end_frame(|_, _, batch| panic!("{} bytes, where there can be none", batch.len()));
 }
 
@@ -166,10 +166,10 @@ fn no_fragmented_batch_is_longer_than_the_limit() {
 fn a_bound_that_lies_high_is_refused_for_this_side_too() {
     let mut m = messenger(MessengerConfig::default());
     let peer = m.add_peer(1200);
-    let too_large = m.send(&mut Vec::new(), peer, &mut Liar { value: 1 }, Delivery::Reliable);
+    let too_large = m.send(peer, &Liar { value: 1 }, Delivery::Reliable);
     assert!(matches!(too_large, Err(SendError::TooLarge { .. })));
     let sent = catch_unwind(AssertUnwindSafe(|| {
-        m.send(&mut Vec::new(), PeerId::LOCAL, &mut Liar { value: 1 }, Delivery::Reliable)
+        m.send_local(&mut Vec::new(), &Liar { value: 1 }, Delivery::Reliable)
     }));
     assert!(sent.is_ok(), "it panics");
 }
@@ -192,8 +192,8 @@ fn a_receive_queue_without_a_limit_does_not_panic() {
 fn a_broadcast_that_is_too_large_says_so() {
     let mut m = messenger(MessengerConfig::default());
     m.add_peer(1200);
-    let mut level = Level { data: vec![1; 100_000] };
-    let sent = m.broadcast(&mut Vec::new(), None, &mut level, Delivery::Reliable);
+    let level = Level { data: vec![1; 100_000] };
+    let sent = m.broadcast(None, &level, Delivery::Reliable);
     let error = match sent {
         Err(error) => error,
         Ok(sent) => sent.first_error.unwrap(),
@@ -206,13 +206,12 @@ fn a_send_that_fails_leaves_the_batches_as_they_were() {
     let batches = |fail: bool| {
         let mut m = messenger(MessengerConfig { send_queue: 2, ..MessengerConfig::default() });
         let peer = m.add_peer(1200);
-        let state = &mut Vec::new();
-        m.send(state, peer, &mut Jump, Delivery::Reliable).unwrap();
+        m.send(peer, &Jump, Delivery::Reliable).unwrap();
         if fail {
-            m.send(state, peer, &mut Note { value: 77 }, Delivery::Unreliable).unwrap_err();
+            m.send(peer, &Note { value: 77 }, Delivery::Unreliable).unwrap_err();
         }
-        m.send(state, peer, &mut Jump, Delivery::Reliable).unwrap();
-        let last = m.send(state, peer, &mut Jump, Delivery::Unreliable);
+        m.send(peer, &Jump, Delivery::Reliable).unwrap();
+        let last = m.send(peer, &Jump, Delivery::Unreliable);
         let mut sent = Vec::new();
         m.end_frame(|_, delivery, batch| {
             sent.push((delivery, batch.to_vec()));
@@ -228,10 +227,9 @@ fn a_smaller_mtu_to_a_peer_is_no_limit_on_what_it_sends() {
     let (mut a, mut b) =
         (messenger(MessengerConfig::default()), messenger(MessengerConfig::default()));
     let (to, from) = (a.add_peer(1200), b.add_peer(1200));
-    let state = &mut Vec::new();
     b.set_mtu(from, 500); // The way to it is narrow; it is not told.
     for _ in 0..200 {
-        a.send(state, to, &mut Jump, Delivery::Reliable).unwrap();
+        a.send(to, &Jump, Delivery::Reliable).unwrap();
     }
     a.end_frame(|_, delivery, batch| {
         assert_eq!(b.receive(from, delivery, batch, Duration::ZERO), Ok(()));
@@ -296,7 +294,7 @@ fn messages_of_this_side_that_are_small_take_little_memory() {
     let later = Route::from(Delivery::Reliable).at(Stage::PostLateUpdate);
     let grown = most_memory(|| {
         for _ in 0..500 {
-            m.send(&mut (), PeerId::LOCAL, &mut Chunk { data: vec![1; 10] }, later).unwrap();
+            m.send_local(&mut (), &Chunk { data: vec![1; 10] }, later).unwrap();
         }
     });
     assert!(grown <= 16 << 20, "{} MiB for 500 messages of 13 bytes", grown >> 20);
@@ -318,15 +316,14 @@ fn a_sealed_packet_that_is_too_long_is_not_blamed_on_the_buffer() {
         #[wire(max_len = 1_000_000)]
         data: Vec<u8>,
     }
-    let mut big = Big { data: vec![1; 70_000] };
+    let big = Big { data: vec![1; 70_000] };
     let mut buffer = vec![0; 2_000_000];
-    let crc = Protocol::<Big>::new("a", "1", Protection::Crc32)
-        .write(&mut big, &mut buffer)
-        .map(<[u8]>::len);
+    let crc =
+        Protocol::<Big>::new("a", "1", Protection::Crc32).write(&big, &mut buffer).map(<[u8]>::len);
     assert!(crc.is_ok());
     let mut sealed =
         Protocol::<Big>::new("a", "1", Protection::Sealed(Keys::client([1; 32], [2; 32])));
-    let error = sealed.write(&mut big, &mut buffer).unwrap_err().to_string();
+    let error = sealed.write(&big, &mut buffer).unwrap_err().to_string();
     assert!(!error.contains("give it a larger one"), "a buffer of 2000000 bytes: {error}");
 }
 
@@ -334,8 +331,11 @@ fn a_sealed_packet_that_is_too_long_is_not_blamed_on_the_buffer() {
 struct Chosen(tightwire::Selection);
 impl Wire for Chosen {
     const MAX_BITS: u64 = 2 + 1000;
-    fn serialize<S: tightwire::Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.selection(&mut self.0, tightwire::SubsetCoding::Best)
+    fn serialize<S: tightwire::Stream>(
+        mut this: tightwire::Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.selection(at!(this.0), tightwire::SubsetCoding::Best)
     }
 }
 
@@ -350,9 +350,9 @@ fn a_sealed_selection_fits_in_whole_bytes() {
     let mut buffer = vec![0; 10_000];
     let mut chosen = Chosen(tightwire::Selection::new(1000));
     (0..900).for_each(|index| assert!(chosen.0.insert(index)));
-    assert!(plain.write(&mut chosen, &mut buffer).is_ok());
+    assert!(plain.write(&chosen, &mut buffer).is_ok());
     assert_eq!(
-        sealed.write(&mut chosen, &mut buffer).map(<[u8]>::len).map_err(|e| e.to_string()),
+        sealed.write(&chosen, &mut buffer).map(<[u8]>::len).map_err(|e| e.to_string()),
         Ok(1 + 2 + 1800 + 16)
     );
 }
@@ -389,10 +389,10 @@ fn a_broadcast_takes_no_more_memory_than_its_peers_can_get() {
         .build()
         .unwrap();
     m.add_peer(1200);
-    let mut message = Endless { data: vec![1; 10] };
+    let message = Endless { data: vec![1; 10] };
     let grown = most_memory(|| {
         let delivery = Delivery::ReliableFragmentedSequenced;
-        m.broadcast(&mut (), None, &mut message, delivery).unwrap();
+        m.broadcast(None, &message, delivery).unwrap();
     });
     assert!(grown <= 16 << 20, "{} MiB for a message of 14 bytes", grown >> 20);
 }
@@ -405,7 +405,7 @@ fn the_largest_batch_can_be_received() {
     let (to, from) = (a.add_peer(1200), b.add_peer(1200));
     let delivery = Delivery::ReliableFragmentedSequenced;
     for _ in 0..3 {
-        a.send(&mut Vec::new(), to, &mut Level { data: vec![1; 900_000] }, delivery).unwrap();
+        a.send(to, &Level { data: vec![1; 900_000] }, delivery).unwrap();
     }
     // "too much of this peer waits already", where nothing waits.
     a.end_frame(|_, delivery, batch| {
@@ -419,8 +419,8 @@ fn a_sealed_write_that_failed_leaves_no_other_packet_to_record() {
     let keys = Keys::client([1; 32], [2; 32]);
     let mut client = Protocol::<[u8; 4]>::new("a", "1", Protection::Sealed(keys));
     let mut buffer = [0; 64];
-    let sent = client.write(&mut [1, 2, 3, 4], &mut buffer).unwrap().to_vec();
-    client.write(&mut [9, 9, 9, 9], &mut buffer[..19]).unwrap_err();
+    let sent = client.write(&[1, 2, 3, 4], &mut buffer).unwrap().to_vec();
+    client.write(&[9, 9, 9, 9], &mut buffer[..19]).unwrap_err();
     assert!(
         [&[1u8, 2, 3, 4][..], &[]].contains(&client.unsealed(&sent)),
         "{:?}",

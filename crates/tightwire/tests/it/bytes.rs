@@ -31,8 +31,8 @@ fn write_everything(writer: &mut ByteWriter<&mut [u8]>) -> Result<(), ByteError>
     writer.write_str("größe", 31)?;
     writer.write_slice(&[1u32, 2, 3], 10)?;
     writer.write_bits(|stream| stream.int(&mut 77u8, 0..=100))?;
-    writer.write_wire(&mut (true, Some(9u16)), Packing::Bytes)?;
-    writer.write_wire(&mut (true, Some(9u16)), Packing::Bits)?;
+    writer.write_wire(&(true, Some(9u16)), Packing::Bytes)?;
+    writer.write_wire(&(true, Some(9u16)), Packing::Bits)?;
     writer.reserve(20, |block| {
         block.write(u128::MAX);
         block.write_bytes(&[7; 3]);
@@ -304,7 +304,7 @@ fn seeking_and_truncating_stay_within_what_is_written() {
     writer.seek(1).unwrap();
     let not_at_end = ByteError::NotAtEnd { byte: 1, len: 5 };
     assert_eq!(writer.write_bits(|stream| stream.bool(&mut true)), Err(not_at_end));
-    assert_eq!(writer.write_wire(&mut 7u8, Packing::Bytes), Err(not_at_end));
+    assert_eq!(writer.write_wire(&7u8, Packing::Bytes), Err(not_at_end));
     assert_eq!(writer.set_aside(1), Err(not_at_end));
     assert_eq!(writer.written(), [1, 2, 3, 0xaa, 0xbb]);
     writer.truncate(2).unwrap();

@@ -67,7 +67,7 @@ fn a_growing_buffer_doubles_up_to_its_maximum_and_then_refuses_and_keeps_its_dat
     assert_eq!(writer.write(0u8), full(1));
     assert_eq!(writer.write_bytes(&[0; 1000]), full(1000));
     assert_eq!(writer.write_bits(|stream| stream.bool(&mut true)), full(1));
-    assert_eq!(writer.write_wire(&mut [1u64; 4], Packing::Bits), full(32));
+    assert_eq!(writer.write_wire(&[1u64; 4], Packing::Bits), full(32));
     assert_eq!(writer.set_aside(1), Err(ByteError::Full { byte: 100, needed: 1 }));
     assert!(writer.finish().unwrap().iter().copied().eq(0..100));
     assert_eq!((buffer.capacity(), buffer.max()), (100, 100));
@@ -92,7 +92,7 @@ fn sections_make_a_buffer_grow_by_what_they_need() {
     writer
         .write_bits(|stream| stream.fixed_array(&mut [3u8; 20], |v, s| s.int(v, 0..=15)))
         .unwrap();
-    writer.write_wire(&mut [0x1234u16; 20], Packing::Bytes).unwrap();
+    writer.write_wire(&[0x1234u16; 20], Packing::Bytes).unwrap();
     writer.fill(space, &[1u8, 2]).unwrap();
     let expected = [&[0xab, 1, 2][..], &[0x33; 10], &[0x34, 0x12].repeat(20)].concat();
     assert_eq!(writer.finish(), Ok(&expected[..]));
@@ -104,7 +104,7 @@ fn padding_is_zero_in_a_buffer_that_was_used() {
         let mut writer = ByteWriter::new([0xff; 24]);
         writer.write_bits(|stream| stream.bits(&mut 0, width)).unwrap();
         let space = writer.set_aside(3).unwrap();
-        writer.write_wire(&mut (false, 0u8), Packing::Bits).unwrap();
+        writer.write_wire(&(false, 0u8), Packing::Bits).unwrap();
         assert!(writer.written().iter().all(|&byte| byte == 0), "{width} bits");
         writer.fill(space, &[0u8; 3]).unwrap();
         let mut data = writer.finish().unwrap().to_vec();
@@ -165,14 +165,14 @@ struct Player {
 
 #[test]
 fn nothing_is_allocated_but_by_a_buffer_that_grows() {
-    let mut value = Player { health: 77, alive: true, name: "Ada".into(), target: Some(9) };
+    let value = Player { health: 77, alive: true, name: "Ada".into(), target: Some(9) };
     let mut read = value.clone();
     let mut buffer = [0xff; 256];
     let info = allocation_counter::measure(|| {
         let mut writer = ByteWriter::new(&mut buffer);
         let space = writer.set_aside(2).unwrap();
         for packing in [Packing::Bytes, Packing::Bits] {
-            writer.write_wire(&mut value, packing).unwrap();
+            writer.write_wire(&value, packing).unwrap();
         }
         writer.write_slice(&[1u16, 2, 3], 10).unwrap();
         writer.write_str("a text", 31).unwrap();
@@ -197,7 +197,7 @@ fn nothing_is_allocated_but_by_a_buffer_that_grows() {
         let info = allocation_counter::measure(|| {
             let mut writer = ByteWriter::new(&mut buffer);
             for _ in 0..count {
-                writer.write_wire(&mut value, Packing::Bytes).unwrap();
+                writer.write_wire(&value, Packing::Bytes).unwrap();
             }
         });
         info.count_total

@@ -36,7 +36,7 @@ fn read(
 fn every_operation_comes_out_as_it_does_in_bits_and_every_prefix_is_refused() {
     let mut value = Everything::sample();
     let mut buffer = [0; 4096];
-    let bits = tightwire::encode(&mut value, &mut buffer).unwrap();
+    let bits = tightwire::encode(&value, &mut buffer).unwrap();
     let packed: Everything = tightwire::decode(bits).unwrap();
 
     let packet = encoded(&mut value);
@@ -278,11 +278,11 @@ fn a_refusal_is_explained_with_the_value_that_was_sent() {
 fn a_written_trace_has_the_operations_of_the_read_one() {
     let mut buffer = [0; 256];
     let mut stream = TraceStream::new(ByteStream::new(WriteStream::new(&mut buffer)));
-    let Ok(()) = player().serialize(&mut stream);
+    let Ok(()) = stream.object(&mut player());
     let (stream, written) = stream.into_parts();
     let packet = stream.into_inner().finish().unwrap();
     let mut stream = TraceStream::new(ByteStream::new(ReadStream::new(packet)));
-    Player::default().serialize(&mut stream).unwrap();
+    stream.object(&mut Player::default()).unwrap();
     let (_, read) = stream.into_parts();
     let spans = |trace: &tightwire::Trace| -> Vec<(Option<Op>, _, Option<Value>)> {
         trace.spans().map(|s| (s.op().cloned(), s.bits(), s.value().cloned())).collect()

@@ -189,7 +189,7 @@ fn other_blocks_are_passed_over_however_long_they_are() {
 fn an_identity_is_found_among_other_options_in_either_byte_order() {
     let identity = Identity::new("tanks", "1.3", Protection::Id, schema::<Option<u16>>());
     let mut buffer = [0; 64];
-    let sent = encode(&mut identity.clone(), &mut buffer).unwrap();
+    let sent = encode(&identity, &mut buffer).unwrap();
     let (first, second) = sent.split_at(5);
     let ours = |part: &[u8]| [b"tightwire\0\0\0", part].concat();
     for is_big_endian in [false, true] {

@@ -116,8 +116,8 @@ fn a_capture_of_any_protocol_is_read_without_its_type() {
     for (protection, overhead) in protections {
         let mut protocol = Protocol::<Packet>::new("tanks", "1.3", protection()).with_checks();
         let mut recorder = Recorder::new(Vec::new(), protocol.identity()).unwrap();
-        for mut packet in [Packet::KeepAlive, Packet::Move { x: -7 }] {
-            let datagram = protocol.write(&mut packet, &mut buffer).unwrap();
+        for packet in [Packet::KeepAlive, Packet::Move { x: -7 }] {
+            let datagram = protocol.write(&packet, &mut buffer).unwrap();
             let datagram = protocol.unsealed(datagram);
             recorder.record(Duration::ZERO, Direction::Sent, local, peer, datagram).unwrap();
         }

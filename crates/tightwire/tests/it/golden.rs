@@ -5,7 +5,7 @@ use tightwire::{
     ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Delivery, Dynamic, Field,
     FloatRange, Hints, Identity, InternalBatch, Keys, Message, Messenger, MessengerConfig, Node,
     Number, Object, Op, Packing, Protection, Protocol, ReadStream, Representation, Route, Schema,
-    Selection, Shape, Stage, Stream, SubsetCoding, TraceStream, Wire, World, WorldSchema,
+    Selection, Shape, Stage, Stream, SubsetCoding, Target, TraceStream, Wire, World, WorldSchema,
     WriteStream,
 };
 
@@ -156,7 +156,7 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         "batch fragmenting" => batch(s, Delivery::ReliableFragmentedSequenced),
         "batch internal" => {
             let mut bytes = Vec::new();
-            InternalBatch::write(3, &mut 300_u16, &mut bytes).unwrap();
+            InternalBatch::write(3, &300_u16, &mut bytes).unwrap();
             if fresh {
                 bytes.fill(0);
             }
@@ -191,10 +191,10 @@ fn batch<S: Stream>(s: &mut S, delivery: Delivery) -> Result<(), S::Error> {
     let builder = Messenger::<()>::builder(MessengerConfig::default());
     let mut messenger = builder.send_only::<Score>().send_only::<Chat>().build().unwrap();
     let peer = messenger.add_peer(1200);
-    messenger.send(&mut (), peer, &mut Chat { text: "hi".into() }, delivery).unwrap();
+    messenger.send(peer, &Chat { text: "hi".into() }, delivery).unwrap();
     if delivery == Delivery::Reliable {
         let route = Route::from(delivery).on_channel(2).at(Stage::PreUpdate);
-        messenger.send(&mut (), peer, &mut Score { points: 300 }, route).unwrap();
+        messenger.send(peer, &Score { points: 300 }, route).unwrap();
     }
     let mut bytes = Vec::new();
     messenger.end_frame(|_, _, batch| {
@@ -218,8 +218,8 @@ fn protocol(protection: Protection) -> Protocol<Gun> {
 /// A datagram, as its bytes.
 fn datagram<S: Stream>(s: &mut S, protection: Protection) -> Result<(), S::Error> {
     let mut buffer = [0; 64];
-    let mut gun = Gun::Pistol { ammo: 7, safe: true };
-    let length = protocol(protection).write(&mut gun, &mut buffer).unwrap().len();
+    let gun = Gun::Pistol { ammo: 7, safe: true };
+    let length = protocol(protection).write(&gun, &mut buffer).unwrap().len();
     if S::READING {
         buffer.fill(0);
     }
@@ -292,7 +292,7 @@ fn buffer(name: &str) -> Result<Vec<u8>, ByteError> {
                 stream.bool(&mut true)?;
                 stream.bits(&mut 1000, 10)
             })?;
-            writer.write_wire(&mut declared(), Packing::Bytes)?;
+            writer.write_wire(&declared(), Packing::Bytes)?;
             let length = writer.len() as u16 - 2;
             writer.fill(size, &length.to_le_bytes())?;
         }
@@ -340,8 +340,11 @@ fn declared() -> Player {
 struct Example(String);
 
 impl Wire for Example {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        example(&self.0, stream)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        example(&this.0, stream)
     }
 }
 
@@ -410,7 +413,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
                 (name, read)
             }
         };
-        let written = tightwire::explain_write(&mut Example(name.into()));
+        let written = tightwire::explain_write(&Example(name.into()));
         // Quantised values differ by less than their last digit shown here.
         let shown = |trace: &tightwire::Trace| -> Vec<String> {
             let shown =

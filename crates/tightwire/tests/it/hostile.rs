@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use tightwire::{
-    ErrorKind, Node, Op, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding,
+    ErrorKind, Node, Op, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, Target,
     TraceStream, Wire,
 };
 
@@ -73,7 +73,7 @@ fn encoded(value: &mut Everything) -> Vec<u8> {
 
 #[test]
 fn the_sample_uses_every_operation() {
-    let trace = tightwire::explain_write(&mut Everything::sample());
+    let trace = tightwire::explain_write(&Everything::sample());
     let used: BTreeSet<&str> = trace.spans().filter_map(Node::op).map(Op::name).collect();
     let all = "align bits blob bool bytes check compressed_float compressed_vector double enumerate \
                fixed float index int int_relative pod quaternion selection smallest_three string \
@@ -231,7 +231,7 @@ fn a_refusal_is_final_and_leaves_scalars_alone() {
         let mut refused = None;
         for field in &mut value.fields {
             let before = field.clone();
-            let result = field.serialize(&mut stream);
+            let result = Wire::serialize(Target::from(&mut *field), &mut stream);
             let was_refused = refused.is_some();
             match (refused, result) {
                 (None, Ok(())) => continue,
@@ -342,7 +342,9 @@ fn operations_on_nothing_at_all_are_refused_by_a_failed_reader() {
             accepted.push(name);
         }
     };
-    let element = |value: &mut u8, stream: &mut ReadStream<'_>| stream.object(value);
+    let element = |value: Target<'_, tightwire::Unique, u8>, stream: &mut ReadStream<'_>| {
+        stream.object(value)
+    };
     let coding = SubsetCoding::BitPerObject;
     check("fixed_array", after_a_failure(|stream| stream.fixed_array(&mut [], element)));
     check("selection", after_a_failure(|stream| stream.selection(&mut Selection::new(0), coding)));

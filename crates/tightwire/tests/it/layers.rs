@@ -2,15 +2,16 @@
 
 use crate::common::layers;
 
-/// What each layer may import.
+/// What each layer may import. `at` is a macro, which stands at the root wherever it is written, and
+/// `NamedTarget` is what its code names.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("bits", &[]),
-    ("stream", &["bits"]),
-    ("schema", &["stream", "bits"]),
+    ("stream", &["bits", "NamedTarget"]),
+    ("schema", &["stream", "bits", "at"]),
     ("bytes", &["stream", "bits"]),
     ("packet", &["bytes", "schema", "stream", "bits"]),
     ("message", &["bytes", "packet", "schema", "stream", "bits"]),
-    ("snapshot", &["schema", "stream", "bits"]),
+    ("snapshot", &["schema", "stream", "bits", "at"]),
     ("capture", &["packet", "snapshot", "schema", "stream", "bits"]),
     ("link", &[]),
 ];

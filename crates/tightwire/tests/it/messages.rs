@@ -25,9 +25,9 @@ fn messages_arrive_in_order_on_every_delivery() {
         let (to, from) = (a.messenger.add_peer(1200), b.messenger.add_peer(1200));
         for (number, delivery) in DELIVERIES.into_iter().enumerate() {
             a.chat(to, &format!("chat {number}"), delivery);
-            let mut score = Score { points: number as u16 };
-            a.messenger.send(&mut a.log, to, &mut score, delivery).unwrap();
-            a.messenger.send(&mut a.log, to, &mut Jump, delivery).unwrap();
+            let score = Score { points: number as u16 };
+            a.messenger.send(to, &score, delivery).unwrap();
+            a.messenger.send(to, &Jump, delivery).unwrap();
         }
         let sent = a.end_frame();
         assert_eq!(sent.iter().map(|(_, delivery, _)| *delivery).collect::<Vec<_>>(), DELIVERIES);
@@ -45,14 +45,14 @@ fn the_header_has_five_bytes_and_that_of_a_batch_two() {
     let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(1200);
     let route = Route::from(Delivery::Reliable).on_channel(3).at(Stage::PreLateUpdate);
-    a.messenger.send(&mut a.log, to, &mut Score { points: 300 }, route).unwrap();
-    a.messenger.send(&mut a.log, to, &mut Jump, Delivery::Reliable).unwrap();
+    a.messenger.send(to, &Score { points: 300 }, route).unwrap();
+    a.messenger.send(to, &Jump, Delivery::Reliable).unwrap();
     let [(_, Delivery::Reliable, batch)] = &a.end_frame()[..] else { panic!("one batch") };
     // By their names: Chat 16, Counting 17, Jump 18, Level 19, Score 20.
     assert_eq!(batch[..], [12, 0, 20, 5, 2, 0, 3, 0x2c, 1, 18, 4, 0, 0, 0]);
 
     let fragmenting = Delivery::ReliableFragmentedSequenced;
-    a.messenger.send(&mut a.log, to, &mut Score { points: 300 }, fragmenting).unwrap();
+    a.messenger.send(to, &Score { points: 300 }, fragmenting).unwrap();
     let [(_, _, batch)] = &a.end_frame()[..] else { panic!("one batch") };
     assert_eq!(batch[..], [9, 0, 0, 0, 20, 4, 2, 0, 0, 0, 0, 0x2c, 1]);
 }
@@ -67,9 +67,7 @@ fn a_batch_holds_as_many_messages_as_fit_and_one_more_makes_two() {
                 (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
             let (to, from) = (a.messenger.add_peer(mtu), b.messenger.add_peer(mtu));
             for _ in 0..count {
-                a.messenger
-                    .send(&mut a.log, to, &mut Counting::default(), Delivery::Unreliable)
-                    .unwrap();
+                a.messenger.send(to, &Counting::default(), Delivery::Unreliable).unwrap();
             }
             let sent = a.end_frame();
             assert_eq!(sent.len(), batches, "{count} messages at {mtu}");
@@ -86,7 +84,7 @@ fn a_full_batch_is_legal() {
     let (mut a, mut b) =
         (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
     let (to, from) = (a.messenger.add_peer(11), b.messenger.add_peer(11));
-    a.messenger.send(&mut a.log, to, &mut Counting::default(), Delivery::Unreliable).unwrap();
+    a.messenger.send(to, &Counting::default(), Delivery::Unreliable).unwrap();
     let sent = a.end_frame();
     assert_eq!(sent[0].2.len(), 11);
     b.frame_with(from, &batches_to(to, &sent));
@@ -107,7 +105,7 @@ fn a_change_of_delivery_closes_the_batch() {
     // Channels and stages do not.
     for channel in 0..3 {
         let route = Route::from(Delivery::Reliable).on_channel(channel);
-        a.messenger.send(&mut a.log, to, &mut Jump, route.at(Stage::FixedUpdate)).unwrap();
+        a.messenger.send(to, &Jump, route.at(Stage::FixedUpdate)).unwrap();
     }
     assert_eq!(a.end_frame().len(), 1);
 }
@@ -118,9 +116,9 @@ fn small_giant_small_keeps_its_order_on_a_delivery_that_fragments() {
         (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
     let (to, from) = (a.messenger.add_peer(1200), b.messenger.add_peer(1200));
     let fragmenting = Delivery::ReliableFragmentedSequenced;
-    let mut giant = Level { data: vec![7; 500_000] };
+    let giant = Level { data: vec![7; 500_000] };
     a.chat(to, "before", fragmenting);
-    a.messenger.send(&mut a.log, to, &mut giant, fragmenting).unwrap();
+    a.messenger.send(to, &giant, fragmenting).unwrap();
     a.chat(to, "after", fragmenting);
     let sent = a.end_frame();
     b.frame_with(from, &batches_to(to, &sent));
@@ -150,12 +148,12 @@ fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
     let to = a.messenger.add_peer(109);
     a.chat(to, "before", Delivery::Reliable);
     // The bound decides, not the text.
-    let mut chat = Chat { text: "short".into() };
+    let chat = Chat { text: "short".into() };
     assert_eq!(Chat::MAX_BYTES, 102);
-    let refused = a.messenger.send(&mut a.log, to, &mut chat, Delivery::Reliable);
+    let refused = a.messenger.send(to, &chat, Delivery::Reliable);
     assert_eq!(refused, Ok(()), "a batch of its own");
-    let mut level = Level { data: vec![1; 100] };
-    let refused = a.messenger.send(&mut a.log, to, &mut level, Delivery::Reliable).unwrap_err();
+    let level = Level { data: vec![1; 100] };
+    let refused = a.messenger.send(to, &level, Delivery::Reliable).unwrap_err();
     let expected = SendError::TooLarge { message: "Level", size: 103, limit: 102 };
     assert_eq!(refused, expected);
     let sentence = "Level can take 103 bytes, and there are 102 for it: make it smaller, or send it \
@@ -174,9 +172,9 @@ fn the_limit_of_a_delivery_that_fragments_is_configured() {
     let fragmenting = Delivery::ReliableFragmentedSequenced;
     let level = |length| Level { data: vec![1; length] };
     // 4 bytes before the batch, 7 before the message, 3 for the length of the list.
-    let mut largest = level(10_000 - 14);
-    a.messenger.send(&mut a.log, to, &mut largest, fragmenting).unwrap();
-    let refused = a.messenger.send(&mut a.log, to, &mut level(10_000 - 13), fragmenting);
+    let largest = level(10_000 - 14);
+    a.messenger.send(to, &largest, fragmenting).unwrap();
+    let refused = a.messenger.send(to, &level(10_000 - 13), fragmenting);
     let expected = SendError::TooLarge { message: "Level", size: 9_990, limit: 9_989 };
     assert_eq!(refused, Err(expected));
     assert_eq!(a.end_frame()[0].2.len(), 10_000);
@@ -193,9 +191,8 @@ fn a_bound_that_is_too_low_is_found_out_and_nothing_is_sent() {
     let mut messenger =
         Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Liar>().build().unwrap();
     let to = messenger.add_peer(1200);
-    let mut log = Log::default();
-    let refused =
-        messenger.send(&mut log, to, &mut Liar::default(), Delivery::Reliable).unwrap_err();
+    let _log = Log::default();
+    let refused = messenger.send(to, &Liar::default(), Delivery::Reliable).unwrap_err();
     let SendError::NotWritten { message: "Liar", error: WriteError::Full { .. } } = refused else {
         panic!("{refused}");
     };
@@ -209,13 +206,13 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
     a.chat(peers[0], "before", Delivery::Reliable);
     let error = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 };
     let expected = SendError::NotWritten { message: "Score", error };
-    let mut bad = Score { points: 2000 };
-    let sent = a.messenger.send(&mut a.log, peers[0], &mut bad, Delivery::Reliable);
+    let bad = Score { points: 2000 };
+    let sent = a.messenger.send(peers[0], &bad, Delivery::Reliable);
     assert_eq!(sent, Err(expected));
     // Also one that would have opened a batch, which is then of any delivery.
-    let sent = a.messenger.send(&mut a.log, peers[0], &mut bad, Delivery::Unreliable);
+    let sent = a.messenger.send(peers[0], &bad, Delivery::Unreliable);
     assert_eq!(sent, Err(expected));
-    let to_all = a.messenger.send_to(&mut a.log, peers.clone(), &mut bad, Delivery::Reliable);
+    let to_all = a.messenger.send_to(peers.clone(), &bad, Delivery::Reliable);
     assert_eq!(to_all.unwrap_err(), expected);
     a.chat(peers[0], "after", Delivery::ReliableSequenced);
     let deliveries: Vec<_> = a.end_frame().iter().map(|(_, delivery, _)| *delivery).collect();
@@ -223,38 +220,46 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
 }
 
 #[test]
-fn serialize_is_called_never_once_and_once() {
+fn serialize_is_called_once_for_however_many() {
     let mut a = Side::new(MessengerConfig::default());
     let peers: Vec<_> = (0..10).map(|_| a.messenger.add_peer(1200)).collect();
     a.messenger.begin_frame(Duration::ZERO);
     a.messenger.run_stage(Stage::Update, &mut a.log);
 
-    let mut local = Counting::default();
-    a.messenger.send(&mut a.log, PeerId::LOCAL, &mut local, Delivery::Reliable).unwrap();
-    assert_eq!((local.serialized.get(), a.log.texts()), (0, vec!["counted"]));
-    let only_local = [PeerId::LOCAL];
-    a.messenger.send_to(&mut a.log, only_local, &mut local, Delivery::Reliable).unwrap();
-    assert_eq!((local.serialized.get(), a.log.0.len()), (0, 2));
+    let local = Counting::default();
+    a.messenger.send_local(&mut a.log, &local, Delivery::Reliable).unwrap();
+    assert_eq!((local.count(), a.log.texts()), (1, vec!["counted"]), "checked, and not written");
 
-    let mut one = Counting::default();
-    a.messenger.send(&mut a.log, peers[0], &mut one, Delivery::Reliable).unwrap();
-    assert_eq!(one.serialized.get(), 1);
+    let one = Counting::default();
+    a.messenger.send(peers[0], &one, Delivery::Reliable).unwrap();
+    assert_eq!(one.count(), 1);
 
-    let mut many = Counting::default();
+    let many = Counting::default();
     let recipients = peers.iter().copied().chain([PeerId::LOCAL]);
-    let sent = a.messenger.send_to(&mut a.log, recipients, &mut many, Delivery::Reliable).unwrap();
-    assert_eq!((sent.sent, sent.refused, many.serialized.get()), (11, 0, 1));
-    assert_eq!(a.log.0.len(), 3, "this side has handled it at once");
+    let sent = a.messenger.send_to(recipients, &many, Delivery::Reliable).unwrap();
+    assert_eq!((sent.sent, sent.refused, many.count()), (11, 0, 1));
+    assert_eq!(a.log.0.len(), 1, "without the state of the application, this side must wait");
+    a.messenger.run_stage(Stage::Update, &mut a.log);
+    assert_eq!(a.log.0.len(), 2);
 
-    let mut later = Counting::default();
+    let later = Counting::default();
     let route = Route::from(Delivery::Reliable).at(Stage::PostLateUpdate);
     let recipients = [PeerId::LOCAL, peers[1], peers[2]];
-    a.messenger.send_to(&mut a.log, recipients, &mut later, route).unwrap();
-    assert_eq!(later.serialized.get(), 1, "for this side's queue and for both peers");
+    a.messenger.send_to(recipients, &later, route).unwrap();
+    assert_eq!(later.count(), 1, "for this side's queue and for both peers");
 
-    let mut all = Counting::default();
-    let sent = a.messenger.broadcast(&mut a.log, Some(peers[3]), &mut all, Delivery::Reliable);
-    assert_eq!((sent.unwrap().sent, all.serialized.get()), (9, 1));
+    let all = Counting::default();
+    let sent = a.messenger.broadcast(Some(peers[3]), &all, Delivery::Reliable);
+    assert_eq!((sent.unwrap().sent, all.count()), (9, 1));
+}
+
+#[test]
+fn a_local_message_that_is_handled_at_once_is_in_its_range() {
+    let mut a = Side::new(MessengerConfig::default());
+    a.messenger.run_stage(Stage::Update, &mut a.log);
+    let refused = a.messenger.send_local(&mut a.log, &Score { points: 10_001 }, Delivery::Reliable);
+    assert!(matches!(refused, Err(SendError::NotWritten { message: "Score", .. })), "{refused:?}");
+    assert_eq!(a.log.texts(), [""; 0]);
 }
 
 #[test]
@@ -271,7 +276,7 @@ fn local_messages_are_handled_now_later_or_in_the_next_frame() {
             let (before, after) = Stage::ALL.split_at(current as usize + 1);
             run(&mut a, before);
             let route = Route::from(Delivery::Reliable).at(target);
-            a.messenger.send(&mut a.log, PeerId::LOCAL, &mut Jump, route).unwrap();
+            a.messenger.send_local(&mut a.log, &Jump, route).unwrap();
             let is_now = a.log.0.len() == 1;
             run(&mut a, after);
             let is_in_this_frame = a.log.0.len() == 1;
@@ -291,9 +296,9 @@ fn each_recipient_has_its_own_mtu_and_those_that_cannot_are_counted() {
     let peers = [500, 1200, 50, 1300].map(|mtu| a.messenger.add_peer(mtu));
     let gone = a.messenger.add_peer(1200);
     a.messenger.remove_peer(gone);
-    let mut level = Level { data: vec![1; 400] };
+    let level = Level { data: vec![1; 400] };
     let recipients = peers.into_iter().chain([gone]);
-    let sent = a.messenger.send_to(&mut a.log, recipients, &mut level, Delivery::Reliable).unwrap();
+    let sent = a.messenger.send_to(recipients, &level, Delivery::Reliable).unwrap();
     assert_eq!((sent.sent, sent.refused), (3, 2));
     let too_large = SendError::TooLarge { message: "Level", size: 403, limit: 43 };
     assert_eq!(sent.first_error, Some(too_large));
@@ -309,8 +314,8 @@ fn a_full_send_queue_refuses_and_keeps_what_it_has() {
     let mut expected = Vec::new();
     for number in 0.. {
         let text = format!("{number:050}");
-        let mut chat = Chat { text: text.clone() };
-        match a.messenger.send(&mut a.log, to, &mut chat, Delivery::Reliable) {
+        let chat = Chat { text: text.clone() };
+        match a.messenger.send(to, &chat, Delivery::Reliable) {
             Ok(()) => expected.push(text),
             Err(refused) => {
                 assert_eq!(refused, SendError::QueueFull(to));
@@ -319,8 +324,8 @@ fn a_full_send_queue_refuses_and_keeps_what_it_has() {
         }
     }
     // The last batch still takes what fits, and no other delivery.
-    a.messenger.send(&mut a.log, to, &mut Jump, Delivery::Reliable).unwrap();
-    let refused = a.messenger.send(&mut a.log, to, &mut Jump, Delivery::Unreliable);
+    a.messenger.send(to, &Jump, Delivery::Reliable).unwrap();
+    let refused = a.messenger.send(to, &Jump, Delivery::Unreliable);
     assert_eq!(refused, Err(SendError::QueueFull(to)));
     let sent = a.end_frame();
     assert_eq!(sent.len(), 3);
@@ -365,7 +370,7 @@ fn an_id_stays_that_of_the_same_peer() {
     a.messenger.remove_peer(first);
     let second = a.messenger.add_peer(1200);
     assert_ne!(first, second);
-    let refused = a.messenger.send(&mut a.log, first, &mut Jump, Delivery::Reliable);
+    let refused = a.messenger.send(first, &Jump, Delivery::Reliable);
     assert_eq!(refused, Err(SendError::UnknownPeer(first)));
     a.messenger.remove_peer(first);
     assert_eq!(a.messenger.peers().collect::<Vec<_>>(), [second]);

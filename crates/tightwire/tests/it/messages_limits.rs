@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Route, SendError, Stage, Wire,
+    Context, Delivery, Message, Messenger, MessengerConfig, Route, SendError, Stage, Wire,
 };
 
 use crate::common::office::{Jump, Level, Side, batches_to};
@@ -15,8 +15,7 @@ fn a_handler_that_fails_takes_no_memory_unless_somebody_reads_its_error() {
     let mut messenger =
         Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     messenger.run_stage(Stage::Update, &mut ());
-    let mut fail =
-        || messenger.send(&mut (), PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    let mut fail = || messenger.send_local(&mut (), &Jump, Delivery::Reliable).unwrap();
     let info = measure(|| (0..100).for_each(|_| fail()));
     assert_eq!(info.count_total, 0);
     assert_eq!(messenger.faults().handler, 100);
@@ -35,12 +34,12 @@ fn a_batch_has_no_more_than_its_size_can_say_however_large_the_datagram() {
         let (to, from) = (a.messenger.add_peer(mtu), b.messenger.add_peer(mtu));
         let count = 20_000;
         for _ in 0..count {
-            a.messenger.send(&mut a.log, to, &mut Jump, Delivery::Reliable).unwrap();
+            a.messenger.send(to, &Jump, Delivery::Reliable).unwrap();
         }
         let mut level = Level { data: vec![7; 65_600] };
-        assert!(a.messenger.send(&mut a.log, to, &mut level, Delivery::Reliable).is_err());
+        assert!(a.messenger.send(to, &level, Delivery::Reliable).is_err());
         level.data.truncate(65_000);
-        a.messenger.send(&mut a.log, to, &mut level, Delivery::Reliable).unwrap();
+        a.messenger.send(to, &level, Delivery::Reliable).unwrap();
         let sent = a.end_frame();
         assert!(sent.iter().all(|(_, _, batch)| batch.len() <= 2 + 0xffff));
         b.frame_with(from, &batches_to(to, &sent));
@@ -65,9 +64,9 @@ fn a_receiver_who_waits_until_there_is_room_loses_nothing() {
     for round in 0..5 {
         let delivery = Delivery::ALL[round];
         for _ in 0..300 {
-            a.messenger.send(&mut a.log, to, &mut Jump, delivery).unwrap();
+            a.messenger.send(to, &Jump, delivery).unwrap();
         }
-        a.messenger.send_to(&mut a.log, [to; 44], &mut Jump, delivery).unwrap();
+        a.messenger.send_to([to; 44], &Jump, delivery).unwrap();
         let batches = batches_to(to, &a.end_frame());
         assert_eq!(batches.len(), 35, "of 10 messages each, and the rest");
         for (delivery, batch) in batches {
@@ -107,7 +106,7 @@ fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
     let peer = messenger.add_peer(1200);
     let batches = [600_000, 3000, 70_000].map(|length| {
         let mut batch = Vec::new();
-        messenger.send(&mut (), peer, &mut Level { data: vec![7; length] }, delivery).unwrap();
+        messenger.send(peer, &Level { data: vec![7; length] }, delivery).unwrap();
         messenger.end_frame(|_, _, bytes| {
             batch = bytes.to_vec();
             Ok(())
@@ -140,16 +139,16 @@ fn a_bound_that_is_far_too_high_takes_no_memory_for_it() {
     let config = MessengerConfig { max_fragmented: 100_000, ..MessengerConfig::default() };
     let mut messenger = Messenger::builder(config).handle(handler).build().unwrap();
     let (peer, mut sum) = (messenger.add_peer(1200), 0);
-    let mut boaster = Boaster { number: 7 };
+    let boaster = Boaster { number: 7 };
     let fragmenting = Delivery::ReliableFragmentedSequenced;
     let info = measure(|| {
         for delivery in [Delivery::Reliable, fragmenting] {
-            let refused = messenger.send(&mut sum, peer, &mut boaster, delivery);
+            let refused = messenger.send(peer, &boaster, delivery);
             assert!(matches!(refused, Err(SendError::TooLarge { size: usize::MAX, .. })));
             // To many, the size that it has decides.
-            let sent = messenger.broadcast(&mut sum, None, &mut boaster, delivery).unwrap();
+            let sent = messenger.broadcast(None, &boaster, delivery).unwrap();
             assert_eq!(sent.sent, 1);
-            messenger.send(&mut sum, PeerId::LOCAL, &mut boaster, delivery).unwrap();
+            messenger.send_local(&mut sum, &boaster, delivery).unwrap();
         }
     });
     assert!(info.bytes_max < 1 << 20, "{} bytes", info.bytes_max);
@@ -162,11 +161,11 @@ fn messages_of_this_side_that_are_handled_leave_no_memory_behind_within_a_frame(
     let mut side = Side::new(MessengerConfig::default());
     let route = Route::from(Delivery::Reliable).at(Stage::PostLateUpdate);
     // Each takes more than half a buffer, so that each opens one.
-    let mut level = Level { data: vec![7; 1500] };
+    let level = Level { data: vec![7; 1500] };
     let mut send_and_handle = |count: usize| {
         for _ in 0..count {
             side.messenger.run_stage(Stage::Update, &mut side.log);
-            side.messenger.send(&mut side.log, PeerId::LOCAL, &mut level, route).unwrap();
+            side.messenger.send_local(&mut side.log, &level, route).unwrap();
             side.messenger.run_stage(Stage::PostLateUpdate, &mut side.log);
             side.log.0.clear();
         }

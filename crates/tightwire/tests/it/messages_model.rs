@@ -168,6 +168,11 @@ impl Office {
             self.expected_here.push((PeerId::LOCAL, route, number));
             return true;
         }
+        self.waits_here(route, number)
+    }
+
+    /// Whether there is room for it in the queue of its stage.
+    fn waits_here(&mut self, route: Route, number: u32) -> bool {
         let queue = &mut self.local[route.stage as usize];
         let has_room = queue.len() < LOCAL_QUEUE;
         if has_room {
@@ -208,20 +213,15 @@ impl Office {
                 self.near.remove_peer(peer);
                 let link = self.links.remove(&peer).unwrap();
                 self.far.remove_peer(link.there);
-                let refused = self.near.send(
-                    &mut self.near_seen,
-                    peer,
-                    &mut Mark::default(),
-                    Route::default(),
-                );
+                let refused = self.near.send(peer, &Mark::default(), Route::default());
                 assert_eq!(refused, Err(SendError::UnknownPeer(peer)));
             }
             Step::Send { to, route, padding } => {
                 let Some(peer) = self.peer(to) else { return };
                 let (number, sent) =
-                    self.with_message(padding, |near, seen, message| match message {
-                        AnyMessage::Note(note) => near.send(seen, peer, note, route),
-                        AnyMessage::Mark(mark) => near.send(seen, peer, mark, route),
+                    self.with_message(padding, |near, _seen, message| match message {
+                        AnyMessage::Note(note) => near.send(peer, note, route),
+                        AnyMessage::Mark(mark) => near.send(peer, mark, route),
                     });
                 match sent {
                     Ok(()) => self.goes_there(peer, route, number),
@@ -242,8 +242,8 @@ impl Office {
             Step::SendLocal { route, padding } => {
                 let (number, sent) =
                     self.with_message(padding, |near, seen, message| match message {
-                        AnyMessage::Note(note) => near.send(seen, PeerId::LOCAL, note, route),
-                        AnyMessage::Mark(mark) => near.send(seen, PeerId::LOCAL, mark, route),
+                        AnyMessage::Note(note) => near.send_local(seen, note, route),
+                        AnyMessage::Mark(mark) => near.send_local(seen, mark, route),
                     });
                 // A message that waits here is no larger than its delivery carries.
                 let is_too_large = matches!(sent, Err(SendError::TooLarge { .. }));
@@ -280,11 +280,11 @@ impl Office {
             peers.iter().map(|peer| self.near.peer_stats(*peer).unwrap()).collect();
         let to = peers.iter().copied().chain(local);
         let (number, sent) =
-            self.with_message(padding, |near, seen, message| match (message, except) {
-                (AnyMessage::Note(note), None) => near.send_to(seen, to, note, route),
-                (AnyMessage::Mark(mark), None) => near.send_to(seen, to, mark, route),
-                (AnyMessage::Note(note), Some(except)) => near.broadcast(seen, except, note, route),
-                (AnyMessage::Mark(mark), Some(except)) => near.broadcast(seen, except, mark, route),
+            self.with_message(padding, |near, _seen, message| match (message, except) {
+                (AnyMessage::Note(note), None) => near.send_to(to, note, route),
+                (AnyMessage::Mark(mark), None) => near.send_to(to, mark, route),
+                (AnyMessage::Note(note), Some(except)) => near.broadcast(except, note, route),
+                (AnyMessage::Mark(mark), Some(except)) => near.broadcast(except, mark, route),
             });
         let sent = match sent {
             Ok(sent) => sent,
@@ -303,7 +303,7 @@ impl Office {
             (0..times).for_each(|_| self.goes_there(peer, route, number));
             count += times as usize;
         }
-        count += usize::from(local.is_some() && self.goes_here(route, number));
+        count += usize::from(local.is_some() && self.waits_here(route, number));
         assert_eq!(sent.sent, count);
         if let Some(error) = sent.first_error {
             self.check_error(error, route, padding);

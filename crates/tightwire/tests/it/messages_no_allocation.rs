@@ -49,7 +49,7 @@ fn messenger() -> Messenger<Sum> {
             // Some are answered, and answers are not.
             let sender = context.sender();
             if input.sequence % 8 == 7 {
-                context.send(sender, &mut Input::default(), Delivery::Unreliable)
+                context.send(sender, &Input::default(), Delivery::Unreliable)
             } else {
                 Ok::<(), SendError>(())
             }
@@ -88,14 +88,14 @@ impl Office {
     fn frame(&mut self, number: u64, everything: bool) {
         let Self { server: (server, state), clients, chat, world, rng } = self;
         let now = Duration::from_millis(number * 16);
-        for (client, sum, _, to_server) in clients.iter_mut() {
+        for (client, _sum, _, to_server) in clients.iter_mut() {
             client.begin_frame(now);
             let sequence = if everything { 7 } else { rng.next() as u16 };
-            let mut input = Input { sequence, stick: [1, -1] };
+            let input = Input { sequence, stick: [1, -1] };
             let route = Route::from(Delivery::Unreliable).at(Stage::ALL[rng.below(7)]);
-            client.send(sum, *to_server, &mut input, route).unwrap();
+            client.send(*to_server, &input, route).unwrap();
             if everything || rng.below(8) == 0 {
-                client.send(sum, *to_server, chat, Delivery::Reliable).unwrap();
+                client.send(*to_server, chat, Delivery::Reliable).unwrap();
             }
         }
         server.begin_frame(now);
@@ -108,18 +108,18 @@ impl Office {
         for stage in Stage::ALL {
             server.run_stage(stage, state);
             // To itself: now, and in the next frame.
-            server.send(state, PeerId::LOCAL, chat, Route::default().at(stage)).unwrap();
-            server.send(state, PeerId::LOCAL, chat, Route::default().at(Stage::PreUpdate)).unwrap();
+            server.send_local(state, chat, Route::default().at(stage)).unwrap();
+            server.send_local(state, chat, Route::default().at(Stage::PreUpdate)).unwrap();
         }
-        server.broadcast(state, None, chat, Delivery::Reliable).unwrap();
+        server.broadcast(None, chat, Delivery::Reliable).unwrap();
         let one = clients[rng.below(64)].2;
         for (_, _, client, _) in clients.iter() {
             if everything || *client == one {
                 let fragmenting = Delivery::ReliableFragmentedSequenced;
-                server.send(state, *client, world, fragmenting).unwrap();
+                server.send(*client, world, fragmenting).unwrap();
             }
         }
-        server.broadcast(state, Some(one), &mut Input::default(), Delivery::Unreliable).unwrap();
+        server.broadcast(Some(one), &Input::default(), Delivery::Unreliable).unwrap();
         server.end_frame(|to, delivery, batch| {
             let place = clients.iter().position(|(_, _, id, _)| *id == to).unwrap();
             let (client, _, _, from) = &mut clients[place];

@@ -1,7 +1,6 @@
 //! Receiving messages: what waits, what is refused and counted, and what is watched.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tightwire::{
@@ -258,15 +257,15 @@ fn what_came_from_a_peer_goes_with_it() {
 /// Writes down what it is told, and stops what it should.
 #[derive(Clone, Default)]
 struct Watch {
-    seen: Rc<RefCell<Vec<String>>>,
-    veto: Rc<RefCell<&'static str>>,
+    seen: Arc<Mutex<Vec<String>>>,
+    veto: Arc<Mutex<&'static str>>,
 }
 
 impl Watch {
     fn note(&self, hook: &'static str, event: &MessageEvent) -> bool {
         let MessageEvent { peer, message, size, .. } = event;
-        self.seen.borrow_mut().push(format!("{hook} {message} {peer} {size:?}"));
-        *self.veto.borrow() != hook
+        self.seen.lock().unwrap().push(format!("{hook} {message} {peer} {size:?}"));
+        *self.veto.lock().unwrap() != hook
     }
 }
 
@@ -291,10 +290,10 @@ impl Hooks for Watch {
     }
     fn refused(&mut self, refused: &RefusedMessage, explain: &dyn Fn() -> Option<Explained>) {
         let field = explain().map_or_else(String::new, |explained| format!(" ({explained})"));
-        self.seen.borrow_mut().push(format!("{refused}{field}"));
+        self.seen.lock().unwrap().push(format!("{refused}{field}"));
     }
     fn handler_failed(&mut self, event: &MessageEvent, error: &str) {
-        self.seen.borrow_mut().push(format!("{} failed: {error}", event.message));
+        self.seen.lock().unwrap().push(format!("{} failed: {error}", event.message));
     }
 }
 
@@ -303,11 +302,11 @@ fn hooks_see_everything_in_order() {
     let watch = Watch::default();
     let mut messenger = builder(MessengerConfig::default()).hooks(watch.clone()).build().unwrap();
     let (peer, mut log) = (messenger.add_peer(1200), Log::default());
-    messenger.send(&mut log, peer, &mut Score { points: 7 }, Delivery::Reliable).unwrap();
+    messenger.send(peer, &Score { points: 7 }, Delivery::Reliable).unwrap();
     let bytes = batch(&[(SCORE, UPDATE, 0, &[7, 0]), (SCORE, UPDATE, 0, &[0xe7, 3])]);
     messenger.receive(peer, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
     messenger.run_stage(Stage::Update, &mut log);
-    messenger.send(&mut log, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    messenger.send_local(&mut log, &Jump, Delivery::Reliable).unwrap();
     let expected = [
         "before_send Score peer 0 None",
         "after_send Score peer 0 Some(2)",
@@ -326,18 +325,18 @@ fn hooks_see_everything_in_order() {
         "after_handle Jump this side None",
         "after_send Jump this side None",
     ];
-    assert_eq!(*watch.seen.borrow(), expected);
+    assert_eq!(*watch.seen.lock().unwrap(), expected);
 }
 
 #[test]
 fn a_hook_can_stop_a_message_anywhere() {
     for hook in ["before_send", "before_receive", "before_handle"] {
         let watch = Watch::default();
-        *watch.veto.borrow_mut() = hook;
+        *watch.veto.lock().unwrap() = hook;
         let mut messenger =
             builder(MessengerConfig::default()).hooks(watch.clone()).build().unwrap();
         let (peer, mut log) = (messenger.add_peer(1200), Log::default());
-        let sent = messenger.send(&mut log, peer, &mut Jump, Delivery::Reliable);
+        let sent = messenger.send(peer, &Jump, Delivery::Reliable);
         assert_eq!(sent.is_err(), hook == "before_send");
         let bytes = batch(&[(JUMP, UPDATE, 0, &[])]);
         messenger.receive(peer, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
@@ -370,7 +369,7 @@ fn a_hook_can_have_the_field_explained() {
         let bytes = batch(&[(SCORE, UPDATE, 0, body)]);
         messenger.receive(peer, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
         messenger.run_stage(Stage::Update, &mut log);
-        assert!(watch.seen.borrow().iter().any(|seen| seen == sentence), "{:?}", watch.seen);
+        assert!(watch.seen.lock().unwrap().iter().any(|seen| seen == sentence), "{:?}", watch.seen);
     }
 }
 
@@ -379,7 +378,7 @@ fn traffic_is_counted_by_type_and_by_peer() {
     let (mut a, from) = side();
     let (mut b, to) = side();
     for points in 0..10 {
-        a.messenger.send(&mut a.log, to, &mut Score { points }, Delivery::Reliable).unwrap();
+        a.messenger.send(to, &Score { points }, Delivery::Reliable).unwrap();
     }
     a.chat(to, "hello", Delivery::Reliable);
     let sent = a.end_frame();

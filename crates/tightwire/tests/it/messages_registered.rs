@@ -50,12 +50,12 @@ fn what_cannot_be_sent_is_said() {
     let mut messenger =
         Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Jump>().build().unwrap();
     let (to, mut log) = (messenger.add_peer(1200), Log::default());
-    let refused = messenger.send(&mut log, to, &mut Chat::default(), Delivery::Reliable);
+    let refused = messenger.send(to, &Chat::default(), Delivery::Reliable);
     assert_eq!(refused, Err(SendError::NotRegistered { message: "Chat" }));
-    let refused = messenger.send(&mut log, PeerId::LOCAL, &mut Jump, Delivery::Reliable);
+    let refused = messenger.send_local(&mut log, &Jump, Delivery::Reliable);
     assert_eq!(refused, Err(SendError::NotHandled { message: "Jump" }));
     let route = Route::from(Delivery::Reliable).on_channel(16);
-    let refused = messenger.send(&mut log, to, &mut Jump, route);
+    let refused = messenger.send(to, &Jump, route);
     assert_eq!(refused, Err(SendError::UnknownChannel { message: "Jump", channel: 16 }));
 }
 
@@ -63,16 +63,14 @@ fn what_cannot_be_sent_is_said() {
 fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
     let mut side = Side::new(MessengerConfig::default());
     let peers = [(); 2].map(|()| side.messenger.add_peer(1200));
-    let all = |side: &mut Side, delivery| {
-        side.messenger.broadcast(&mut side.log, None, &mut Jump, delivery).unwrap()
-    };
+    let all = |side: &mut Side, delivery| side.messenger.broadcast(None, &Jump, delivery).unwrap();
     assert_eq!(all(&mut side, Delivery::Reliable).sent, 2);
     side.messenger.set_blocked(peers[1], true);
     for delivery in Delivery::ALL {
         let sent = all(&mut side, delivery);
         assert_eq!((sent.sent, sent.refused), (1, 1));
         assert_eq!(sent.first_error, Some(SendError::Blocked(peers[1])));
-        let sent = side.messenger.send(&mut side.log, peers[1], &mut Jump, delivery);
+        let sent = side.messenger.send(peers[1], &Jump, delivery);
         let sentence = "peer 1 does not keep up: send it less, and this later";
         assert_eq!(sent.unwrap_err().to_string(), sentence);
     }
@@ -100,7 +98,7 @@ fn handlers_kick_each_peer_once_and_only_peers() {
     let mut state = [&peers[..], &[PeerId::LOCAL]].concat();
     messenger.run_stage(Stage::Update, &mut state);
     for _ in 0..2 {
-        messenger.send(&mut state, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+        messenger.send_local(&mut state, &Jump, Delivery::Reliable).unwrap();
     }
     // One that has gone before it was asked for is no concern any more.
     messenger.remove_peer(peers[2]);
@@ -119,7 +117,7 @@ fn a_handler_can_answer_and_send_to_itself() {
         context.state.push(message.left);
         if let Some(left) = message.left.checked_sub(1) {
             let sender = context.sender();
-            context.send(sender, &mut Countdown { left }, Delivery::Reliable).unwrap();
+            context.send(sender, &Countdown { left }, Delivery::Reliable).unwrap();
             // A handler is not called while it runs.
             assert_eq!(context.state.last(), Some(&message.left));
         }
@@ -128,9 +126,7 @@ fn a_handler_can_answer_and_send_to_itself() {
         Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let mut seen = Vec::new();
     messenger.run_stage(Stage::Update, &mut seen);
-    messenger
-        .send(&mut seen, PeerId::LOCAL, &mut Countdown { left: 5 }, Delivery::Reliable)
-        .unwrap();
+    messenger.send_local(&mut seen, &Countdown { left: 5 }, Delivery::Reliable).unwrap();
     assert_eq!(seen, [5]);
     messenger.run_stage(Stage::Update, &mut seen);
     assert_eq!(seen, [5, 4, 3, 2, 1, 0]);
@@ -138,13 +134,13 @@ fn a_handler_can_answer_and_send_to_itself() {
     // One that never stops is stopped.
     let forever = |_: &Jump, context: &mut Context<'_, usize>| {
         *context.state += 1;
-        context.send(PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+        context.send(PeerId::LOCAL, &Jump, Delivery::Reliable).unwrap();
     };
     let config = MessengerConfig { receive_queue: 100, ..MessengerConfig::default() };
     let mut messenger = Messenger::builder(config).handle(forever).build().unwrap();
     let mut count = 0;
     messenger.run_stage(Stage::Update, &mut count);
-    messenger.send(&mut count, PeerId::LOCAL, &mut Jump, Delivery::Reliable).unwrap();
+    messenger.send_local(&mut count, &Jump, Delivery::Reliable).unwrap();
     messenger.run_stage(Stage::Update, &mut count);
     assert_eq!(count, 101);
 }

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tightwire::{
-    ErrorKind, FloatRange, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire,
-    WriteError, WriteStream,
+    ErrorKind, FloatRange, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding,
+    Target, Wire, WriteError, WriteStream, at,
 };
 
 use crate::common::everything::Everything;
@@ -81,12 +81,15 @@ impl Nonsense {
 impl Wire for Nonsense {
     // The lint that finds reversed ranges is the first to see the mistake.
     #[allow(clippy::reversed_empty_ranges)]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
         stream.bits(&mut 5, 3)?;
         let mut compressed = |min, max, resolution| {
             stream.compressed_float(&mut 0.0, FloatRange::new(min, max, resolution))
         };
-        match self {
+        match *this {
             Self::ReversedFloatRange => compressed(1.0, -1.0, 0.1),
             Self::EmptyFloatRange => compressed(1.0, 1.0, 0.1),
             Self::FloatRangeWithoutEnd => compressed(0.0, f32::INFINITY, 0.1),
@@ -134,8 +137,8 @@ fn a_debug_build_says_what_to_change() {
     for nonsense in Nonsense::ALL {
         let mut buffer = [0; 64];
         let messages = [
-            panic_of(|| tightwire::encode(&mut { nonsense }, &mut buffer).map(<[u8]>::len)),
-            panic_of(|| tightwire::measure(&mut { nonsense })),
+            panic_of(|| tightwire::encode(&{ nonsense }, &mut buffer).map(<[u8]>::len)),
+            panic_of(|| tightwire::measure(&{ nonsense })),
         ];
         for message in messages {
             for part in nonsense.advice() {
@@ -267,14 +270,17 @@ fn a_refusal_behind_the_packet_is_no_lack_of_room() {
 fn a_refused_write_is_explained_whatever_refused_it() {
     struct TooWide;
     impl Wire for TooWide {
-        fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: Stream>(
+            _: Target<'_, S::Access, Self>,
+            stream: &mut S,
+        ) -> Result<(), S::Error> {
             stream.named("flag").bool(&mut true)?;
             stream.named("flags").bits(&mut 8, 3)
         }
     }
     let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
-    assert_eq!(tightwire::encode(&mut TooWide, &mut [0; 8]), Err(refused));
-    let trace = tightwire::explain_write(&mut TooWide);
+    assert_eq!(tightwire::encode(&TooWide, &mut [0; 8]), Err(refused));
+    let trace = tightwire::explain_write(&TooWide);
     assert_eq!(trace.failure(), Some((ErrorKind::OutOfRange, 1)));
     assert_eq!(trace.refused().unwrap().path(), "TooWide.flags");
 }
@@ -283,8 +289,11 @@ fn a_refused_write_is_explained_whatever_refused_it() {
 struct Ragged(Everything);
 
 impl Wire for Ragged {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.object(&mut self.0)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.0))?;
         stream.bits(&mut 5, 3)
     }
 }
@@ -294,19 +303,19 @@ fn a_buffer_too_small_says_exactly_how_many_bits_are_needed() {
     let mut value = Ragged(Everything::sample());
     let mut buffer = [0; 4096];
     let mut stream = WriteStream::new(&mut buffer);
-    let Ok(()) = value.serialize(&mut stream);
+    let Ok(()) = Wire::serialize(Target::from(&mut value), &mut stream);
     let needed_bits = stream.position();
     assert_eq!(needed_bits % 8, 3);
     let packet = stream.finish().unwrap().to_vec();
     for length in 0..packet.len() {
         let mut memory = vec![0xaa; length + 16];
-        let written = tightwire::encode(&mut value, &mut memory[..length]);
+        let written = tightwire::encode(&value, &mut memory[..length]);
         let capacity_bits = length as u64 * 8;
         assert_eq!(written, Err(WriteError::Full { needed_bits, capacity_bits }));
         assert_eq!(memory[length..], [0xaa; 16], "written behind a buffer of {length} bytes");
     }
     let mut exact = vec![0xaa; packet.len()];
-    assert_eq!(tightwire::encode(&mut value, &mut exact), Ok(&packet[..]));
+    assert_eq!(tightwire::encode(&value, &mut exact), Ok(&packet[..]));
 }
 
 #[test]

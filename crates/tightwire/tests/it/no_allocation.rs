@@ -24,19 +24,18 @@ fn the_counter_counts() {
 
 #[test]
 fn writing_and_measuring_take_no_memory() {
-    let mut value = Everything::sample();
+    let value = Everything::sample();
     let mut buffer = [0; 4096];
-    let (written, info) =
-        allocations(|| tightwire::encode(&mut value, &mut buffer).map(<[u8]>::len));
+    let (written, info) = allocations(|| tightwire::encode(&value, &mut buffer).map(<[u8]>::len));
     assert!(written.is_ok());
     assert_eq!(info.count_total, 0);
 
-    let (measured, info) = allocations(|| tightwire::measure(&mut value));
+    let (measured, info) = allocations(|| tightwire::measure(&value));
     assert!(measured > 1000);
     assert_eq!(info.count_total, 0);
 
     // Neither does a write that is refused.
-    let (written, info) = allocations(|| tightwire::encode(&mut value, &mut [0; 10]).is_err());
+    let (written, info) = allocations(|| tightwire::encode(&value, &mut [0; 10]).is_err());
     assert!(written);
     assert_eq!(info.count_total, 0);
 }
@@ -44,7 +43,7 @@ fn writing_and_measuring_take_no_memory() {
 #[test]
 fn reading_into_a_value_that_was_read_before_takes_no_memory() {
     let mut buffer = [0; 4096];
-    let packet = tightwire::encode(&mut Everything::sample(), &mut buffer).unwrap();
+    let packet = tightwire::encode(&Everything::sample(), &mut buffer).unwrap();
     let mut value = Everything::default();
     let (first, info) = allocations(|| tightwire::decode_into(packet, &mut value));
     assert_eq!(first, Ok(()));
@@ -64,7 +63,7 @@ fn values_that_get_shorter_keep_their_memory() {
     let mut buffers = [[0; 4096]; 2];
     let [long, short] = &mut buffers;
     let mut value = Everything::sample();
-    let long = tightwire::encode(&mut value, long).unwrap();
+    let long = tightwire::encode(&value, long).unwrap();
     for field in &mut value.fields {
         match field {
             Field::Blob { value, .. } => value.truncate(1),
@@ -74,7 +73,7 @@ fn values_that_get_shorter_keep_their_memory() {
             _ => {}
         }
     }
-    let short = tightwire::encode(&mut value, short).unwrap();
+    let short = tightwire::encode(&value, short).unwrap();
     let mut value = Everything::default();
     tightwire::decode_into(long, &mut value).unwrap();
     let (_, info) = allocations(|| {
@@ -128,10 +127,10 @@ fn derived(is_named: bool) -> Derived {
 fn derived_types_take_no_memory_in_the_steady_state() {
     let mut buffers = [[0; Derived::MAX_BYTES]; 2];
     let [with_name, without] = &mut buffers;
-    let (mut named, mut unnamed) = (derived(true), derived(false));
+    let (named, unnamed) = (derived(true), derived(false));
     let ((with_name, without), info) = allocations(|| {
-        let with_name = tightwire::encode(&mut named, with_name).unwrap();
-        (with_name, tightwire::encode(&mut unnamed, without).unwrap())
+        let with_name = tightwire::encode(&named, with_name).unwrap();
+        (with_name, tightwire::encode(&unnamed, without).unwrap())
     });
     assert_eq!(info.count_total, 0, "writing");
     let mut value = Derived::default();
@@ -199,13 +198,12 @@ fn a_claimed_length_takes_no_more_memory_than_the_packet_pays_for() {
     let wide = bytes_taken_per_byte((0x4e2d, 32), |s| s.wide_string(&mut String::new(), HUGE));
     assert!((1..=4).contains(&wide), "{wide} bytes for each of the packet");
     // A byte for a byte.
-    let array =
-        |s: &mut ReadStream<'_>| s.array(&mut Vec::new(), HUGE, |v: &mut u8, s| s.object(v));
+    let array = |s: &mut ReadStream<'_>| s.array(&mut Vec::<u8>::new(), HUGE, |v, s| s.object(v));
     let bytes = bytes_taken_per_byte(letter, array);
     assert!((1..=4).contains(&bytes), "{bytes} bytes for each of the packet");
     // Sixteen for a bit, because the application wants it so.
     let array =
-        |s: &mut ReadStream<'_>| s.array(&mut Vec::new(), HUGE, |v: &mut u128, s| s.int(v, 0..=1));
+        |s: &mut ReadStream<'_>| s.array(&mut Vec::<u128>::new(), HUGE, |v, s| s.int(v, 0..=1));
     let bits = bytes_taken_per_byte((1, 1), array);
     assert!((128..=4 * 128).contains(&bits), "{bits} bytes for each of the packet");
 }
@@ -217,7 +215,7 @@ fn elements_without_bits_take_no_more_memory_than_a_thousand() {
     let mut elements = Vec::new();
     let (read, info) = allocations(|| {
         let mut stream = ReadStream::new(&packet);
-        stream.array(&mut elements, HUGE, |element: &mut u64, stream| stream.int(element, 5..=5))
+        stream.array(&mut elements, HUGE, |element, stream| stream.int(element, 5..=5))
     });
     assert_eq!(read, Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 31 }));
     assert!(info.bytes_max <= 3 * 8 * 1024, "took {} bytes", info.bytes_max);

@@ -3,7 +3,7 @@
 use allocation_counter::measure;
 use tightwire::{
     Counters, ErrorKind, NotWritten, Packing, Protection, Protocol, ReadError, Refused, Shape,
-    Stream, Wire, WriteError,
+    Stream, Target, Wire, WriteError, at,
 };
 
 use crate::common::figures::say;
@@ -64,7 +64,7 @@ fn a_set_of_one_packet_needs_no_bits_for_its_type() {
     }
     let mut protocol = Protocol::<Only>::new("arena", "1.0", Protection::Crc32);
     let mut buffer = [0; 64];
-    assert_eq!(protocol.write(&mut Only::Nothing, &mut buffer).unwrap().len(), 4);
+    assert_eq!(protocol.write(&Only::Nothing, &mut buffer).unwrap().len(), 4);
 }
 
 #[test]
@@ -133,17 +133,17 @@ fn writing_and_reading_take_no_memory() {
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
     for protection in PROTECTIONS {
         let mut pair = Pair::new(protection).with_checks();
-        let (mut packet, mut read) = (Packet::large(), Packet::large());
+        let (packet, mut read) = (Packet::large(), Packet::large());
         let info = measure(|| {
             for _ in 0..1000 {
-                let datagram = pair.client.write(&mut packet, &mut buffer).unwrap();
+                let datagram = pair.client.write(&packet, &mut buffer).unwrap();
                 pair.server.read(datagram, &mut read).unwrap();
                 assert!(pair.server.read(&datagram[..20], &mut read).is_err());
             }
         });
         assert_eq!(info.count_total, 0, "{protection}");
         // The last refusal may have left it half read.
-        let datagram = pair.client.write(&mut packet, &mut buffer).unwrap();
+        let datagram = pair.client.write(&packet, &mut buffer).unwrap();
         pair.server.read(datagram, &mut read).unwrap();
         assert_eq!(read, packet);
     }
@@ -183,9 +183,12 @@ struct Forged(Vec<u8>);
 impl Wire for Forged {
     const MAX_BITS: u64 = 8 * 4096;
 
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let length = self.0.len();
-        stream.bytes(&mut self.0[..length])
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let length = this.0.len();
+        stream.bytes(at!(this.0[..length]))
     }
 
     fn describe() -> Shape {
@@ -198,13 +201,13 @@ fn forged(protection: Protection<()>, packet: &[u8]) -> Vec<u8> {
     let protection = protection_with(protection, client_keys());
     let mut forger = Protocol::<Forged>::new("arena", "1.0", protection);
     let mut buffer = [0; Protocol::<Forged>::MAX_BYTES];
-    forger.write(&mut Forged(packet.to_vec()), &mut buffer).unwrap().to_vec()
+    forger.write(&Forged(packet.to_vec()), &mut buffer).unwrap().to_vec()
 }
 
 #[test]
 fn a_peer_that_passes_the_gate_is_still_refused_what_is_not_valid() {
     let mut buffer = [0; 4096];
-    let packet = tightwire::encode(&mut Packet::KeepAlive, &mut buffer).unwrap();
+    let packet = tightwire::encode(&Packet::KeepAlive, &mut buffer).unwrap();
     let mut longer = packet.to_vec();
     longer.push(0);
     for protection in PROTECTIONS {
@@ -229,7 +232,7 @@ fn a_peer_that_passes_the_gate_is_still_refused_what_is_not_valid() {
 fn an_explained_refusal_names_the_field() {
     // A state whose first body has a health of 127.
     let mut buffer = [0; 4096];
-    let packet = tightwire::encode(&mut Packet::large(), &mut buffer).unwrap();
+    let packet = tightwire::encode(&Packet::large(), &mut buffer).unwrap();
     let trace = tightwire::explain::<Packet>(packet);
     let health = trace.spans().find(|span| span.path().ends_with("bodies[0].health")).unwrap();
     let (path, at) = (health.path(), health.bits().start);
@@ -259,7 +262,10 @@ struct Skewed<const BITS: u32>;
 impl<const BITS: u32> Wire for Skewed<BITS> {
     const MAX_BITS: u64 = 96;
 
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    fn serialize<S: Stream>(
+        _: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
         stream.bits(&mut 0u64, BITS)?;
         stream.named("players").check("players")
     }
@@ -274,7 +280,7 @@ fn checks_catch_a_desync_and_name_the_section() {
     let mut writer = Protocol::<Skewed<8>>::new("arena", "1.0", Protection::Crc32).with_checks();
     let mut reader = Protocol::<Skewed<9>>::new("arena", "1.0", Protection::Crc32).with_checks();
     let mut buffer = [0; 64];
-    let datagram = writer.write(&mut Skewed, &mut buffer).unwrap();
+    let datagram = writer.write(&Skewed, &mut buffer).unwrap();
     let refused = reader.read_explained(datagram, &mut Skewed).unwrap_err();
     let sentence = "malformed: Skewed<9>.players at bit 9: a serialization check failed: the sender \
                     writes other fields than are read (check \"players\")";
@@ -285,7 +291,7 @@ fn checks_catch_a_desync_and_name_the_section() {
     // A protocol that dropped them does not notice.
     let mut writer = Protocol::<Skewed<8>>::new("arena", "1.0", Protection::Crc32);
     let mut reader = Protocol::<Skewed<6>>::new("arena", "1.0", Protection::Crc32);
-    let datagram = writer.write(&mut Skewed, &mut buffer).unwrap();
+    let datagram = writer.write(&Skewed, &mut buffer).unwrap();
     assert_eq!(datagram.len(), 4 + 1);
     assert_eq!(reader.read(datagram, &mut Skewed), Ok(()));
 }
@@ -331,7 +337,7 @@ fn a_buffer_that_is_too_small_is_refused_and_says_what_is_needed() {
         let whole = pair.sent(&mut Packet::large()).len();
         for length in 0..whole {
             let mut buffer = vec![0; length];
-            let refused = pair.client.write(&mut Packet::large(), &mut buffer).unwrap_err();
+            let refused = pair.client.write(&Packet::large(), &mut buffer).unwrap_err();
             let NotWritten::Packet(WriteError::Full { needed_bits, capacity_bits }) = refused
             else {
                 panic!("{refused}");
@@ -339,7 +345,7 @@ fn a_buffer_that_is_too_small_is_refused_and_says_what_is_needed() {
             assert_eq!((needed_bits.div_ceil(8), capacity_bits / 8), (whole as u64, length as u64));
         }
         let mut buffer = vec![0; whole];
-        let datagram = pair.client.write(&mut Packet::large(), &mut buffer).unwrap();
+        let datagram = pair.client.write(&Packet::large(), &mut buffer).unwrap();
         assert_eq!(pair.server.read(datagram, &mut Packet::default()), Ok(()), "{protection}");
         assert_eq!(pair.client.counters().written, 2);
     }
@@ -351,13 +357,13 @@ fn a_value_that_is_not_allowed_is_not_sent() {
         let mut pair = Pair::new(protection);
         let mut bad = Packet::Input { sequence: 1, x: 101, y: 0, fire: false };
         let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-        let refused = pair.client.write(&mut bad, &mut buffer).unwrap_err();
+        let refused = pair.client.write(&bad, &mut buffer).unwrap_err();
         let expected = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 18 };
         assert_eq!(refused, NotWritten::Packet(expected));
         let sentence = "Packet.Input.x at bit 18: 101 is not in -100..=100";
-        assert_eq!(expected.explain(&mut bad).to_string(), sentence);
+        assert_eq!(expected.explain(&bad).to_string(), sentence);
         // The next one is as if nothing had been.
-        let datagram = pair.client.write(&mut Packet::KeepAlive, &mut buffer).unwrap();
+        let datagram = pair.client.write(&Packet::KeepAlive, &mut buffer).unwrap();
         assert_eq!(pair.server.read(datagram, &mut bad), Ok(()));
         assert_eq!(bad, Packet::KeepAlive);
     }

@@ -1,7 +1,7 @@
 //! A million hostile datagrams for each protection: no panic, no memory, each of them counted.
 
 use allocation_counter::measure;
-use tightwire::{Keys, Protection, Protocol, Refused, Shape, Stream, Wire};
+use tightwire::{Keys, Protection, Protocol, Refused, Shape, Stream, Target, Wire};
 
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
@@ -46,8 +46,11 @@ struct Step {
 struct Raw(Vec<u8>);
 
 impl Wire for Raw {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        self.0.iter().try_for_each(|byte| stream.bits(&mut (*byte).into(), 8))
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        this.0.iter().try_for_each(|byte| stream.bits(&mut (*byte).into(), 8))
     }
 
     fn describe() -> Shape {
@@ -115,7 +118,7 @@ fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u
     }
     let (mut value, mut peer, mut buffer) = (roomy(), roomy(), [0; 256]);
     for round in 0..inputs() {
-        let mut packet = plain.write(&mut sample(&mut rng), &mut buffer).unwrap().to_vec();
+        let mut packet = plain.write(&sample(&mut rng), &mut buffer).unwrap().to_vec();
         let datagram = if round % 2 == 0 {
             let mut datagram = enclose(&packet);
             mutate_most(&mut rng, &mut datagram);
@@ -178,7 +181,7 @@ fn hostile_datagrams_with_a_seal() {
     let protocol = protocol(Protection::Sealed(keys.1));
     assert_eq!(peer.identity().id(), protocol.identity().id());
     let mut buffer = [0; 512];
-    throw(protocol, |packet| peer.write(&mut Raw(packet.to_vec()), &mut buffer).unwrap().to_vec());
+    throw(protocol, |packet| peer.write(&Raw(packet.to_vec()), &mut buffer).unwrap().to_vec());
 }
 
 /// Bit by bit: the library's is another one.

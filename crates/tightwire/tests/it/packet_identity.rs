@@ -86,13 +86,13 @@ fn a_packet_of_version_1_is_refused_by_version_2_which_can_say_why() {
     let mut buffer = [0; 256];
     for ([mut old, _], [_, mut new]) in old.into_iter().zip(new) {
         let player = version_1::Player { health: 77, name: "Ada".into() };
-        let datagram = old.write(&mut version_1::Packet::Spawn { player }, &mut buffer).unwrap();
+        let datagram = old.write(&version_1::Packet::Spawn { player }, &mut buffer).unwrap();
         let refused = new.read(datagram, &mut version_2::Packet::default()).unwrap_err();
         assert!(matches!(refused, Refused::WrongProtocol | Refused::NotAuthentic), "{refused}");
 
         // The old side's identity arrives, as a packet.
         let mut sent = [0; 512];
-        let sent = encode(&mut old.identity().clone(), &mut sent).unwrap();
+        let sent = encode(&old.identity().clone(), &mut sent).unwrap();
         let received: Identity = decode(sent).unwrap();
         let mismatch = new.identity().mismatch(&received).unwrap().to_string();
         let (here, there) = (new.identity().id(), old.identity().id());
@@ -131,7 +131,7 @@ fn names_of_types_and_fields_do_not_matter() {
     let mut new = Protocol::<renamed::Message>::new("arena", "7", Protection::Crc32);
     assert_eq!(old.identity().mismatch(new.identity()), None);
     let mut buffer = [0; 64];
-    let datagram = old.write(&mut version_1::Packet::KeepAlive, &mut buffer).unwrap();
+    let datagram = old.write(&version_1::Packet::KeepAlive, &mut buffer).unwrap();
     assert_eq!(new.read(datagram, &mut renamed::Message::default()), Ok(()));
 }
 
@@ -159,14 +159,14 @@ fn every_part_of_an_identity_changes_the_id() {
 #[test]
 fn an_identity_reads_packets_without_their_types() {
     let player = version_1::Player { health: 77, name: "Ada".into() };
-    let mut packet = version_1::Packet::Spawn { player };
+    let packet = version_1::Packet::Spawn { player };
     let mut buffer = [0; 64];
     let forms = [Packing::Bits, Packing::Bytes].map(|packing| [(packing, false), (packing, true)]);
     for (packing, checks) in forms.into_iter().flatten() {
         let protocol = Protocol::<version_1::Packet>::new("arena", "7", Protection::None);
         let protocol = protocol.with_packing(packing);
         let mut protocol = if checks { protocol.with_checks() } else { protocol };
-        let datagram = protocol.write(&mut packet, &mut buffer).unwrap();
+        let datagram = protocol.write(&packet, &mut buffer).unwrap();
         let identity = protocol.identity();
         let value = identity.decode(datagram).unwrap().to_string();
         assert_eq!(value, r#"Spawn { player: Player { health: 77, name: "Ada" } }"#);
@@ -198,7 +198,7 @@ fn an_identity_finds_the_packet_in_what_is_recorded() {
     for [mut sender, mut receiver] in protocols("7").into_iter().chain([none]) {
         let identity = sender.identity().clone();
         for health in [77, 3] {
-            let datagram = sender.write(&mut packet(health), &mut buffer).unwrap();
+            let datagram = sender.write(&packet(health), &mut buffer).unwrap();
             let mut read = version_1::Packet::default();
             receiver.read(datagram, &mut read).unwrap();
             // Both sides record the same.
@@ -217,7 +217,7 @@ fn an_identity_finds_a_packet_exactly_where_its_protocol_does() {
     let mut buffer = [0; 256];
     for protection in [|| Protection::Id, || Protection::Crc32] {
         let mut protocol = Protocol::new("arena", "7", protection());
-        let datagram = protocol.write(&mut packet(), &mut buffer).unwrap();
+        let datagram = protocol.write(&packet(), &mut buffer).unwrap();
         let mut altered: Vec<_> = (0..datagram.len()).map(|end| datagram[..end].to_vec()).collect();
         for bit in 0..datagram.len() * 8 {
             altered.push(datagram.to_vec());

@@ -124,8 +124,8 @@ fn one_key_for_both_directions_is_still_two_streams() {
     let mut client = sealed(Keys::client([7; 32], [7; 32]));
     let mut server = sealed(Keys::server([7; 32], [7; 32]));
     let (mut sent, mut answered, mut read) = ([0; 1000], [0; 1000], Packet::default());
-    let sent = client.write(&mut Packet::large(), &mut sent).unwrap();
-    let answered = server.write(&mut Packet::large(), &mut answered).unwrap();
+    let sent = client.write(&Packet::large(), &mut sent).unwrap();
+    let answered = server.write(&Packet::large(), &mut answered).unwrap();
     // The same number and the same packet, under another nonce.
     assert_eq!(sent[0], answered[0]);
     let same = sent[1..].iter().zip(&answered[1..]).filter(|(a, b)| a == b).count();
@@ -159,10 +159,10 @@ fn no_number_is_used_twice_whatever_is_called_in_between() {
             client = client.with_checks();
         }
         // Refused writes, in between.
-        assert!(client.write(&mut Packet::large(), &mut [0; 3]).is_err());
-        let mut bad = Packet::Input { sequence: 0, x: 127, y: 0, fire: false };
-        assert!(client.write(&mut bad, &mut buffer).is_err());
-        numbers.push(client.write(&mut Packet::KeepAlive, &mut buffer).unwrap()[0]);
+        assert!(client.write(&Packet::large(), &mut [0; 3]).is_err());
+        let bad = Packet::Input { sequence: 0, x: 127, y: 0, fire: false };
+        assert!(client.write(&bad, &mut buffer).is_err());
+        numbers.push(client.write(&Packet::KeepAlive, &mut buffer).unwrap()[0]);
     }
     assert_eq!(numbers, (0..100).collect::<Vec<u8>>());
 }
@@ -179,7 +179,7 @@ fn each_peer_has_its_own_seal() {
         let mut server = game.sealed(Keys::server([peer; 32], [100 + peer; 32]));
         assert_eq!(client.identity(), first.identity());
         assert_eq!(server.identity(), first.identity());
-        let datagram = client.write(&mut Packet::KeepAlive, &mut buffer).unwrap();
+        let datagram = client.write(&Packet::KeepAlive, &mut buffer).unwrap();
         assert_eq!(server.read(datagram, &mut read), Ok(()));
         assert_eq!(datagram[0], 0);
     }
@@ -189,7 +189,7 @@ fn each_peer_has_its_own_seal() {
 fn keys_are_not_printed() {
     let mut client = sealed(client_keys());
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
-    client.write(&mut Packet::Chat { text: "secret text".into() }, &mut buffer).unwrap();
+    client.write(&Packet::Chat { text: "secret text".into() }, &mut buffer).unwrap();
     let printed = format!("{client:?} {:?}", client_keys());
     assert!(printed.contains("Keys(secret)") && printed.contains("arena"), "{printed}");
     assert!(!printed.contains("1, 1") && !printed.contains("secret text"), "{printed}");

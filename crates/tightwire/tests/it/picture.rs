@@ -2,8 +2,8 @@
 
 use insta::assert_snapshot;
 use tightwire::{
-    FloatRange, Stream, Trace, Wire, decode_explained, encode, encode_explained, explain,
-    explain_write,
+    FloatRange, Stream, Target, Trace, Wire, at, decode_explained, encode, encode_explained,
+    explain, explain_write,
 };
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.01);
@@ -15,9 +15,12 @@ struct Item {
 }
 
 impl Wire for Item {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("kind").int(&mut self.kind, 0..=31)?;
-        stream.named("count").int(&mut self.count, 1..=50)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.kind), 0..=31)?;
+        stream.int(at!(this.count), 1..=50)
     }
 }
 
@@ -32,13 +35,16 @@ struct Player {
 }
 
 impl Wire for Player {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("health").int(&mut self.health, 0..=100)?;
-        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
-        stream.named("target").option(&mut self.target, |id, stream| stream.int(id, 0..=1023))?;
-        stream.named("inventory").array(&mut self.inventory, 1000, Wire::serialize)?;
-        stream.named("grid").object(&mut self.grid)?;
-        stream.named("name").string(&mut self.name, 31)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.health), 0..=100)?;
+        stream.compressed_vector(at!(this.position), POSITION)?;
+        stream.option(at!(this.target), |id, stream| stream.int(id, 0..=1023))?;
+        stream.array(at!(this.inventory), 1000, Wire::serialize)?;
+        stream.object(at!(this.grid))?;
+        stream.string(at!(this.name), 31)
     }
 }
 
@@ -75,7 +81,7 @@ fn a_good_packet() {
 fn a_written_value_is_drawn_as_it_is_read() {
     let mut player = player();
     let read = explain::<Player>(&packet_of(&mut player)).to_string();
-    assert_eq!(explain_write(&mut player).to_string(), read);
+    assert_eq!(explain_write(&player).to_string(), read);
 }
 
 #[test]
@@ -102,12 +108,12 @@ fn trailing_data() {
 fn a_refused_write() {
     let mut player = player();
     player.inventory[1].count = 0;
-    assert_snapshot!(explain_write(&mut player));
+    assert_snapshot!(explain_write(&player));
 }
 
 #[test]
 fn a_full_buffer() {
-    let refused = encode_explained(&mut player(), &mut [0; 12]).unwrap_err();
+    let refused = encode_explained(&player(), &mut [0; 12]).unwrap_err();
     assert_snapshot!(refused.trace());
 }
 
@@ -121,8 +127,11 @@ fn an_array_that_is_longer_than_the_packet() {
 struct Vector(Vec<u8>);
 
 impl Wire for Vector {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("numbers").array(&mut self.0, 0xffff_ffff, Wire::serialize)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.named("numbers").array(at!(this.0), 0xffff_ffff, Wire::serialize)
     }
 }
 
@@ -152,7 +161,7 @@ fn the_alternate_form_draws_everything() {
 
 #[test]
 fn pictures_fit_a_terminal() {
-    for trace in [explain::<Player>(&tampered(500, 300)), explain_write(&mut player())] {
+    for trace in [explain::<Player>(&tampered(500, 300)), explain_write(&player())] {
         for line in trace.to_string().lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
@@ -209,9 +218,9 @@ struct Derived {
 #[test]
 fn a_field_of_a_derived_type_is_found_wherever_its_packet_ends() {
     let friends = [Some(true), None];
-    let mut derived = Derived { alive: true, score: 77, target: Some(7), friends };
+    let derived = Derived { alive: true, score: 77, target: Some(7), friends };
     let mut buffer = [0; 8];
-    let packet = encode(&mut derived, &mut buffer).unwrap();
+    let packet = encode(&derived, &mut buffer).unwrap();
     let paths = (0..packet.len()).map(|length| {
         let refused = decode_explained::<Derived>(&packet[..length]).err().unwrap();
         assert!(refused.bit() <= length as u64 * 8);
@@ -219,7 +228,7 @@ fn a_field_of_a_derived_type_is_found_wherever_its_packet_ends() {
     });
     let paths: Vec<_> = paths.collect();
     assert_eq!(paths, ["Derived.alive", "Derived.score", "Derived.target", "Derived.target"]);
-    let friend = explain_write(&mut derived).spans().nth(5).unwrap().path();
+    let friend = explain_write(&derived).spans().nth(5).unwrap().path();
     assert_eq!(friend, "Derived.friends[0]");
 }
 
@@ -231,10 +240,13 @@ struct RigidBody {
 }
 
 impl Wire for RigidBody {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
         const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
-        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
-        stream.named("orientation").smallest_three(&mut self.orientation, 10)
+        stream.compressed_vector(at!(this.position), POSITION)?;
+        stream.smallest_three(at!(this.orientation), 10)
     }
 }
 
@@ -242,7 +254,7 @@ impl Wire for RigidBody {
 fn the_readme_shows_the_picture_of_its_example() {
     let (position, orientation) = ([12.5, -200.0, 3.25], [0.0, 0.0, 0.0, 1.0]);
     let mut buffer = [0; 16];
-    let packet = encode(&mut RigidBody { position, orientation }, &mut buffer).unwrap();
+    let packet = encode(&RigidBody { position, orientation }, &mut buffer).unwrap();
     let picture = explain::<RigidBody>(&packet[..8]).to_string();
     assert!(include_str!("../../../../README.md").contains(&picture), "{picture}");
 }
@@ -254,8 +266,11 @@ struct Hostile(String);
 const ATTACK: &str = "\x1b[2J\x07\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{85}\u{2028}\r\n\x7f\\";
 
 impl Wire for Hostile {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named(ATTACK).string(&mut self.0, 255)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.named(ATTACK).string(at!(this.0), 255)?;
         stream.named("kind").variant(&mut 0, 1, |_| ATTACK)?;
         stream.named(ATTACK).int(&mut 300, 0..=100u16)
     }
@@ -271,7 +286,7 @@ fn hostile() -> [Trace; 2] {
     let mut packet = vec![ATTACK.len() as u8];
     packet.extend(ATTACK.as_bytes());
     packet.push(0x7f);
-    [explain::<Hostile>(&packet), explain_write(&mut Hostile(ATTACK.into()))]
+    [explain::<Hostile>(&packet), explain_write(&Hostile(ATTACK.into()))]
 }
 
 #[test]
@@ -298,8 +313,11 @@ fn nothing_that_came_from_the_network_reaches_a_terminal_unescaped() {
 struct Deep(Option<Box<Deep>>);
 
 impl Wire for Deep {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("inner").option(&mut self.0, Wire::serialize)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.named("inner").option(at!(this.0), Wire::serialize)
     }
 }
 
@@ -330,12 +348,12 @@ mod json {
 
     #[test]
     fn numbers_beyond_64_bits_and_floats_that_json_has_not_are_strings() {
-        let mut value = [Some(u128::MAX), None];
-        let json = serde_json::to_value(explain_write(&mut value)).unwrap();
+        let value = [Some(u128::MAX), None];
+        let json = serde_json::to_value(explain_write(&value)).unwrap();
         let first = "/root/children/0/children/0/children/0";
         let number = json.pointer(&format!("{first}/children/1/value")).unwrap();
         assert_eq!(number, &u128::MAX.to_string());
-        let json = serde_json::to_value(explain_write(&mut [f32::NAN])).unwrap();
+        let json = serde_json::to_value(explain_write(&[f32::NAN])).unwrap();
         assert_eq!(json.pointer(&format!("{first}/value")).unwrap(), "NaN");
     }
 

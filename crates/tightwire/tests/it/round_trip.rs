@@ -3,7 +3,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Wire, WriteStream};
+use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, WriteStream, at};
 
 use crate::common::field::{Field, Integer, Name, Nested, Plain, WEAPONS};
 
@@ -35,9 +35,13 @@ impl At {
 }
 
 impl Wire for At {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.bits(&mut self.before, self.bit)?;
-        stream.object(&mut self.field)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let bit = this.bit;
+        stream.bits(at!(this.before), bit)?;
+        stream.object(at!(this.field))
     }
 }
 
@@ -86,7 +90,7 @@ fn encoded(at: &mut At) -> Vec<u8> {
     let measured = tightwire::measure(at);
     let mut buffer = vec![0xaa; measured.div_ceil(8) as usize];
     let mut stream = WriteStream::new(&mut buffer);
-    let Ok(()) = at.serialize(&mut stream);
+    let Ok(()) = At::serialize(Target::from(&mut *at), &mut stream);
     assert!(stream.position() <= measured, "{measured} bits measured for {at:?}");
     stream.finish().unwrap_or_else(|refused| panic!("{at:?}: {refused}")).to_vec()
 }

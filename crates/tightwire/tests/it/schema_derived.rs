@@ -87,11 +87,11 @@ fn a_derived_type_and_its_schema_agree() {
     let schema = Schema::new(Player::describe()).unwrap();
     assert_eq!(schema, tightwire::schema::<Player>());
     assert_eq!(schema.max_bits(), Player::MAX_BITS);
-    for mut player in players() {
+    for player in players() {
         let (mut buffer, mut other) = ([0; 256], [0; 256]);
-        let packet = tightwire::encode(&mut player, &mut buffer).unwrap();
-        let mut tree = schema.decode(packet).unwrap();
-        assert_eq!(schema.encode(&mut tree, &mut other).unwrap(), packet);
+        let packet = tightwire::encode(&player, &mut buffer).unwrap();
+        let tree = schema.decode(packet).unwrap();
+        assert_eq!(schema.encode(&tree, &mut other).unwrap(), packet);
         assert_eq!(told(&schema.explain(packet)), told(&tightwire::explain::<Player>(packet)));
         for length in 0..packet.len() {
             let cut = &packet[..length];
@@ -109,9 +109,9 @@ fn a_derived_type_and_its_schema_agree() {
 
 #[test]
 fn the_schema_of_a_type_goes_over_the_wire() {
-    let mut sent = schema::<Player>();
+    let sent = schema::<Player>();
     let mut buffer = [0; 1024];
-    let packet = tightwire::encode(&mut sent, &mut buffer).unwrap();
+    let packet = tightwire::encode(&sent, &mut buffer).unwrap();
     assert_eq!(tightwire::decode::<Schema>(packet).unwrap(), sent);
     assert!(packet.len() < 500, "{} bytes", packet.len());
 }

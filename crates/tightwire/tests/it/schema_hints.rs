@@ -97,10 +97,10 @@ fn the_derive_makes_hints_of_its_attributes() {
 fn hints_change_no_packet() {
     let mut buffers = [[0; 64]; 2];
     let velocity = [1.0, 2.0, 3.0];
-    let mut hinted = Body { velocity, ..Body::default() };
-    let mut plain = PlainBody { velocity, ..PlainBody::default() };
+    let hinted = Body { velocity, ..Body::default() };
+    let plain = PlainBody { velocity, ..PlainBody::default() };
     let [a, b] = &mut buffers;
-    assert_eq!(encode(&mut hinted, a).unwrap(), encode(&mut plain, b).unwrap());
+    assert_eq!(encode(&hinted, a).unwrap(), encode(&plain, b).unwrap());
     assert_eq!(Body::MAX_BITS, PlainBody::MAX_BITS);
 }
 
@@ -148,15 +148,15 @@ fn the_names_of_hinted_fields_are_not_in_the_fingerprint() {
 #[test]
 fn hints_come_back_over_the_wire_and_as_json() {
     let mut buffer = [0; 512];
-    for mut schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
-        let packet = encode(&mut schema, &mut buffer).unwrap();
+    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+        let packet = encode(&schema, &mut buffer).unwrap();
         assert_eq!(decode::<Schema>(packet).unwrap(), schema);
         let mut other = tightwire::schema::<Body>();
         tightwire::decode_into(packet, &mut other).unwrap();
         assert_eq!(other, schema);
     }
-    let mut plain = schema::<PlainBody>();
-    let packet = encode(&mut plain, &mut buffer).unwrap();
+    let plain = schema::<PlainBody>();
+    let packet = encode(&plain, &mut buffer).unwrap();
     let mut other = schema::<Body>();
     tightwire::decode_into(packet, &mut other).unwrap();
     assert_eq!(other, plain);
@@ -228,18 +228,18 @@ fn hostile_bytes_do_not_make_nonsense_of_hints() {
     let mut buffer = [0; 512];
     let mut rng = Rng::new(7);
     let mut accepted = 0;
-    for mut schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
-        let packet = encode(&mut schema, &mut buffer).unwrap().to_vec();
+    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+        let packet = encode(&schema, &mut buffer).unwrap().to_vec();
         for _ in 0..20_000 {
             let mut wrong = packet.clone();
             for _ in 0..=rng.below(3) {
                 let place = rng.below(wrong.len());
                 wrong[place] ^= 1 << rng.below(8);
             }
-            let Ok(mut read) = decode::<Schema>(&wrong) else { continue };
+            let Ok(read) = decode::<Schema>(&wrong) else { continue };
             accepted += 1;
             assert!(Schema::new(read.root().clone()).is_ok());
-            assert_eq!(encode(&mut read, &mut buffer).unwrap(), wrong, "one form for each schema");
+            assert_eq!(encode(&read, &mut buffer).unwrap(), wrong, "one form for each schema");
             let _ = (read.fingerprint(), read.diff(&schema).to_string());
         }
     }

@@ -22,11 +22,11 @@ const CONSTANT: u64 = 8 << 20;
 fn samples(rng: &mut Rng) -> Vec<(Schema, Vec<u8>, Vec<u8>)> {
     let sample = |rng: &mut Rng| {
         let shape = shapes::structure(rng, 3);
-        let mut tree = shapes::value(rng, &shape);
-        let mut schema = Schema::new(shape).unwrap();
+        let tree = shapes::value(rng, &shape);
+        let schema = Schema::new(shape).unwrap();
         let mut buffer = vec![0; 1 << 14];
-        let packet = schema.encode(&mut tree, &mut buffer).unwrap().to_vec();
-        let sent = encode(&mut schema, &mut buffer).unwrap().to_vec();
+        let packet = schema.encode(&tree, &mut buffer).unwrap().to_vec();
+        let sent = encode(&schema, &mut buffer).unwrap().to_vec();
         (schema, sent, packet)
     };
     (0..200).map(|_| sample(rng)).filter(|(_, sent, _)| sent.len() < 1500).collect()

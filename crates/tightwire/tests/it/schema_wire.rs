@@ -30,8 +30,8 @@ fn a_schema_comes_back_over_the_wire() {
     let mut rng = Rng::new(3);
     let mut buffer = [0; 1 << 16];
     for _ in 0..volume(2_000, 20_000) {
-        let mut schema = random(&mut rng);
-        let packet = encode(&mut schema, &mut buffer).unwrap();
+        let schema = random(&mut rng);
+        let packet = encode(&schema, &mut buffer).unwrap();
         assert_eq!(decode::<Schema>(packet).unwrap(), schema);
         // Also into one that is there.
         let mut other = random(&mut rng);
@@ -49,14 +49,17 @@ fn what_makes_no_sense_is_not_sent_and_not_received() {
     // Made of a type, which nobody validates.
     struct Reversed;
     impl tightwire::Wire for Reversed {
-        fn serialize<S: tightwire::Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: tightwire::Stream>(
+            _: tightwire::Target<'_, S::Access, Self>,
+            _: &mut S,
+        ) -> Result<(), S::Error> {
             Ok(())
         }
         fn describe() -> Shape {
             Shape::Op(Op::Int { min: Number::Unsigned(1), max: Number::Unsigned(0) })
         }
     }
-    assert!(encode(&mut schema::<Reversed>(), &mut [0; 64]).is_err());
+    assert!(encode(&schema::<Reversed>(), &mut [0; 64]).is_err());
     // By hand: an op, an int, without a sign, of 1..=0.
     let mut packet = [0; 4];
     let mut stream = WriteStream::new(&mut packet);
@@ -291,7 +294,7 @@ mod json {
     #[test]
     fn a_tree_is_plain_json() {
         let schema = schema::<Player>();
-        let mut player = Player {
+        let player = Player {
             health: 77,
             at_rest: false,
             velocity: [1.0, 0.0, -2.0],
@@ -300,7 +303,7 @@ mod json {
             name: "Ada".into(),
         };
         let mut buffer = [0; 128];
-        let packet = encode(&mut player, &mut buffer).unwrap();
+        let packet = encode(&player, &mut buffer).unwrap();
         let tree: Dynamic = schema.decode(packet).unwrap();
         assert_snapshot!(serde_json::to_string(&tree).unwrap(), @r#"{"health":77,"at_rest":false,"velocity":[1.0,0.0,-2.0],"order":{"Go":{"x":-5}},"scores":[-3,null],"name":"Ada"}"#);
     }

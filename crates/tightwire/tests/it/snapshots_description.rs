@@ -39,7 +39,7 @@ fn protocol(level: Level) -> SnapshotProtocol {
 
 fn bytes_of(description: &SnapshotDescription) -> Vec<u8> {
     let mut buffer = vec![0; 1 << 16];
-    encode(&mut description.clone(), &mut buffer).unwrap().to_vec()
+    encode(&description.clone(), &mut buffer).unwrap().to_vec()
 }
 
 #[test]
@@ -65,16 +65,16 @@ fn worlds_are_the_same_by_the_description() {
             sender.begin_tick(tick);
             for id in 0..20u32 {
                 let x = ((id + tick) % 150) as f32 * 0.5;
-                let mut ship = Ship {
+                let ship = Ship {
                     position: [x, -x, id as f32],
                     velocity: [10.0, -10.0, 0.0],
                     cloaked: (tick / 30 + id).is_multiple_of(3),
                     shield: (tick % 100) as u8,
                     name: format!("s{}", tick / 50),
                 };
-                sender.set(id, &mut ship).unwrap();
+                sender.set(id, &ship).unwrap();
             }
-            sender.set(100, &mut Pickup::Ammo { rounds: 1 + (tick % 50) as u8 }).unwrap();
+            sender.set(100, &Pickup::Ammo { rounds: 1 + (tick % 50) as u8 }).unwrap();
             let packet = sender.snapshot(client, 1200).unwrap();
             let received = typed.handle_snapshot(packet).unwrap();
             assert_eq!(untyped.handle_snapshot(packet), Ok(received));
@@ -84,8 +84,8 @@ fn worlds_are_the_same_by_the_description() {
             for (id, class) in typed.objects().collect::<Vec<_>>() {
                 let tree = untyped.get_dynamic(id).unwrap();
                 let packet = match class {
-                    0 => encode(&mut typed.get::<Ship>(id).unwrap(), &mut buffer),
-                    _ => encode(&mut typed.get::<Pickup>(id).unwrap(), &mut buffer),
+                    0 => encode(&typed.get::<Ship>(id).unwrap(), &mut buffer),
+                    _ => encode(&typed.get::<Pickup>(id).unwrap(), &mut buffer),
                 };
                 let schema = elsewhere.class_schema(class).unwrap();
                 assert_eq!(tree, schema.decode(packet.unwrap()).unwrap());

@@ -77,11 +77,11 @@ fn the_packets_are_the_same() {
             typed.begin_tick(tick);
             dynamic.begin_tick(tick);
             for id in 0..8 {
-                typed.set(id, &mut player(id, tick)).unwrap();
-                dynamic.set_dynamic(id, 0, &mut tree(&mut player(id, tick))).unwrap();
+                typed.set(id, &player(id, tick)).unwrap();
+                dynamic.set_dynamic(id, 0, &tree(&mut player(id, tick))).unwrap();
             }
-            typed.set(100, &mut door(tick)).unwrap();
-            dynamic.set_dynamic(100, 1, &mut tree(&mut door(tick))).unwrap();
+            typed.set(100, &door(tick)).unwrap();
+            dynamic.set_dynamic(100, 1, &tree(&mut door(tick))).unwrap();
             let packet = typed.snapshot(client, 1200).unwrap().to_vec();
             assert_eq!(dynamic.snapshot(client, 1200).unwrap(), packet, "tick {tick}");
             receiver.handle_snapshot(&packet).unwrap();
@@ -100,21 +100,21 @@ fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
     let mut sender = SnapshotSender::new(&protocol);
     let client = sender.add_receiver(Leaving::Despawn);
     sender.begin_tick(1);
-    let mut good = tree(&mut player(1, 1));
-    let refused = sender.set_dynamic(1, 2, &mut good).unwrap_err();
+    let good = tree(&mut player(1, 1));
+    let refused = sender.set_dynamic(1, 2, &good).unwrap_err();
     assert_eq!(refused, SetError::NoSuchClass { class: 2 });
     let mut hurt = good.clone();
     *hurt.get_mut("health").unwrap() = 101u64.into();
-    let refused = sender.set_dynamic(1, 0, &mut hurt).unwrap_err();
+    let refused = sender.set_dynamic(1, 0, &hurt).unwrap_err();
     assert!(matches!(refused, SetError::Tree { error: DynamicError::Write(_) }), "{refused}");
-    for mut bad in [tree(&mut door(1)), Dynamic::default(), 7u64.into()] {
-        let refused = sender.set_dynamic(1, 0, &mut bad).unwrap_err().to_string();
+    for bad in [tree(&mut door(1)), Dynamic::default(), 7u64.into()] {
+        let refused = sender.set_dynamic(1, 0, &bad).unwrap_err().to_string();
         assert!(refused.contains("Player: a struct is needed, not "), "{refused}");
     }
     let mut receiver = SnapshotReceiver::new(&protocol);
     receiver.handle_snapshot(sender.snapshot(client, 1200).unwrap()).unwrap();
     assert_eq!(receiver.objects().count(), 0);
-    assert_eq!(sender.set_dynamic(1, 0, &mut good), Err(SetError::TickIsSent));
+    assert_eq!(sender.set_dynamic(1, 0, &good), Err(SetError::TickIsSent));
 }
 
 #[test]

@@ -69,15 +69,15 @@ fn the_document_has_the_snapshots_that_are_written() {
     for (name, tick, ball) in STEPS {
         sender.begin_tick(tick);
         match ball {
-            Some(mut ball) => sender.set(3, &mut ball).unwrap(),
+            Some(ball) => sender.set(3, &ball).unwrap(),
             None => sender.remove(3).unwrap(),
         }
         let packet = sender.snapshot(id, 100).unwrap();
         compare(name, packet);
         receiver.handle_snapshot(packet).unwrap();
-        let mut ack = receiver.ack().unwrap();
+        let ack = receiver.ack().unwrap();
         if name == "third" {
-            compare("ack", encode(&mut ack, &mut [0; SnapshotAck::MAX_BYTES + 2]).unwrap());
+            compare("ack", encode(&ack, &mut [0; SnapshotAck::MAX_BYTES + 2]).unwrap());
         }
         sender.handle_ack(id, ack);
     }
@@ -95,9 +95,9 @@ fn the_document_has_the_modeled_snapshots_that_are_written() {
     let mut receiver = SnapshotReceiver::new(&modeled());
     let id = sender.add_receiver(Leaving::Despawn);
     let mut wrong = String::new();
-    for (name, tick, mut lamp) in LAMPS {
+    for (name, tick, lamp) in LAMPS {
         sender.begin_tick(tick);
-        sender.set(5, &mut lamp).unwrap();
+        sender.set(5, &lamp).unwrap();
         let packet = sender.snapshot(id, 100).unwrap();
         if hex(packet) != documented(name) {
             wrong += &format!("{name}: `{}`\n", hex(packet));

@@ -60,14 +60,14 @@ fn play(network: LinkConfig) -> Shown {
                 sender.handle_ack(client, decode(ack).unwrap());
             }
             sender.begin_tick(tick);
-            sender.set(7, &mut ball(f64::from(tick) / 60.0)).unwrap();
+            sender.set(7, &ball(f64::from(tick) / 60.0)).unwrap();
             down.handle_datagram(now, sender.snapshot(client, 1000).unwrap());
         }
         while let Some(packet) = down.poll_datagram(now) {
             if receiver.handle_snapshot(packet).is_ok() {
                 playback.handle_snapshot(now, &receiver);
                 let mut buffer = [0; 8];
-                up.handle_datagram(now, encode(&mut receiver.ack().unwrap(), &mut buffer).unwrap());
+                up.handle_datagram(now, encode(&receiver.ack().unwrap(), &mut buffer).unwrap());
             }
         }
         playback.advance(now);
@@ -127,9 +127,9 @@ fn objects_come_and_go_at_their_time() {
     for tick in 1..=60u32 {
         let now = Duration::from_secs(1) / 60 * tick;
         sender.begin_tick(tick);
-        sender.set(1, &mut Ball::default()).unwrap();
+        sender.set(1, &Ball::default()).unwrap();
         match tick {
-            20..40 => sender.set(2, &mut ball(f64::from(tick))).unwrap(),
+            20..40 => sender.set(2, &ball(f64::from(tick))).unwrap(),
             _ => sender.remove(2).unwrap(),
         }
         receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();

@@ -76,9 +76,9 @@ fn run(level: Level, mut each: impl FnMut(u32, &[u8], &SnapshotTrace)) {
     for tick in 1..60 {
         sender.begin_tick(tick);
         for id in 0..5 {
-            sender.set(id, &mut player(tick + id)).unwrap();
+            sender.set(id, &player(tick + id)).unwrap();
         }
-        sender.set(5, &mut Door { open: tick % 8 == 0 }).unwrap();
+        sender.set(5, &Door { open: tick % 8 == 0 }).unwrap();
         let packet = sender.snapshot(client, 4000).unwrap();
         if tick % 7 == 3 {
             continue;
@@ -187,7 +187,7 @@ fn a_refused_packet_is_traced_up_to_the_refusal() {
         let mut sender = SnapshotSender::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
         sender.begin_tick(1);
-        (0..5).for_each(|id| sender.set(id, &mut player(id)).unwrap());
+        (0..5).for_each(|id| sender.set(id, &player(id)).unwrap());
         let packet = sender.snapshot(client, 4000).unwrap().to_vec();
         let mut trace = SnapshotTrace::new();
         let mut whole = SnapshotTrace::new();

@@ -232,8 +232,7 @@ struct Counting<'a> {
 
 impl RawStream for Counting<'_> {
     type Error = ReadError;
-    const WRITING: bool = false;
-    const READING: bool = true;
+    type Access = tightwire::Unique;
 
     fn position(&self) -> u64 {
         self.inner.position()

@@ -54,7 +54,7 @@ fn packet(number: usize) -> Packet {
 
 fn encoded(number: usize) -> Vec<u8> {
     let mut buffer = [0; 500];
-    encode(&mut packet(number), &mut buffer).unwrap().to_vec()
+    encode(&packet(number), &mut buffer).unwrap().to_vec()
 }
 
 #[test]

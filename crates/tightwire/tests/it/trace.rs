@@ -1,7 +1,8 @@
 //! What traces call things, and whom they blame.
 
 use tightwire::{
-    ErrorKind, Node, ReadStream, Stream, TraceStream, Wire, WriteStream, explain, explain_write,
+    ErrorKind, Node, ReadStream, Stream, Target, TraceStream, Wire, WriteStream, at, explain,
+    explain_write,
 };
 
 #[derive(Default)]
@@ -11,9 +12,12 @@ struct Item {
 }
 
 impl Wire for Item {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.int(&mut self.kind, 0..=31)?;
-        stream.int(&mut self.count, 1..=64)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.kind).target(), 0..=31)?;
+        stream.int(at!(this.count).target(), 1..=64)
     }
 }
 
@@ -25,11 +29,14 @@ struct Player {
 }
 
 impl Wire for Player {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("target").option(&mut self.target, |id, stream| stream.int(id, 0..=1023))?;
-        stream.named("items").array(&mut self.items, 7, Wire::serialize)?;
-        stream.named("lucky").int(&mut self.lucky, 0..=15)?;
-        if self.lucky == 13 {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.option(at!(this.target), |id, stream| stream.int(id, 0..=1023))?;
+        stream.array(at!(this.items), 7, Wire::serialize)?;
+        stream.int(at!(this.lucky), 0..=15)?;
+        if this.lucky == 13 {
             return stream.refuse();
         }
         Ok(())
@@ -42,7 +49,7 @@ fn player() -> Player {
 
 #[test]
 fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_their_lines() {
-    let trace = explain_write(&mut player());
+    let trace = explain_write(&player());
     let paths: Vec<_> = trace.spans().map(Node::path).collect();
     assert_eq!(
         paths,
@@ -50,8 +57,8 @@ fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_t
             "Player.target.is_some",
             "Player.target",
             "Player.items.len",
-            "Player.items[0].int@trace.rs:15",
-            "Player.items[0].int@trace.rs:16",
+            "Player.items[0].int@trace.rs:19",
+            "Player.items[0].int@trace.rs:20",
             "Player.lucky",
         ],
     );
@@ -59,11 +66,11 @@ fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_t
 
 #[test]
 fn what_the_application_refuses_is_the_operation_before() {
-    let trace = explain_write(&mut Player { lucky: 13, ..player() });
+    let trace = explain_write(&Player { lucky: 13, ..player() });
     assert_eq!(trace.refused().unwrap().path(), "Player.lucky");
 
     let mut buffer = [0; 16];
-    let packet = tightwire::encode(&mut player(), &mut buffer).unwrap();
+    let packet = tightwire::encode(&player(), &mut buffer).unwrap();
     let mut tampered = packet.to_vec();
     tampered[3] |= 0b1101 << 1;
     let trace = explain::<Player>(&tampered);

@@ -10,7 +10,8 @@ mod sets;
 use std::fmt::Debug;
 
 use tightwire::{
-    ErrorKind, ExplainedRefusal, Protocol, ReadError, ReadStream, Refused, Stream, Wire, decode,
+    ErrorKind, ExplainedRefusal, Protocol, ReadError, ReadStream, Refused, Stream, Target, Wire,
+    at, decode,
 };
 
 pub(crate) use open::{packet_crc32, packet_id, packet_none};
@@ -26,8 +27,11 @@ impl<P: Wire + Default + PartialEq + Debug> Packets for P {}
 struct Checked<P>(P);
 
 impl<P: Wire> Wire for Checked<P> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        self.0.serialize(stream)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        Wire::serialize(at!(this.0).target(), stream)?;
         stream.check("end")
     }
 }
@@ -39,7 +43,9 @@ fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, Refused> {
     } else {
         let mut value = P::default();
         let mut stream = ReadStream::new(packet).without_checks();
-        value.serialize(&mut stream).and_then(|()| stream.finish()).map(|()| value)
+        Wire::serialize(Target::from(&mut value), &mut stream)
+            .and_then(|()| stream.finish())
+            .map(|()| value)
     };
     read.map_err(|refused| match refused {
         ReadError { kind: ErrorKind::TrailingData, bit } => Refused::TrailingData { bit },

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use tightwire::{Keys, Protection, Protocol, ReadStream, Refused, Shape, Stream, Wire};
+use tightwire::{Keys, Protection, Protocol, ReadStream, Refused, Shape, Stream, Target, Wire};
 
 use super::sets::{Input, Message};
 use super::{Packets, check_explained, expected, read, write_again};
@@ -39,13 +39,16 @@ struct Raw<P> {
 }
 
 impl<P: Wire> Wire for Raw<P> {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let (whole, rest) = (self.bits / 8, self.bits % 8);
-        for byte in &self.bytes[..whole] {
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let (whole, rest) = (this.bits / 8, this.bits % 8);
+        for byte in &this.bytes[..whole] {
             stream.bits(&mut (*byte).into(), 8)?;
         }
         if rest > 0 {
-            let last = self.bytes[whole] & ((1 << rest) - 1);
+            let last = this.bytes[whole] & ((1 << rest) - 1);
             stream.bits(&mut last.into(), rest as u32)?;
         }
         Ok(())
@@ -108,7 +111,7 @@ impl<P: Packets> Sides<P> {
         let mut writer = self.typed.sealed(client());
         let mut buffer = vec![0; data.len()];
         for _ in 0..data[0] {
-            assert!(writer.write(&mut value, &mut buffer).is_ok());
+            assert!(writer.write(&value, &mut buffer).is_ok());
         }
         assert_eq!(write_again(&mut writer, &mut value, data.len()), data, "sealed by nobody");
     }
@@ -118,13 +121,12 @@ impl<P: Packets> Sides<P> {
         let mut reader = self.typed.sealed(server());
         let sum = data.iter().fold(data.len(), |sum, byte| sum * 31 % 0xffff + usize::from(*byte));
         let mut sealer = self.raw.sealed(client());
-        let mut raw = self.raw_of(data, sum % 2 == 0);
+        let raw = self.raw_of(data, sum % 2 == 0);
         let mut buffer = [vec![0; data.len() + 64], vec![0; data.len() + 64]];
-        let [first, second] =
-            buffer.each_mut().map(|buffer| match sealer.write(&mut raw, buffer) {
-                Ok(datagram) => datagram,
-                Err(refused) => panic!("{refused}: bytes are always written"),
-            });
+        let [first, second] = buffer.each_mut().map(|buffer| match sealer.write(&raw, buffer) {
+            Ok(datagram) => datagram,
+            Err(refused) => panic!("{refused}: bytes are always written"),
+        });
         let packet = sealer.unsealed(second);
         let expected = self.expected(packet);
 
@@ -157,7 +159,7 @@ impl<P: Packets> Sides<P> {
         if is_cut && self.typed.identity().has_checks() {
             let mut stream = ReadStream::new(data);
             let mut value = P::default();
-            if value.serialize(&mut stream).is_ok() {
+            if Wire::serialize(Target::from(&mut value), &mut stream).is_ok() {
                 bits = stream.position() as usize;
             }
         }

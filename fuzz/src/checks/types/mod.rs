@@ -6,7 +6,7 @@ mod sets;
 mod text;
 mod world;
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::hostile_read::Hostile;
 
@@ -35,21 +35,27 @@ struct Exact {
 }
 
 impl Wire for Everything {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.object(&mut self.exact)?;
-        stream.object(&mut self.motion)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.exact))?;
+        stream.object(at!(this.motion))
     }
 }
 
 impl Wire for Exact {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.object(&mut self.text)?;
-        stream.object(&mut self.blobs)?;
-        stream.object(&mut self.sets)?;
-        stream.object(&mut self.choices)?;
-        stream.object(&mut self.world)?;
-        stream.object(&mut self.varints)?;
-        stream.object(&mut self.integers)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.text))?;
+        stream.object(at!(this.blobs))?;
+        stream.object(at!(this.sets))?;
+        stream.object(at!(this.choices))?;
+        stream.object(at!(this.world))?;
+        stream.object(at!(this.varints))?;
+        stream.object(at!(this.integers))
     }
 }
 

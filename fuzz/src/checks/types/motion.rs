@@ -2,7 +2,7 @@
 //!
 //! Whole floats are kept as their bits, so that a NaN equals itself.
 
-use tightwire::{FloatRange, Stream, Wire};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::Hostile;
 use crate::checks::quantised::is_same_rotation;
@@ -32,34 +32,40 @@ const ROTATION_BITS: [u32; 3] = [3, 10, 20];
 const DIRECTION_BITS: [u32; 3] = [2, 12, 20];
 
 impl Wire for Motion {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        for (rotation, bits) in self.rotations.iter_mut().zip(ROTATION_BITS) {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        for (rotation, bits) in at!(this.rotations).target().elements().zip(ROTATION_BITS) {
             stream.smallest_three(rotation, bits)?;
         }
-        stream.object(&mut self.places)
+        stream.object(at!(this.places))
     }
 }
 
 impl Wire for Places {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.compressed_float(&mut self.volume, VOLUME)?;
-        stream.named("position").compressed_vector(&mut self.position, POSITION)?;
-        stream.compressed_vector(&mut self.coarse, COARSE)?;
-        for (direction, bits) in self.directions.iter_mut().zip(DIRECTION_BITS) {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.compressed_float(at!(this.volume), VOLUME)?;
+        stream.compressed_vector(at!(this.position), POSITION)?;
+        stream.compressed_vector(at!(this.coarse), COARSE)?;
+        for (direction, bits) in at!(this.directions).target().elements().zip(DIRECTION_BITS) {
             stream.unit_vector(direction, bits)?;
         }
-        let mut float = f32::from_bits(self.float);
+        let mut float = f32::from_bits(this.float);
         stream.float(&mut float)?;
-        self.float = float.to_bits();
-        let mut double = f64::from_bits(self.double);
+        at!(this.float).put(float.to_bits());
+        let mut double = f64::from_bits(this.double);
         stream.double(&mut double)?;
-        self.double = double.to_bits();
-        let mut vector = self.whole_vector.map(f32::from_bits);
+        at!(this.double).put(double.to_bits());
+        let mut vector = this.whole_vector.map(f32::from_bits);
         stream.vector(&mut vector)?;
-        self.whole_vector = vector.map(f32::to_bits);
-        let mut quaternion = self.whole_quaternion.map(f32::from_bits);
+        at!(this.whole_vector).put(vector.map(f32::to_bits));
+        let mut quaternion = this.whole_quaternion.map(f32::from_bits);
         stream.quaternion(&mut quaternion)?;
-        self.whole_quaternion = quaternion.map(f32::to_bits);
+        at!(this.whole_quaternion).put(quaternion.map(f32::to_bits));
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Integers of every kind.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::Hostile;
 
@@ -30,23 +30,25 @@ enum Weapon {
 }
 
 impl Wire for Integers {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let [thirteen, all, none] = &mut self.raw;
-        stream.named("thirteen").bits(thirteen, 13)?;
-        stream.bits(all, 64)?;
-        stream.bits(none, 0)?;
-        stream.named("small").int(&mut self.small, -100..=100)?;
-        stream.int(&mut self.constant, 5..=5)?;
-        stream.int(&mut self.score, 1..=1000)?;
-        stream.int(&mut self.offset, i64::MIN..=5)?;
-        stream.int(&mut self.whole, 0..=u64::MAX)?;
-        stream.int(&mut self.key, 3..=u128::MAX - 3)?;
-        stream.int(&mut self.narrow_key, u128::MAX - 5..=u128::MAX)?;
-        stream.int(&mut self.balance, -(1 << 70)..=1 << 69)?;
-        stream.enumerate(&mut self.weapon, &[Weapon::Fist, Weapon::Bow, Weapon::Staff])?;
-        stream.bool(&mut self.is_alive)?;
-        stream.fixed(&mut self.height, 8, -100..=100)?;
-        stream.fixed(&mut self.time, 20, 7..=1 << 40)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.bits(at!(this.raw[0]), 13)?;
+        stream.bits(at!(this.raw[1]), 64)?;
+        stream.bits(at!(this.raw[2]), 0)?;
+        stream.int(at!(this.small), -100..=100)?;
+        stream.int(at!(this.constant), 5..=5)?;
+        stream.int(at!(this.score), 1..=1000)?;
+        stream.int(at!(this.offset), i64::MIN..=5)?;
+        stream.int(at!(this.whole), 0..=u64::MAX)?;
+        stream.int(at!(this.key), 3..=u128::MAX - 3)?;
+        stream.int(at!(this.narrow_key), u128::MAX - 5..=u128::MAX)?;
+        stream.int(at!(this.balance), -(1 << 70)..=1 << 69)?;
+        stream.enumerate(at!(this.weapon), &[Weapon::Fist, Weapon::Bow, Weapon::Staff])?;
+        stream.bool(at!(this.is_alive))?;
+        stream.fixed(at!(this.height), 8, -100..=100)?;
+        stream.fixed(at!(this.time), 20, 7..=1 << 40)?;
         stream.check("integers")
     }
 }
@@ -68,15 +70,18 @@ pub(in crate::checks) struct Varints {
 }
 
 impl Wire for Varints {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.varint(&mut self.tiny)?;
-        stream.varint(&mut self.small)?;
-        stream.named("usual").varint(&mut self.usual)?;
-        stream.varint(&mut self.long)?;
-        stream.varint(&mut self.size)?;
-        stream.bool(&mut self.flag)?;
-        stream.varint(&mut self.widest)?;
-        stream.varint(&mut self.signed_widest)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.varint(at!(this.tiny))?;
+        stream.varint(at!(this.small))?;
+        stream.varint(at!(this.usual))?;
+        stream.varint(at!(this.long))?;
+        stream.varint(at!(this.size))?;
+        stream.bool(at!(this.flag))?;
+        stream.varint(at!(this.widest))?;
+        stream.varint(at!(this.signed_widest))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Parts of arrays, and the indices that they are made of.
 
-use tightwire::{Selection, Stream, SubsetCoding, Wire};
+use tightwire::{Selection, Stream, SubsetCoding, Target, Wire, at};
 
 use super::Hostile;
 
@@ -30,18 +30,22 @@ impl Default for Sets {
 const COUNT: u32 = 1000;
 
 impl Wire for Sets {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        for (selection, coding) in &mut self.coded {
-            stream.selection(selection, *coding)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        for mut set in at!(this.coded).target().elements() {
+            let coding = set.1;
+            stream.selection(at!(set.0), coding)?;
         }
         let mut previous = None;
-        for index in &mut self.indices {
+        for mut index in at!(this.indices).target().elements() {
             // After the end there is nothing.
             if previous == Some(COUNT) {
-                *index = COUNT;
+                index.put(COUNT);
                 continue;
             }
-            stream.index(previous, index, COUNT)?;
+            stream.index(previous, index.reborrow(), COUNT)?;
             previous = Some(*index);
         }
         Ok(())
@@ -69,23 +73,25 @@ impl Default for Choices {
 }
 
 impl Wire for Choices {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        for set in &mut self.sets {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        for set in at!(this.sets).target().elements() {
             stream.selection(set, SubsetCoding::Best)?;
         }
-        if S::READING {
-            // The ones that are not sent would keep what they were before.
-            self.objects = [0; 40];
-        }
-        stream.named("objects").subset(
-            &mut self.objects,
-            &mut self.chosen,
-            SubsetCoding::Best,
-            |object, stream| stream.int(object, 1..=200),
-        )?;
-        let [first, second] = &mut self.sequence;
-        stream.int_relative(0, first)?;
-        stream.int_relative(*first, second)
+        // The ones that are not sent would keep what they were before.
+        at!(this.objects).put([0; 40]);
+        let (objects, chosen) = this.parts(
+            |this| (&this.objects, &this.chosen),
+            |this| (&mut this.objects, &mut this.chosen),
+        );
+        stream.named("objects").subset(objects, chosen, SubsetCoding::Best, |object, stream| {
+            stream.int(object, 1..=200)
+        })?;
+        stream.int_relative(0, at!(this.sequence[0]))?;
+        let first = this.sequence[0];
+        stream.int_relative(first, at!(this.sequence[1]))
     }
 }
 

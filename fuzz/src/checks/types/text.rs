@@ -1,6 +1,6 @@
 //! Text and bytes.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::Hostile;
 
@@ -13,11 +13,14 @@ pub(in crate::checks) struct Text {
 }
 
 impl Wire for Text {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("name").string(&mut self.name, 31)?;
-        stream.bool(&mut self.is_quiet)?;
-        stream.wide_string(&mut self.motto, 1000)?;
-        stream.array(&mut self.lines, 1000, |line, stream| stream.string(line, 200))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.string(at!(this.name), 31)?;
+        stream.bool(at!(this.is_quiet))?;
+        stream.wide_string(at!(this.motto), 1000)?;
+        stream.array(at!(this.lines), 1000, |line, stream| stream.string(line, 200))
     }
 }
 
@@ -42,14 +45,17 @@ pub(in crate::checks) struct Blobs {
 }
 
 impl Wire for Blobs {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("blob").blob(&mut self.blob, 100_000)?;
-        stream.bits(&mut self.crumbs, 3)?;
-        stream.bytes(&mut self.raw)?;
-        stream.bool(&mut self.crumb)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.blob(at!(this.blob), 100_000)?;
+        stream.bits(at!(this.crumbs), 3)?;
+        stream.bytes(at!(this.raw))?;
+        stream.bool(at!(this.crumb))?;
         stream.align()?;
-        stream.pod(&mut self.plain)?;
-        stream.blob(&mut self.tiny, 1)
+        stream.pod(at!(this.plain))?;
+        stream.blob(at!(this.tiny), 1)
     }
 }
 

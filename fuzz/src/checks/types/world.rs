@@ -1,6 +1,6 @@
 //! Objects in objects: arrays, options, a tree.
 
-use tightwire::{Stream, Wire};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::Hostile;
 use crate::checks::hostile_read::FREE_ELEMENTS;
@@ -41,45 +41,53 @@ struct Node {
 const MAX_DEPTH: u32 = 8;
 
 impl Wire for World {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("grid").object(&mut self.grid)?;
-        stream
-            .named("players")
-            .array(&mut self.players, 100, |player, stream| stream.object(player))?;
-        stream.object(&mut self.nothing)?;
-        stream.object(&mut self.root)?;
-        stream.array(&mut self.crowd, FREE_ELEMENTS, |one, stream| stream.int(one, 7..=7))?;
-        stream.fixed_array(&mut self.scores, |score, stream| stream.int(score, 0..=9))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.grid))?;
+        stream.array(at!(this.players), 100, |player, stream| stream.object(player))?;
+        stream.object(at!(this.nothing))?;
+        stream.object(at!(this.root))?;
+        stream.array(at!(this.crowd), FREE_ELEMENTS, |one, stream| stream.int(one, 7..=7))?;
+        stream.fixed_array(at!(this.scores), |score, stream| stream.int(score, 0..=9))
     }
 }
 
 impl Wire for Player {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.named("health").int(&mut self.health, 0..=60_000)?;
-        stream.named("name").string(&mut self.name, 15)?;
-        stream
-            .named("inventory")
-            .array(&mut self.inventory, 8, |slot, stream| stream.object(slot))?;
-        stream.option(&mut self.target, |target, stream| stream.int(target, 0..=1023))
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.health), 0..=60_000)?;
+        stream.string(at!(this.name), 15)?;
+        stream.array(at!(this.inventory), 8, |slot, stream| stream.object(slot))?;
+        stream.option(at!(this.target), |target, stream| stream.int(target, 0..=1023))
     }
 }
 
 impl Wire for Slot {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.int(&mut self.item, 0..=1000)?;
-        stream.int(&mut self.count, 1..=64)
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.int(at!(this.item), 0..=1000)?;
+        stream.int(at!(this.count), 1..=64)
     }
 }
 
 impl Wire for Node {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        if self.depth > MAX_DEPTH {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        if this.depth > MAX_DEPTH {
             return stream.refuse();
         }
-        stream.int(&mut self.id, 0..=u16::MAX)?;
-        let depth = self.depth + 1;
-        stream.array(&mut self.children, 3, |child, stream| {
-            child.depth = depth;
+        stream.int(at!(this.id), 0..=u16::MAX)?;
+        let depth = this.depth + 1;
+        stream.array(at!(this.children), 3, |mut child, stream| {
+            at!(child.depth).put(depth);
             stream.object(child)
         })
     }

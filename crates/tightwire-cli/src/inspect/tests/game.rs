@@ -113,7 +113,7 @@ pub(super) fn record<W: std::io::Write>(
     }
 }
 
-pub(super) fn encoded(mut packet: Packet) -> Vec<u8> {
+pub(super) fn encoded(packet: Packet) -> Vec<u8> {
     let mut buffer = [0; 2000];
-    encode(&mut packet, &mut buffer).unwrap().to_vec()
+    encode(&packet, &mut buffer).unwrap().to_vec()
 }

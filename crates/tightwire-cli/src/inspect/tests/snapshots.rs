@@ -40,15 +40,15 @@ fn datagrams(count: u32) -> Vec<Vec<u8>> {
         sender.begin_tick(tick);
         for id in 0..5u32 {
             let position = [tick as f32 * 0.3, id as f32, -(tick as f32) * 0.1];
-            let mut cube = Cube { position, awake: tick % 3 == id % 3 };
-            sender.set(id, &mut cube).unwrap();
+            let cube = Cube { position, awake: tick % 3 == id % 3 };
+            sender.set(id, &cube).unwrap();
         }
         let mut snapshot = Snapshot { tick, packet: SnapshotPacket::default() };
         snapshot.packet.replace(sender.snapshot(client, 1000).unwrap());
         receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
         sender.handle_ack(client, receiver.ack().unwrap());
         let mut buffer = [0; 2000];
-        datagrams.push(encode(&mut snapshot, &mut buffer).unwrap().to_vec());
+        datagrams.push(encode(&snapshot, &mut buffer).unwrap().to_vec());
     }
     datagrams
 }

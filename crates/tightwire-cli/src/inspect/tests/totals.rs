@@ -59,7 +59,7 @@ fn protection_is_checked_or_at_least_taken_off() {
     let mut protocol = Protocol::<Packet>::new("arena", "1.3", Protection::Crc32);
     let mut buffer = [0; 2000];
     let mut datagrams: Vec<_> = (0..20)
-        .map(|number| protocol.write(&mut Packet::at(number), &mut buffer).unwrap().to_vec())
+        .map(|number| protocol.write(&Packet::at(number), &mut buffer).unwrap().to_vec())
         .collect();
     datagrams[6][9] ^= 1;
     datagrams.push(vec![1, 2]);

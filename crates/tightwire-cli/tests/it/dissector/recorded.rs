@@ -101,7 +101,7 @@ fn record(file: &str, seed: u64) {
         }
         sender.begin_tick(tick);
         for id in 0..40 {
-            sender.set(id, &mut cube(id, tick)).unwrap();
+            sender.set(id, &cube(id, tick)).unwrap();
         }
         if let Some((peer, view)) = peer {
             for (_, ack) in at_server.acks.drain(..) {
@@ -109,7 +109,7 @@ fn record(file: &str, seed: u64) {
             }
             let mut message = Snapshot::default();
             message.packet.replace(sender.snapshot(view, 900).unwrap());
-            server.send(&mut at_server, peer, &mut message, Delivery::Unreliable).unwrap();
+            server.send(peer, &message, Delivery::Unreliable).unwrap();
         }
         client.tick(now, &mut at_client);
         while client.poll_event().is_some() {}
@@ -118,11 +118,11 @@ fn record(file: &str, seed: u64) {
         }
         if client.server().is_some() {
             let stick = [(tick % 100) as i8, -50];
-            let mut input = Input { stick, jump: tick % 3 == 0, ack: receiver.ack() };
-            client.send(&mut at_client, &mut input, Delivery::Unreliable).unwrap();
+            let input = Input { stick, jump: tick % 3 == 0, ack: receiver.ack() };
+            client.send(&input, Delivery::Unreliable).unwrap();
             if tick % 20 == 0 {
-                let mut chat = Chat { text: format!("tick {tick}: ä") };
-                client.send(&mut at_client, &mut chat, Delivery::ReliableSequenced).unwrap();
+                let chat = Chat { text: format!("tick {tick}: ä") };
+                client.send(&chat, Delivery::ReliableSequenced).unwrap();
             }
         }
     }

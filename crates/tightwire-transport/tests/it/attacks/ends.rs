@@ -65,7 +65,7 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
         server.tick(now, &mut there);
     }
     for number in 0..8000 {
-        client.send(&mut here, &mut Count(number), Delivery::Reliable).unwrap();
+        client.send(&Count(number), Delivery::Reliable).unwrap();
     }
     // The server is busy, and takes what comes, but handles nothing. All of it arrives.
     for _ in 0..40 {

@@ -162,8 +162,8 @@ impl Group {
                 continue;
             }
             if asks {
-                let (mut ask, delivery) = one.talk.ask();
-                one.client.send(&mut one.talk, &mut ask, delivery).unwrap();
+                let (ask, delivery) = one.talk.ask();
+                one.client.send(&ask, delivery).unwrap();
                 one.next_ask = (one.next_ask + BETWEEN).max(now.saturating_sub(BETWEEN));
             }
             one.client.tick(now, &mut one.talk);

@@ -161,7 +161,7 @@ impl Insider {
     fn talk(&mut self, asks: u32) {
         for number in 0..asks {
             let delivery = [Delivery::Reliable, Delivery::Unreliable][number as usize % 2];
-            let sent = self.client.send(&mut self.talk, &mut Ask { number }, delivery);
+            let sent = self.client.send(&Ask { number }, delivery);
             self.asked += u64::from(sent.is_ok());
         }
         self.client.tick(self.start.elapsed(), &mut self.talk);

@@ -78,7 +78,7 @@ const DELIVERIES: [Delivery; 2] = [Delivery::ReliableSequenced, Delivery::Unreli
 
 fn on_ask(ask: &Ask, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
     let (sender, route) = (context.sender(), context.route());
-    context.send(sender, &mut Answer { number: ask.number }, route)
+    context.send(sender, &Answer { number: ask.number }, route)
 }
 
 fn on_answer(answer: &Answer, context: &mut Context<'_, Talk>) {

@@ -60,7 +60,7 @@ pub(crate) const DELIVERIES: [Delivery; 2] = [Delivery::ReliableSequenced, Deliv
 fn on_call(call: &Call, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
     let (from, route) = (context.sender(), context.route());
     context.state.hear(from, call.number, route.delivery);
-    context.send(from, &mut Echo { number: call.number }, route)
+    context.send(from, &Echo { number: call.number }, route)
 }
 
 fn on_echo(echo: &Echo, context: &mut Context<'_, Talk>) {

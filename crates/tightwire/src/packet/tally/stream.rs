@@ -39,8 +39,7 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
 
 impl<S: RawStream> RawStream for TallyStream<'_, S> {
     type Error = S::Error;
-    const WRITING: bool = S::WRITING;
-    const READING: bool = S::READING;
+    type Access = S::Access;
     const PACKS: bool = S::PACKS;
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -64,7 +64,7 @@ impl Class {
 /// let lamp = Class::new("lamp", vec![Field::new("lit", Shape::Op(Op::Bool))]);
 /// let mut schema = WorldSchema::new(vec![lamp])?;
 /// let mut buffer = [0; 64];
-/// let sent = encode(&mut schema, &mut buffer)?;
+/// let sent = encode(&schema, &mut buffer)?;
 /// let received: WorldSchema = decode(sent)?;
 /// assert_eq!(received, schema);
 /// assert_eq!(received.schema().fingerprint(), schema.schema().fingerprint());

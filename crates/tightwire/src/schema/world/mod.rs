@@ -47,7 +47,7 @@ pub use object::{Object, ObjectId};
 ///
 /// let schema = WorldSchema::new(vec![Class::of::<Grunt>()?])?;
 /// let mut world = World::new(0.5);
-/// world.insert(Object::of(100, &mut Grunt { health: 10 })?);
+/// world.insert(Object::of(100, &Grunt { health: 10 })?);
 /// let packet = world.write(Representation::Bits, &schema)?;
 /// let read = World::read(Representation::Bits, &packet, &schema)?;
 /// assert_eq!(read, world);

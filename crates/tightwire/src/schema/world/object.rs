@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::WorldError;
 use crate::schema::{Dynamic, schema};
-use crate::stream::{Name, Op, Shape, Stream, Wire, decode, encode, measure};
+use crate::stream::{Name, Op, Shape, Stream, Target, Wire, decode, encode, measure};
 
 /// Which object: as the key of one, and as a property that refers to another.
 ///
@@ -21,7 +21,7 @@ use crate::stream::{Name, Op, Shape, Stream, Wire, decode, encode, measure};
 /// struct Player {
 ///     weapon: ObjectId,
 /// }
-/// assert_eq!(tightwire::measure(&mut Player { weapon: 110.into() }), 8);
+/// assert_eq!(tightwire::measure(&Player { weapon: 110.into() }), 8);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ObjectId(pub u32);
@@ -42,8 +42,11 @@ impl Wire for ObjectId {
     const MAX_BITS: u64 = 40;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        stream.varint(&mut self.0)
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.varint(this.into_parts(|id| &id.0, |id| &mut id.0))
     }
 
     fn describe() -> Shape {
@@ -92,14 +95,14 @@ impl Object {
     ///     #[wire(range = 0..=9)]
     ///     ammo: u8,
     /// }
-    /// assert_eq!(Object::of(110, &mut Weapon { ammo: 8 })?.to_string(), "Weapon 110 { ammo: 8 }");
+    /// assert_eq!(Object::of(110, &Weapon { ammo: 8 })?.to_string(), "Weapon 110 { ammo: 8 }");
     /// # Ok::<(), tightwire::WorldError>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`WorldError`] if the value is out of its ranges, or no struct that derives [`Wire`].
-    pub fn of<T: Wire>(id: impl Into<ObjectId>, value: &mut T) -> Result<Self, WorldError> {
+    pub fn of<T: Wire>(id: impl Into<ObjectId>, value: &T) -> Result<Self, WorldError> {
         let mut buffer = vec![0; measure(value).div_ceil(8) as usize];
         let packet = encode(value, &mut buffer)?;
         match schema::<T>().decode(packet)? {
@@ -133,8 +136,8 @@ impl Object {
     pub fn value<T: Wire + Default>(&self) -> Result<T, WorldError> {
         let schema = schema::<T>();
         let fields = self.properties.clone();
-        let mut tree = Dynamic::Struct { name: self.class.clone(), fields };
-        let packet = schema.encode_to_vec(&mut tree)?;
+        let tree = Dynamic::Struct { name: self.class.clone(), fields };
+        let packet = schema.encode_to_vec(&tree)?;
         Ok(decode(&packet)?)
     }
 

@@ -33,9 +33,9 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<Settled, Wor
             let reason = "NaN is not equal to itself, and so has no place in a world";
             return Err(WorldError::refused(format!("World{path}"), reason));
         }
-        let bits = match schema.schema().encode_to_vec(&mut tree) {
+        let bits = match schema.schema().encode_to_vec(&tree) {
             Ok(bits) => bits,
-            Err(DynamicError::Write(refused)) => return Err(explain(refused, &mut tree, schema)),
+            Err(DynamicError::Write(refused)) => return Err(explain(refused, &tree, schema)),
             Err(other) => return Err(other.into()),
         };
         let read = schema.schema().decode(&bits)?;
@@ -48,7 +48,7 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<Settled, Wor
 }
 
 /// Names the property that was refused.
-fn explain(refused: WriteError, tree: &mut Dynamic, schema: &WorldSchema) -> WorldError {
+fn explain(refused: WriteError, tree: &Dynamic, schema: &WorldSchema) -> WorldError {
     let WriteError::Value { kind, bit } = refused else { return refused.into() };
     let schema = schema.schema();
     let most = MeasureStream::bits_of(|stream| schema.serialize(tree, stream));

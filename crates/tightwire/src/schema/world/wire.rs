@@ -5,25 +5,29 @@ use alloc::vec::Vec;
 
 use super::class::class_shape;
 use super::{Class, WorldSchema};
+use crate::at;
 use crate::schema::Schema;
-use crate::stream::{Field, Op, Shape, Stream, Variant, Wire};
+use crate::stream::{Field, Op, Shape, Stream, Target, Variant, Wire};
 
 /// The most objects, and the schema of one object with the time before it. What
 /// [`WorldSchema::new`] refuses is neither written nor read.
 impl Wire for WorldSchema {
-    fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
-        let mut max_objects = self.max_objects();
-        let mut sent = if S::WRITING { sent(self) } else { Schema::default() };
-        stream.named("max_objects").varint(&mut max_objects)?;
-        stream.named("schema").object(&mut sent)?;
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let mut max_objects = this.max_objects();
+        let mut schema = if S::WRITING { sent(&this) } else { Schema::default() };
+        stream.varint(at!(max_objects))?;
+        stream.object(at!(schema))?;
         if !S::READING {
             return Ok(());
         }
-        let received = parts(sent)
+        let received = parts(schema)
             .and_then(|(time, classes)| Self::from_parts(time, max_objects, classes).ok());
         match received {
             Some(schema) => {
-                *self = schema;
+                this.put(schema);
                 Ok(())
             }
             None => stream.refuse(),

@@ -215,7 +215,10 @@ fn a_fixed_layout_is_read_and_written_at_once() {
 fn what_has_no_layout_is_named() {
     struct ByHand;
     impl Wire for ByHand {
-        fn serialize<S: crate::stream::Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: crate::stream::Stream>(
+            _: crate::stream::Target<'_, S::Access, Self>,
+            _: &mut S,
+        ) -> Result<(), S::Error> {
             Ok(())
         }
     }

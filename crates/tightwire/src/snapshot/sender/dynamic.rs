@@ -5,7 +5,7 @@ use crate::schema::{Dynamic, ObjectId};
 
 impl SnapshotSender {
     /// As [`set`](Self::set), without the Rust type: the value is a tree of the schema of the class at this place
-    /// of the protocol. It gets the form that [`Schema::encode`](crate::Schema::encode) gives it.
+    /// of the protocol.
     ///
     /// ```
     /// use tightwire::{
@@ -22,9 +22,9 @@ impl SnapshotSender {
     ///
     /// sender.begin_tick(1);
     /// let fields = vec![("open".into(), true.into())];
-    /// let mut open = Dynamic::Struct { name: "Door".into(), fields };
-    /// sender.set_dynamic(7, 0, &mut open)?;
-    /// let refused = sender.set_dynamic(7, 0, &mut 3u64.into()).unwrap_err();
+    /// let open = Dynamic::Struct { name: "Door".into(), fields };
+    /// sender.set_dynamic(7, 0, &open)?;
+    /// let refused = sender.set_dynamic(7, 0, &3u64.into()).unwrap_err();
     /// assert!(refused.to_string().ends_with("Door: a struct is needed, not an integer"));
     ///
     /// let mut receiver = SnapshotReceiver::new(&protocol);
@@ -41,7 +41,7 @@ impl SnapshotSender {
         &mut self,
         id: impl Into<ObjectId>,
         class: u16,
-        value: &mut Dynamic,
+        value: &Dynamic,
     ) -> Result<(), SetError> {
         if self.is_sent {
             return Err(SetError::TickIsSent);

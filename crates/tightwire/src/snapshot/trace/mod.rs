@@ -54,7 +54,7 @@ pub(super) use record::Record;
 /// let mut sender = SnapshotSender::new(&protocol);
 /// let client = sender.add_receiver(Leaving::Despawn);
 /// sender.begin_tick(1);
-/// sender.set(7, &mut Player { health: 90, name: Some(3) })?;
+/// sender.set(7, &Player { health: 90, name: Some(3) })?;
 /// let packet = sender.snapshot(client, 1000).unwrap();
 ///
 /// let (mut receiver, mut trace) = (SnapshotReceiver::new(&protocol), SnapshotTrace::default());

@@ -2,7 +2,7 @@
 
 use super::marks::{Mark, Marked};
 use super::record::Record;
-use crate::stream::{ErrorKind, RawStream, ReadError, ReadStream};
+use crate::stream::{ErrorKind, RawStream, ReadError, ReadStream, Unique};
 
 /// Another stream, from a bit of the packet on.
 pub(in crate::snapshot) struct TracedStream<'t, 'p> {
@@ -20,8 +20,7 @@ impl Marked for TracedStream<'_, '_> {
 
 impl RawStream for TracedStream<'_, '_> {
     type Error = ReadError;
-    const WRITING: bool = false;
-    const READING: bool = true;
+    type Access = Unique;
     const TRACES: bool = false;
 
     fn position(&self) -> u64 {

@@ -17,7 +17,7 @@ fn nothing_starves_with_the_greatest_weight() {
         for tick in 0..400u32 {
             game.begin();
             for id in 0..100 {
-                game.sender.set(id, &mut thing(tick * 100 + id)).unwrap();
+                game.sender.set(id, &thing(tick * 100 + id)).unwrap();
             }
             let packet = game.sender.snapshot_with(game.client, 200, |_| Some(weight)).unwrap();
             game.receiver.handle_snapshot(packet).unwrap();
@@ -35,11 +35,11 @@ fn bytes_with_one_that_never_fits(level: Level, for_ticks: u32, measured: Range<
     for tick in 0..measured.end {
         game.begin();
         for id in 0..300 {
-            game.sender.set(id, &mut thing(tick * 300 + id)).unwrap();
+            game.sender.set(id, &thing(tick * 300 + id)).unwrap();
         }
         if tick == 200 && for_ticks > 0 {
             let noise = |place: usize| ((place as u32).wrapping_mul(2_654_435_761) >> 13) as u8;
-            game.sender.set(1000, &mut Big { bytes: core::array::from_fn(noise) }).unwrap();
+            game.sender.set(1000, &Big { bytes: core::array::from_fn(noise) }).unwrap();
         } else if tick == 200 + for_ticks && for_ticks > 0 {
             game.sender.remove(1000).unwrap();
         }
@@ -91,7 +91,7 @@ fn a_small_budget_after_a_large_packet_has_its_packets() {
         for tick in 1..=300u32 {
             sender.begin_tick(tick);
             for id in (0..3000).filter(|id| tick == 1 || tick > 5 && id % 1000 == tick) {
-                sender.set(id, &mut (id % 2 == tick % 2)).unwrap();
+                sender.set(id, &(id % 2 == tick % 2)).unwrap();
             }
             match sender.snapshot(client, if tick == 1 { 20_000 } else { 150 }) {
                 Some(packet) => {
@@ -112,7 +112,7 @@ fn one_large_snapshot_does_not_make_all_records_large() {
     let mut game = Game::new(SnapshotConfig { max_objects: 10_000, ..config(Level::Packed) });
     let large = allocation_counter::measure(|| {
         game.begin();
-        (0..10_000u32).for_each(|id| game.sender.set(id, &mut thing(id)).unwrap());
+        (0..10_000u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
         game.exchange(10_000_000);
     });
     let rest = allocation_counter::measure(|| {
@@ -136,7 +136,7 @@ fn a_budget_can_be_large() {
         for budget in [10_000, 100_000, 1_000_000, 10_000_000] {
             let mut game = Game::new(SnapshotConfig { max_objects: 10_000, ..config(level) });
             game.begin();
-            (0..2000u32).for_each(|id| game.sender.set(id, &mut thing(id)).unwrap());
+            (0..2000u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
             let packet = game.sender.snapshot(game.client, budget);
             assert!(packet.is_some(), "{level:?} {budget}");
         }
@@ -149,7 +149,7 @@ fn a_budget_can_be_unlimited() {
     for level in LEVELS {
         let mut game = Game::new(config(level));
         game.begin();
-        game.sender.set(7, &mut thing(7)).unwrap();
+        game.sender.set(7, &thing(7)).unwrap();
         assert!(game.sender.snapshot(game.client, usize::MAX).is_some());
     }
 }

@@ -16,7 +16,7 @@ fn survives<T: Wire + Default + Clone + 'static>(name: &str, values: &[T]) -> Re
             sender.begin_tick(tick);
             for _ in 0..random.below(4) {
                 let value = &values[random.below(values.len() as u64) as usize];
-                sender.set(random.below(5) as u32, &mut value.clone()).unwrap();
+                sender.set(random.below(5) as u32, &value.clone()).unwrap();
             }
             let packet = sender.snapshot(client, 4000).unwrap();
             if let Err(error) = receiver.handle_snapshot(packet) {

@@ -13,13 +13,13 @@ fn what_is_set_after_the_snapshot_of_its_tick_is_refused() {
     for level in LEVELS {
         let mut game = Game::new(config(level));
         game.begin();
-        game.sender.set(7, &mut thing(1)).unwrap();
+        game.sender.set(7, &thing(1)).unwrap();
         game.exchange(1000);
         game.sender.begin_tick(game.tick);
-        assert_eq!(game.sender.set(7, &mut thing(2)), Err(SetError::TickIsSent));
+        assert_eq!(game.sender.set(7, &thing(2)), Err(SetError::TickIsSent));
         assert_eq!(game.sender.remove(7), Err(SetError::TickIsSent));
         game.begin();
-        game.sender.set(7, &mut thing(2)).unwrap();
+        game.sender.set(7, &thing(2)).unwrap();
         for _ in 0..200 {
             game.begin();
             game.exchange(1000);
@@ -35,7 +35,7 @@ fn a_full_world_can_replace_an_object() {
     for level in LEVELS {
         let mut game = Game::new(SnapshotConfig { max_objects: 4, ..config(level) });
         game.begin();
-        (0..4u32).for_each(|id| game.sender.set(id, &mut thing(id)).unwrap());
+        (0..4u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
         game.exchange(1000);
         game.begin();
         game.sender.remove(0).unwrap();
@@ -43,7 +43,7 @@ fn a_full_world_can_replace_an_object() {
         let mut refused = Vec::new();
         for _ in 0..1000 {
             if !added {
-                added = game.sender.set(9, &mut thing(9)).is_ok();
+                added = game.sender.set(9, &thing(9)).is_ok();
             }
             let packet = game.sender.snapshot(game.client, 1000).unwrap();
             if let Err(error) = game.receiver.handle_snapshot(packet) {
@@ -70,7 +70,7 @@ fn an_acknowledgement_of_a_receiver_that_left_is_not_for_the_next() {
     let mut game = Game::new(config(Level::Packed));
     let old = game.client;
     game.begin();
-    game.sender.set(7, &mut thing(1)).unwrap();
+    game.sender.set(7, &thing(1)).unwrap();
     game.exchange(1000);
     let stale = game.receiver.ack().unwrap();
     game.sender.remove_receiver(old);
@@ -91,8 +91,8 @@ fn an_acknowledgement_of_a_receiver_that_left_is_not_for_the_next() {
 #[test]
 fn an_initial_object_twice_has_its_own_error() {
     let mut game = Game::new(config(Level::Packed));
-    game.receiver.set_initial(7, &mut thing(1)).unwrap();
-    let again = game.receiver.set_initial(7, &mut thing(2));
+    game.receiver.set_initial(7, &thing(1)).unwrap();
+    let again = game.receiver.set_initial(7, &thing(2));
     assert!(!matches!(again, Err(SetError::TooManyObjects)), "{again:?}");
 }
 
@@ -102,7 +102,7 @@ fn an_initial_object_twice_has_its_own_error() {
 fn what_was_not_of_interest_comes_when_everything_is() {
     let mut game = Game::new(config(Level::Packed));
     game.begin();
-    (0..10u32).for_each(|id| game.sender.set(id, &mut thing(id)).unwrap());
+    (0..10u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
     let hidden = |object: tightwire::ObjectView| (object.id.0 != 3).then_some(1);
     let packet = game.sender.snapshot_with(game.client, 1000, hidden).unwrap();
     game.receiver.handle_snapshot(packet).unwrap();
@@ -126,7 +126,7 @@ fn what_leaves_before_it_is_acknowledged_freezes_too() {
         let mut acks = VecDeque::new();
         for tick in 1..100u32 {
             sender.begin_tick(tick);
-            sender.set(1, &mut thing(1)).unwrap();
+            sender.set(1, &thing(1)).unwrap();
             let packet = sender.snapshot_with(client, budget, |_| (tick < 4).then_some(1)).unwrap();
             receiver.handle_snapshot(packet).unwrap();
             acks.push_back(receiver.ack().unwrap());

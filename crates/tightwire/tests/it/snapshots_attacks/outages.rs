@@ -10,20 +10,20 @@ fn after_an_outage(outage: u32) -> (usize, usize) {
     let mut game = Game::new(config(Level::Packed));
     for tick in 0..3000 {
         game.begin();
-        game.sender.set(7, &mut thing(tick)).unwrap();
+        game.sender.set(7, &thing(tick)).unwrap();
         game.exchange(1000);
     }
     for _ in 0..outage {
         game.begin();
-        game.sender.set(7, &mut thing(game.tick)).unwrap();
+        game.sender.set(7, &thing(game.tick)).unwrap();
         game.sender.snapshot(game.client, 1000).unwrap();
     }
     let (mut refused, mut longest) = (0, 0);
     for tick in 0..600 {
         game.begin();
-        game.sender.set(7, &mut thing(game.tick)).unwrap();
+        game.sender.set(7, &thing(game.tick)).unwrap();
         // Large, and at rest from then on.
-        game.sender.set(8, &mut Big { bytes: [7; 600] }).unwrap();
+        game.sender.set(8, &Big { bytes: [7; 600] }).unwrap();
         let packet = game.sender.snapshot(game.client, 1000).unwrap();
         longest = longest.max(if tick > 200 { packet.len() } else { 0 });
         refused += usize::from(game.receiver.handle_snapshot(packet).is_err());
@@ -59,7 +59,7 @@ fn objects_do_not_flicker_when_only_acknowledgements_are_lost() {
             game.begin();
             for id in 0..200 {
                 if tick == 0 || tick % 200 == id {
-                    game.sender.set(id, &mut thing(tick * 300 + id)).unwrap();
+                    game.sender.set(id, &thing(tick * 300 + id)).unwrap();
                 }
             }
             let packet = game.sender.snapshot(game.client, 500).unwrap();
@@ -81,7 +81,7 @@ fn a_short_loss_of_acknowledgements_takes_nothing_back() {
         let mut game = Game::new(config(level));
         let mut vanished = 0;
         game.begin();
-        (0..1000u32).for_each(|id| game.sender.set(id, &mut thing(id)).unwrap());
+        (0..1000u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
         for tick in 1..200u32 {
             game.begin();
             let packet = game.sender.snapshot(game.client, 300).unwrap();
@@ -108,7 +108,7 @@ fn a_base_that_goes_back_is_refused_and_changes_nothing() {
         let slow = game.sender.add_receiver(Leaving::Despawn);
         for tick in 1..=6 {
             game.begin();
-            game.sender.set(7, &mut thing(tick)).unwrap();
+            game.sender.set(7, &thing(tick)).unwrap();
             let packet = game.sender.snapshot(game.client, 1000).unwrap().to_vec();
             let other = game.sender.snapshot(slow, 1000).unwrap().to_vec();
             if tick == 6 {

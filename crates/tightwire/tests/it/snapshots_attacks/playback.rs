@@ -22,7 +22,7 @@ fn playback_is_even_when_objects_take_turns() {
         for id in 0..60u32 {
             let mut object = thing(tick * 60 + id);
             object.position = [tick as f32, id as f32, 0.0];
-            game.sender.set(id, &mut object).unwrap();
+            game.sender.set(id, &object).unwrap();
         }
         game.exchange(120);
         let now = Duration::from_secs(1) / 60 * tick;
@@ -50,7 +50,7 @@ fn playback_recovers_from_a_pause_of_the_sender() {
         let now = Duration::from_secs(1) / 60 * frame;
         if !(300..600).contains(&frame) {
             game.begin();
-            game.sender.set(1, &mut thing(frame)).unwrap();
+            game.sender.set(1, &thing(frame)).unwrap();
             game.exchange(500);
             playback.handle_snapshot(now, &game.receiver);
         }
@@ -85,8 +85,8 @@ fn playback_survives_odd_clocks_and_respawns() {
         for id in 0..20u32 {
             match random.below(6) {
                 0 => game.sender.remove(id).unwrap(),
-                1 => game.sender.set(id, &mut Big::default()).unwrap(),
-                2 => game.sender.set(id, &mut thing(tick + id)).unwrap(),
+                1 => game.sender.set(id, &Big::default()).unwrap(),
+                2 => game.sender.set(id, &thing(tick + id)).unwrap(),
                 _ => {}
             }
         }

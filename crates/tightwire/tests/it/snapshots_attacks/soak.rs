@@ -62,9 +62,9 @@ impl Soak {
         let mut sender = SnapshotSender::new(&protocol);
         let (position, rotation) = ([1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0]);
         let body = Body { position, rotation, ..Body::default() };
-        let mut mover = Mover { body, ..Mover::default() };
+        let mover = Mover { body, ..Mover::default() };
         let initial = [u32::MAX, 5, 9].map(|id| {
-            sender.set_initial(id, &mut mover).unwrap();
+            sender.set_initial(id, &mover).unwrap();
             (id, mover.clone())
         });
         Self {
@@ -125,9 +125,9 @@ impl Soak {
             if random.below(4) != 0 {
                 let any = any(random);
                 match any.clone() {
-                    Any::Nothing => sender.set(id, &mut Nothing).unwrap(),
-                    Any::Mover(mut mover) => sender.set(id, &mut mover).unwrap(),
-                    Any::Shape(mut shape) => sender.set(id, &mut shape).unwrap(),
+                    Any::Nothing => sender.set(id, &Nothing).unwrap(),
+                    Any::Mover(mover) => sender.set(id, &mover).unwrap(),
+                    Any::Shape(shape) => sender.set(id, &shape).unwrap(),
                 }
                 world.insert(id, any);
             }

@@ -241,7 +241,7 @@ fn each(rounds: u64, seed: u64, mut then: impl FnMut(&Schema, &Layout, &[u8], &m
         assert_eq!(layout.columns.len() as u64, columns(schema.root()), "{schema:?}");
         for _ in 0..10 {
             let mut buffer = [0; 1 << 14];
-            let packet = schema.encode(&mut value(schema.root(), &mut rng), &mut buffer);
+            let packet = schema.encode(&value(schema.root(), &mut rng), &mut buffer);
             then(&schema, &layout, packet.unwrap(), &mut rng);
         }
         tried += 1;

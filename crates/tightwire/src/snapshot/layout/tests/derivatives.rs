@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use super::super::{Derivative, Kind, Layout};
 use super::{NUMBER, TICKS, VECTOR, kinds, layout, refusal};
 use crate::schema::{Schema, schema};
-use crate::stream::{Binary, Condition, Field, FloatRange, Hints, Number, Op, Shape, Stream, Wire};
+use crate::stream::{
+    Binary, Condition, Field, FloatRange, Hints, Number, Op, Shape, Stream, Target, Wire,
+};
 use tightwire_derive::Wire;
 
 /// A position, a flag and a velocity, of which the flag decides.
@@ -126,7 +128,7 @@ fn a_wrong_hint_is_named() {
     /// Describes itself, and wrongly.
     struct Wrong<const IS_FLOAT: bool>;
     impl<const IS_FLOAT: bool> Wire for Wrong<IS_FLOAT> {
-        fn serialize<S: Stream>(&mut self, _: &mut S) -> Result<(), S::Error> {
+        fn serialize<S: Stream>(_: Target<'_, S::Access, Self>, _: &mut S) -> Result<(), S::Error> {
             Ok(())
         }
         fn describe() -> Shape {
