@@ -29,6 +29,7 @@ mod protocol;
 #[cfg(test)]
 mod random_worlds;
 mod receiver;
+mod scratch;
 mod select;
 mod sender;
 mod slots;

@@ -14,7 +14,6 @@ use tightwire_derive::Wire;
 /// };
 ///
 /// #[derive(Wire, Message, Default)]
-/// #[message(size_upper_bound = 4 + self.packet.bytes.len())]
 /// struct Snapshot {
 ///     packet: SnapshotPacket,
 /// }

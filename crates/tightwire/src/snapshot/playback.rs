@@ -7,9 +7,10 @@ use super::clock::Clock;
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Ids;
 use super::interpolate::{Sample, interpolate};
+use super::scratch::with_room;
 use super::{Received, SnapshotProtocol, SnapshotReceiver};
 use crate::schema::ObjectId;
-use crate::stream::{ReadError, Wire, decode_into};
+use crate::stream::{ReadError, Wire};
 
 /// How far behind a [`Playback`] can be.
 ///
@@ -69,7 +70,6 @@ pub struct Playback {
     /// Nothing that is more ticks old is shown any more.
     most_ticks: u32,
     cells: Vec<u32>,
-    value: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +99,6 @@ impl Playback {
             // Time is stretched only so much, so it may be behind for a while.
             most_ticks: most_ticks.saturating_add(ticks_per_second),
             cells: Vec::new(),
-            value: Vec::new(),
         }
     }
 
@@ -153,52 +152,55 @@ impl Playback {
         })
     }
 
+    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender sent and
+    /// that is no `T`, as text that is not UTF-8, is left out.
+    pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
+        let class = self.protocol.place_of::<T>();
+        let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
+        self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
+    }
+
     /// Reads an object as it is shown into `value`; whether it is there, and is a `T`.
     ///
     /// # Errors
     ///
     /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
-        &mut self,
+        &self,
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<bool, ReadError> {
-        let Some(class) = self.show(id.into()) else { return Ok(false) };
-        if self.protocol.class_of::<T>() != Some(class) {
-            return Ok(false);
-        }
-        let class = &self.protocol.classes()[usize::from(class)];
-        self.value.resize(class.max_bytes, 0);
-        let Ok(packet) = class.layout.packet_of(&self.cells, &mut self.value) else {
-            return Ok(false);
-        };
-        decode_into(packet, value).map(|()| true)
+        let shown =
+            self.show(id.into(), |class, cells| self.protocol.read_cells(class, cells, value));
+        shown.unwrap_or(Ok(false))
     }
 
     /// An object as it is shown, if it is there and is a `T`.
-    pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
+    #[must_use]
+    pub fn get<T: Wire + Default + 'static>(&self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// Makes `cells` the state of an object as it is shown; its class.
-    fn show(&mut self, id: ObjectId) -> Option<u16> {
+    /// Calls `with` with the class and the cells of an object as it is shown, if it is.
+    fn show<R>(&self, id: ObjectId, with: impl FnOnce(u16, &[u32]) -> R) -> Option<R> {
         let time = self.clock.time()?;
         let versions = self.tracks[self.ids.get(id)? as usize].versions;
-        let Self { history, cells, .. } = self;
+        let history = &self.history;
         let before = before(history, versions, time)?;
         let row = before.cells?;
         let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
         let after = after.last().filter(|after| after.class == before.class);
-        cells.clear();
-        cells.extend_from_slice(row);
-        if let Some((after, row_after)) = after.and_then(|after| Some((after, after.cells?))) {
-            let layout = &self.protocol.classes()[usize::from(before.class)].layout;
-            let before = Sample { tick: before.stamp.tick, cells: row };
-            let after = Sample { tick: after.stamp.tick, cells: row_after };
+        let Some((after, row_after)) = after.and_then(|after| Some((after, after.cells?))) else {
+            return Some(with(before.class, row));
+        };
+        let layout = &self.protocol.classes()[usize::from(before.class)].layout;
+        let (class, before) = (before.class, Sample { tick: before.stamp.tick, cells: row });
+        let after = Sample { tick: after.stamp.tick, cells: row_after };
+        Some(with_room(row.len(), |cells| {
             interpolate(layout, before, after, time, cells);
-        }
-        Some(before.class)
+            with(class, cells)
+        }))
     }
 
     /// An object is as it is since `tick`, and was as before until the snapshot `before`.

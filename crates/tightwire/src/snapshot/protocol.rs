@@ -11,9 +11,10 @@ use super::description::{check_learned, largest_of};
 use super::layout::Layout;
 use super::modeled::Plan;
 use super::packed::ClassPlan;
+use super::scratch::with_room;
 use super::{Level, SetError, SnapshotConfig, SnapshotProtocolError};
 use crate::schema::{Schema, schema};
-use crate::stream::{Name, Shape, Wire, encode};
+use crate::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
 
 /// Another number for each change of what snapshots look like.
 const FORM: u8 = 2;
@@ -152,9 +153,38 @@ impl SnapshotProtocol {
         &self.shared.classes
     }
 
-    pub(super) fn class_of<T: 'static>(&self) -> Option<u16> {
+    /// The place of a class in the protocol: what [`SnapshotChange`](crate::SnapshotChange) and
+    /// `objects` call it by.
+    ///
+    /// ```
+    /// use tightwire::{SnapshotConfig, SnapshotProtocol};
+    ///
+    /// let protocol =
+    ///     SnapshotProtocol::builder(SnapshotConfig::default()).class::<u16>().class::<bool>().build()?;
+    /// assert_eq!((protocol.place_of::<bool>(), protocol.place_of::<u8>()), (Some(1), None));
+    /// # Ok::<(), tightwire::SnapshotProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn place_of<T: 'static>(&self) -> Option<u16> {
         let is_t = |class: &ClassLayout| class.declared.type_id == Some(TypeId::of::<T>());
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
+    }
+
+    /// Reads the cells of an object of a class into `value`; whether it is a `T`.
+    pub(super) fn read_cells<T: Wire + 'static>(
+        &self,
+        class: u16,
+        cells: &[u32],
+        value: &mut T,
+    ) -> Result<bool, ReadError> {
+        if self.place_of::<T>() != Some(class) {
+            return Ok(false);
+        }
+        let class = &self.classes()[usize::from(class)];
+        with_room(class.max_bytes, |room| match class.layout.packet_of(cells, room) {
+            Ok(packet) => decode_into(packet, value).map(|()| true),
+            Err(_) => Ok(false),
+        })
     }
 
     /// A value as cells; its class.
@@ -165,7 +195,7 @@ impl SnapshotProtocol {
         cells: &mut Vec<u32>,
     ) -> Result<u16, SetError> {
         let name = type_name::<T>();
-        let class = self.class_of::<T>().ok_or(SetError::NoClass { name })?;
+        let class = self.place_of::<T>().ok_or(SetError::NoClass { name })?;
         let layout = &self.classes()[usize::from(class)].layout;
         let most = T::MAX_BITS.div_ceil(8);
         let most = usize::try_from(most).unwrap_or(usize::MAX).next_multiple_of(8);

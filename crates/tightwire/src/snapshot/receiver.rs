@@ -9,11 +9,12 @@ use super::history::State;
 use super::knowledge::ReceiverKnowledge;
 use super::mention::{Change, Mentions};
 use super::model::Model;
+use super::scratch::with_room;
 use super::trace::{Record, SnapshotTrace};
 use super::world::World;
 use super::{SetError, SnapshotAck, SnapshotError, SnapshotProtocol};
 use crate::schema::{Dynamic, ObjectId};
-use crate::stream::{ReadError, ReadStream, Wire, decode_into};
+use crate::stream::{ReadError, ReadStream, Wire};
 
 /// Gets the world from a [`SnapshotSender`](crate::SnapshotSender), packet by packet.
 ///
@@ -36,7 +37,8 @@ use crate::stream::{ReadError, ReadStream, Wire, decode_into};
 /// let mut receiver = SnapshotReceiver::new(&protocol);
 /// let received = receiver.handle_snapshot(packet)?;
 /// assert!(received.is_complete && received.tick == 1);
-/// assert_eq!(receiver.changes()[0].kind, ChangeKind::Spawned);
+/// let change = receiver.changes()[0];
+/// assert_eq!((change.kind, Some(change.class)), (ChangeKind::Spawned, protocol.place_of::<u16>()));
 /// assert_eq!(receiver.get::<u16>(7), Some(300));
 ///
 /// // The network doubled it.
@@ -61,6 +63,9 @@ pub struct SnapshotReceiver {
 pub struct SnapshotChange {
     /// Which object.
     pub id: ObjectId,
+    /// The place of its class in the protocol, as [`SnapshotProtocol::place_of`] says; of one that is
+    /// gone, the class that it had.
+    pub class: u16,
     /// What happened to it.
     pub kind: ChangeKind,
 }
@@ -278,29 +283,48 @@ impl SnapshotReceiver {
         self.world.iter().map(|(id, shown)| (id, shown.class))
     }
 
+    /// The objects that are a `T`, in the order of their ids. One that the sender sent and that is no `T`,
+    /// as text that is not UTF-8, is left out.
+    ///
+    /// ```
+    /// # use tightwire::{Leaving, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender};
+    /// # let protocol = SnapshotProtocol::builder(SnapshotConfig::default())
+    /// #     .class::<u16>().class::<bool>().build()?;
+    /// # let mut sender = SnapshotSender::new(&protocol);
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// # let mut receiver = SnapshotReceiver::new(&protocol);
+    /// sender.begin_tick(1);
+    /// sender.set(7, &300u16)?;
+    /// sender.set(8, &true)?;
+    /// sender.set(9, &500u16)?;
+    /// receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// assert_eq!(receiver.iter::<u16>().collect::<Vec<_>>(), [(7.into(), 300), (9.into(), 500)]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
+        let class = self.protocol.place_of::<T>();
+        let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
+        self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
+    }
+
     /// Reads an object into `value`; whether it is there, and is a `T`.
     ///
     /// # Errors
     ///
     /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
-        &mut self,
+        &self,
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<bool, ReadError> {
         let shown = self.world.shown(id.into());
         let Some(State { class, cells: Some(cells), .. }) = shown else { return Ok(false) };
-        if self.protocol.class_of::<T>() != Some(class) {
-            return Ok(false);
-        }
-        let class = &self.protocol.classes()[usize::from(class)];
-        self.value.resize(class.max_bytes, 0);
-        let Ok(packet) = class.layout.packet_of(cells, &mut self.value) else { return Ok(false) };
-        decode_into(packet, value).map(|()| true)
+        self.protocol.read_cells(class, cells, value)
     }
 
     /// An object, if it is there and is a `T`.
-    pub fn get<T: Wire + Default + 'static>(&mut self, id: impl Into<ObjectId>) -> Option<T> {
+    #[must_use]
+    pub fn get<T: Wire + Default + 'static>(&self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
     }
@@ -326,11 +350,13 @@ impl SnapshotReceiver {
     /// assert_eq!(receiver.get_dynamic(8), None);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    pub fn get_dynamic(&mut self, id: impl Into<ObjectId>) -> Option<Dynamic> {
+    #[must_use]
+    pub fn get_dynamic(&self, id: impl Into<ObjectId>) -> Option<Dynamic> {
         let State { class, cells, .. } = self.world.shown(id.into())?;
         let class = &self.protocol.classes()[usize::from(class)];
-        self.value.resize(class.max_bytes, 0);
-        let packet = class.layout.packet_of(cells?, &mut self.value).ok()?;
-        class.declared.schema.decode(packet).ok()
+        with_room(class.max_bytes, |room| {
+            let packet = class.layout.packet_of(cells?, room).ok()?;
+            class.declared.schema.decode(packet).ok()
+        })
     }
 }

@@ -143,9 +143,10 @@ impl SnapshotSender {
     ///
     /// # Errors
     ///
-    /// [`SetError`] if `T` is no class of the protocol, the value is out of the ranges that `T` gives,
-    /// there are too many objects, or the tick is sent: what is set after its first snapshot belongs to
-    /// the next tick.
+    /// [`SetError`] if `T` is no class of the protocol, an integer is out of its range, a float is not
+    /// finite, there are too many objects, or the tick is sent: what is set after its first snapshot
+    /// belongs to the next tick. A quantised float beyond its bounds is no error, and becomes the nearer
+    /// one.
     pub fn set<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tightwire::{
-    Leaving, Link, LinkConfig, Playback, PlaybackConfig, SnapshotConfig, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender, Wire, decode, encode,
+    ChangeKind, Leaving, Link, LinkConfig, Playback, PlaybackConfig, SnapshotConfig,
+    SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire, decode, encode,
 };
 
 use crate::common::seed::seed;
@@ -148,4 +148,58 @@ fn objects_come_and_go_at_their_time() {
         (20.0..21.0).contains(&seen[0]) && (38.9..40.0).contains(seen.last().unwrap()),
         "{seen:?}"
     );
+}
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Door {
+    open: bool,
+}
+
+#[test]
+fn objects_are_read_through_a_shared_reference_and_changes_say_their_class() {
+    let protocol = SnapshotProtocol::builder(SnapshotConfig::default())
+        .class::<Ball>()
+        .class::<Door>()
+        .build()
+        .unwrap();
+    let (mut sender, mut receiver) =
+        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+    let client = sender.add_receiver(Leaving::Despawn);
+    let mut playback = Playback::new(&protocol, PlaybackConfig::default());
+    let mut seen = Vec::new();
+    for tick in 1..=3 {
+        sender.begin_tick(tick);
+        for id in [3, 5u32] {
+            sender.set(id, &Ball { bounces: tick as u16, ..ball(0.0) }).unwrap();
+        }
+        match tick {
+            3 => sender.remove(4).unwrap(),
+            _ => sender.set(4, &Door { open: tick == 2 }).unwrap(),
+        }
+        receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();
+        sender.handle_ack(client, receiver.ack().unwrap());
+        let doors = protocol.place_of::<Door>();
+        let of_doors = receiver.changes().iter().filter(|change| Some(change.class) == doors);
+        seen.extend(of_doors.map(|change| (change.id.0, change.kind)));
+        let now = Duration::from_secs(1) / 60 * tick;
+        playback.handle_snapshot(now, &receiver);
+        playback.advance(now);
+        if tick == 2 {
+            let open: Vec<_> =
+                receiver.iter::<Door>().map(|(id, door)| (id.0, door.open)).collect();
+            assert_eq!(open, [(4, true)]);
+        }
+    }
+    let (spawned, changed, gone) =
+        (ChangeKind::Spawned, ChangeKind::Changed, ChangeKind::Despawned);
+    assert_eq!(seen, [(4, spawned), (4, changed), (4, gone)]);
+    let ids: Vec<_> = receiver.iter::<Ball>().map(|(id, ball)| (id.0, ball.bounces)).collect();
+    assert_eq!((ids, receiver.iter::<Door>().count()), (vec![(3, 3), (5, 3)], 0));
+
+    (4..60).for_each(|tick| playback.advance(Duration::from_secs(1) / 60 * tick));
+    let mut balls = 0;
+    for (id, _) in playback.objects() {
+        balls += usize::from(playback.get::<Ball>(id).is_some());
+    }
+    assert_eq!((balls, playback.iter::<Ball>().count()), (2, 2));
 }

@@ -93,6 +93,7 @@ impl World {
     ) -> Option<SnapshotChange> {
         let Slot { id, shown, .. } = &mut self.slots[slot];
         let before = self.history.newest(*shown);
+        let class_shown = before.filter(|_| cells.is_none()).map_or(class, |before| before.class);
         if before.is_none() && cells.is_none() {
             // Of a place that was given up there is nothing to remember: it would be lost with the next
             // object that has the place.
@@ -109,6 +110,6 @@ impl World {
         };
         self.history.retain(shown, |_, _| false);
         self.history.push(shown, stamp, class, cells);
-        kind.map(|kind| SnapshotChange { id: *id, kind })
+        kind.map(|kind| SnapshotChange { id: *id, class: class_shown, kind })
     }
 }
