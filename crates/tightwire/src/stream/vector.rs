@@ -112,26 +112,6 @@ impl Quaternion for mint::Quaternion<f32> {
     }
 }
 
-#[cfg(feature = "glam-034")]
-mod glam {
-    use glam_034::{Quat, Vec2, Vec3, Vec3A, Vec4};
-
-    use super::{Op, Quaternion, Shape, Stream, Target, Vector, Wire};
-
-    vectors!(Vec2 = 2, Vec3 = 3, Vec3A = 3, Vec4 = 4);
-
-    impl Quaternion for Quat {
-        #[cfg_attr(not(debug_assertions), inline(always))]
-        fn to_xyzw(self) -> [f32; 4] {
-            self.to_array()
-        }
-        #[cfg_attr(not(debug_assertions), inline(always))]
-        fn from_xyzw(components: [f32; 4]) -> Self {
-            Self::from_array(components)
-        }
-    }
-}
-
 macro_rules! whole_quaternions {
     ($($foreign:ty),*) => {$(
         /// Four whole floats.
@@ -155,8 +135,31 @@ macro_rules! whole_quaternions {
 }
 
 whole_quaternions!(mint::Quaternion<f32>);
-#[cfg(feature = "glam-034")]
-whole_quaternions!(glam_034::Quat);
+
+/// The types of one version of glam.
+macro_rules! glam {
+    ($($feature:literal $glam:ident)*) => {$(
+        #[cfg(feature = $feature)]
+        vectors!($glam::Vec2 = 2, $glam::Vec3 = 3, $glam::Vec3A = 3, $glam::Vec4 = 4);
+
+        #[cfg(feature = $feature)]
+        impl Quaternion for $glam::Quat {
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn to_xyzw(self) -> [f32; 4] {
+                self.to_array()
+            }
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn from_xyzw(components: [f32; 4]) -> Self {
+                Self::from_array(components)
+            }
+        }
+
+        #[cfg(feature = $feature)]
+        whole_quaternions!($glam::Quat);
+    )*};
+}
+
+glam!("glam-030" glam_030 "glam-032" glam_032 "glam-033" glam_033 "glam-034" glam_034);
 
 /// Each component as a whole float.
 #[cfg_attr(not(debug_assertions), inline(always))]

@@ -255,22 +255,34 @@ mod mint_types {
     }
 }
 
-#[cfg(feature = "glam-034")]
-mod glam_types {
-    use glam_034::{Quat, Vec2, Vec3};
+/// Each version of glam has types of its own.
+macro_rules! glam {
+    ($($feature:literal $module:ident $glam:ident)*) => {$(
+        #[cfg(feature = $feature)]
+        mod $module {
+            use $glam::{Quat, Vec2, Vec3};
 
-    use super::*;
+            use super::*;
 
-    fn rotation(xyzw: [f32; 4]) -> Quat {
-        Quat::from_array(xyzw)
-    }
+            fn rotation(xyzw: [f32; 4]) -> Quat {
+                Quat::from_array(xyzw)
+            }
 
-    math!(Glam, Vec2, Vec3, Quat);
+            math!(Glam, Vec2, Vec3, Quat);
 
-    #[test]
-    fn vectors_of_glam() {
-        check::<Glam>();
-    }
+            #[test]
+            fn vectors_of_glam() {
+                check::<Glam>();
+            }
+        }
+    )*};
+}
+
+glam! {
+    "glam-030" types_of_030 glam_030
+    "glam-032" types_of_032 glam_032
+    "glam-033" types_of_033 glam_033
+    "glam-034" types_of_034 glam_034
 }
 
 #[test]
