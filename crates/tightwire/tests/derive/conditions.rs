@@ -426,3 +426,41 @@ fn groups_of_fields() {
 fn fields_of_variants() {
     check::<InVariants>();
 }
+
+/// Text and lists of a variant that are not always sent.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+enum Letter {
+    #[default]
+    Blank,
+    Written {
+        signed: bool,
+        #[wire(when = self.signed, max_len = 8)]
+        name: String,
+        #[wire(when = self.signed, max_len = 4)]
+        marks: Vec<u8>,
+        #[wire(when = self.signed && self.name.len() > 2, max_len = 4)]
+        note: Box<String>,
+    },
+}
+
+#[test]
+fn what_is_on_the_heap_of_a_variant_is_sent_on_a_condition() {
+    let written = |signed, name: &str, note: &str| Letter::Written {
+        signed,
+        name: name.into(),
+        marks: name.bytes().collect(),
+        note: Box::new(note.into()),
+    };
+    let mut read = Letter::Blank;
+    for (letter, comes) in [
+        (written(true, "Ada", "gg"), written(true, "Ada", "gg")),
+        (written(true, "Al", "gg"), written(true, "Al", "")),
+        (written(false, "", ""), written(false, "", "")),
+    ] {
+        let mut buffer = [0; 64];
+        let packet = tightwire::encode(&letter, &mut buffer).unwrap();
+        tightwire::decode_into(packet, &mut read).unwrap();
+        assert_eq!(read, comes);
+        assert!(tightwire::schema::<Letter>().decode(packet).is_ok());
+    }
+}
