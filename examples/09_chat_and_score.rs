@@ -27,7 +27,7 @@ struct Server {
 fn chat_on_server(chat: &Chat, context: &mut Context<'_, Server>) -> Result<(), SendError> {
     let sender = context.sender();
     context.state.lines.push(format!("{sender}: {}", chat.text));
-    context.broadcast(Some(sender), &chat.clone(), Delivery::ReliableSequenced)?;
+    context.broadcast(Some(sender), &chat.clone(), Delivery::ReliableOrdered)?;
     let score = Score { points: chat.text.len() as u16 };
     context.broadcast(None, &score, Delivery::UnreliableSequenced)?;
     Ok(())
@@ -70,7 +70,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (messenger, _me, id, to_server) = &mut players[frame as usize % 2];
         messenger.begin_frame(now);
         let chat = Chat { text: text.into() };
-        messenger.send(*to_server, &chat, Delivery::ReliableSequenced)?;
+        messenger.send(*to_server, &chat, Delivery::ReliableOrdered)?;
         messenger.end_frame(|_, delivery, batch| {
             println!("to the server: {} bytes, {delivery:?}", batch.len());
             let _ = server.receive(*id, delivery, batch, now);

@@ -27,7 +27,7 @@ struct Score {
 fn on_chat(chat: &Chat, context: &mut Context<'_, u16>) -> Result<(), SendError> {
     let (sender, points) = (context.sender(), chat.text.len() as u16);
     println!("server: {sender} says {:?}", chat.text);
-    context.send(sender, &Score { points }, Delivery::ReliableSequenced)
+    context.send(sender, &Score { points }, Delivery::ReliableOrdered)
 }
 
 /// Both sides register the same messages. Their state is the points of the client.
@@ -62,7 +62,7 @@ fn server() -> Result<(), Box<dyn Error>> {
     let (mut points, start) = (0, Instant::now());
     let mut has_left = false;
     while !has_left && process.try_wait()?.is_none_or(|status| status.success()) {
-        server.tick(start.elapsed(), &mut points);
+        server.receive(start.elapsed(), &mut points);
         while let Some(event) = server.poll_event() {
             match event {
                 SessionEvent::Disconnected { reason: Reason::Left, .. } => has_left = true,
@@ -70,6 +70,7 @@ fn server() -> Result<(), Box<dyn Error>> {
                 event => println!("server: {event:?}"),
             }
         }
+        server.transmit(start.elapsed());
         thread::sleep(Duration::from_millis(2));
     }
     process.wait()?.success().then_some(()).ok_or("the client failed".into())
@@ -85,7 +86,7 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
         .token(token.parse::<SealedToken>()?.as_bytes())
         .build(transport)?;
     while points == 0 {
-        client.tick(start.elapsed(), &mut points);
+        client.receive(start.elapsed(), &mut points);
         while let Some(event) = client.poll_event() {
             match event {
                 SessionEvent::Connected { .. } => {
@@ -96,6 +97,7 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
                 _ => {}
             }
         }
+        client.transmit(start.elapsed());
         thread::sleep(Duration::from_millis(2));
     }
     println!("client: {points} points");
@@ -104,7 +106,8 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
     // The packet that says so may get lost.
     let end = start.elapsed() + Duration::from_secs(1);
     while start.elapsed() < end {
-        client.tick(start.elapsed(), &mut points);
+        client.receive(start.elapsed(), &mut points);
+        client.transmit(start.elapsed());
         thread::sleep(Duration::from_millis(10));
     }
     Ok(())

@@ -57,21 +57,23 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut crashed = None;
     for frame in 0..1000_u16 {
         let now = Duration::from_millis(16) * frame.into();
-        crashed = catch_unwind(AssertUnwindSafe(|| live.tick(now, &mut market))).err();
+        crashed = catch_unwind(AssertUnwindSafe(|| live.receive(now, &mut market))).err();
         if crashed.is_some() {
             break;
         }
         while let Some(event) = live.poll_event() {
             println!("server: {event:?}");
         }
-        client.tick(now, &mut ours);
+        live.transmit(now);
+        client.receive(now, &mut ours);
         while let Some(event) = client.poll_event() {
             is_connected = matches!(event, SessionEvent::Connected { .. });
         }
         if is_connected {
             let trade = Trade { price: frame, items: (frame + 7) % 11 };
-            client.send(&trade, Delivery::ReliableSequenced)?;
+            client.send(&trade, Delivery::ReliableOrdered)?;
         }
+        client.transmit(now);
     }
     assert!(crashed.is_some());
     println!("crashed at trade {}; {} bytes recorded", market.trades, fs::metadata(&path)?.len());
@@ -82,7 +84,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut replayed = Market::default();
     let repeated = catch_unwind(AssertUnwindSafe(|| {
         while let Some(step) = again.transport_mut().next_step() {
-            again.tick(step.receive_at, &mut replayed);
+            again.receive(step.receive_at, &mut replayed);
+            if let Some(now) = step.transmit_at {
+                again.transmit(now);
+            }
         }
     }));
     assert!(repeated.is_err());

@@ -25,7 +25,6 @@ fn ball(id: u32, tick: u32) -> Ball {
 }
 
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 2 + self.0.len())]
 struct Snapshot(#[wire(max_len = 1000)] Vec<u8>);
 
 #[derive(Wire, Message, Default)]
@@ -64,7 +63,7 @@ fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
     let (mut sender, mut tick) = (SnapshotSender::new(protocol), 0);
     while process.try_wait()?.is_none() {
         tick += 1;
-        server.tick(start.elapsed(), &mut inbox);
+        server.receive(start.elapsed(), &mut inbox);
         while let Some(event) = server.poll_event() {
             if let SessionEvent::Connected { peer, .. } = event {
                 player = Some((peer, sender.add_receiver(Leaving::Despawn)));
@@ -77,6 +76,7 @@ fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
             let packet = sender.snapshot(receiver, 1000).unwrap_or_default().to_vec();
             let _ = server.send(peer, &Snapshot(packet), Delivery::Unreliable);
         }
+        server.transmit(start.elapsed());
         thread::sleep((Duration::from_secs(tick.into()) / 60).saturating_sub(start.elapsed()));
     }
     process.wait()?.success().then_some(()).ok_or("the client failed".into())
@@ -90,7 +90,7 @@ fn client(protocol: &SnapshotProtocol, config: SessionConfig, server: [&str; 2])
     let (mut world, mut inbox) = (SnapshotReceiver::new(protocol), Inbox::default());
     let (mut playback, mut sizes) = (Playback::new(protocol, Default::default()), Vec::new());
     while sizes.len() < 90 {
-        client.tick(start.elapsed(), &mut inbox);
+        client.receive(start.elapsed(), &mut inbox);
         while client.poll_event().is_some() {}
         for packet in inbox.1.drain(..) {
             // One that comes too late is refused, and no loss: the next ones have it all.
@@ -102,6 +102,7 @@ fn client(protocol: &SnapshotProtocol, config: SessionConfig, server: [&str; 2])
         if let Some(ack) = world.ack() {
             client.send(&Ack(ack), Delivery::Unreliable)?;
         }
+        client.transmit(start.elapsed());
         playback.advance(start.elapsed());
         thread::sleep(Duration::from_millis(8));
     }

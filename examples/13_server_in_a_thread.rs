@@ -33,12 +33,13 @@ fn play(
     lines: &mut Vec<String>,
 ) -> Result<(), SendError> {
     while lines.is_empty() && start.elapsed() < Duration::from_secs(10) {
-        client.tick(start.elapsed(), lines);
+        client.receive(start.elapsed(), lines);
         while let Some(event) = client.poll_event() {
             if let SessionEvent::Connected { .. } = event {
                 client.send(&Chat { text: "hello".into() }, Delivery::Reliable)?;
             }
         }
+        client.transmit(start.elapsed());
         thread::sleep(Duration::from_millis(2));
     }
     Ok(())
@@ -60,8 +61,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         scope.spawn(|| {
             let mut state = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                server.tick(start.elapsed(), &mut state);
+                server.receive(start.elapsed(), &mut state);
                 while server.poll_event().is_some() {}
+                server.transmit(start.elapsed());
                 thread::sleep(Duration::from_millis(2));
             }
         });

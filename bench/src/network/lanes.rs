@@ -31,7 +31,7 @@ impl Kind {
     fn delivery(self) -> Delivery {
         match self {
             Self::Unreliable => Delivery::Unreliable,
-            Self::ReliableOrdered => Delivery::ReliableSequenced,
+            Self::ReliableOrdered => Delivery::ReliableOrdered,
         }
     }
 }

@@ -13,7 +13,6 @@ const SIZES: [usize; 2] = [100, 1000];
 
 /// Exactly as many bytes as it says.
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 2 + self.data.len())]
 struct Blob {
     #[wire(max_len = 1200)]
     data: Vec<u8>,

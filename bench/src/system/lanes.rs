@@ -64,7 +64,7 @@ impl Lane for Tightwire {
         sender.begin_frame(now);
         for (to, messages) in peers.iter().zip(messages.chunks_exact_mut(PER_PEER)) {
             for message in messages {
-                let route = Delivery::ReliableSequenced;
+                let route = Delivery::ReliableOrdered;
                 let sent = match message {
                     Any::Input(input) => sender.send(*to, input, route),
                     Any::Chat(chat) => sender.send(*to, chat, route),

@@ -98,7 +98,7 @@ impl<T: Transport> Guest<'_, T> {
         let mut pace = Pace::new(shared.now());
         while !shared.is_stopped() {
             let now = shared.now();
-            self.client.receive(now);
+            self.client.handle_input(now);
             self.client.run_stage(Stage::Update, &mut self.inbox);
             self.handle_events(now);
             self.handle_snapshots(now);
@@ -111,7 +111,8 @@ impl<T: Transport> Guest<'_, T> {
         self.client.disconnect(shared.now());
         let end = shared.now() + FAREWELL;
         while shared.now() < end {
-            self.client.tick(shared.now(), &mut self.inbox);
+            self.client.receive(shared.now(), &mut self.inbox);
+            self.client.transmit(shared.now());
             while self.client.poll_event().is_some() {}
             thread::sleep(shared.nap);
         }

@@ -65,7 +65,6 @@ pub(super) struct Chat {
 
 /// A part of the world, as much of it as fits into a datagram.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
-#[message(size_upper_bound = BLOB_LENGTH + self.packet.bytes.len())]
 pub(super) struct Snapshot {
     pub(super) packet: SnapshotPacket,
 }

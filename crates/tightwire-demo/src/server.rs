@@ -114,7 +114,7 @@ impl<'s, T: Transport> Host<'s, T> {
         while !shared.is_stopped() {
             let now = shared.now();
             busy.begin();
-            self.server.receive(now);
+            self.server.handle_input(now);
             if let Some(number) = pace.take(now) {
                 self.tick(number as u32)?;
                 lock(&shared.server).busy = busy.total();
@@ -127,7 +127,8 @@ impl<'s, T: Transport> Host<'s, T> {
         // The clients leave by themselves at the same time; who does not is told.
         let end = shared.now() + FAREWELL;
         while shared.now() < end && self.server.peers().next().is_some() {
-            self.server.tick(shared.now(), &mut self.inbox);
+            self.server.receive(shared.now(), &mut self.inbox);
+            self.server.transmit(shared.now());
             while self.server.poll_event().is_some() {}
             thread::sleep(shared.nap);
         }
@@ -253,7 +254,7 @@ impl<'s, T: Transport> Host<'s, T> {
 }
 
 /// Lines of chat come in the order in which they were said.
-pub(super) const ORDERED: Delivery = Delivery::ReliableSequenced;
+pub(super) const ORDERED: Delivery = Delivery::ReliableOrdered;
 
 /// What is before a message in a batch, and before the batch.
 const HEADERS: usize = 2 + 5;

@@ -1,29 +1,23 @@
-//! `#[derive(Message)]`: a name and a bound on the size.
+//! `#[derive(Message)]`: a name.
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Error, Expr, LitStr, Result};
+use syn::{DeriveInput, Error, LitStr, Result};
 
 /// What `#[message(…)]` says.
 #[derive(Default)]
 struct Attributes {
     name: Option<LitStr>,
-    size_upper_bound: Option<Expr>,
 }
 
 /// The implementation. After an error there is one too, so that it is the only one.
 pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
-    let (errors, Attributes { name, size_upper_bound }) = match attributes(input) {
+    let (errors, Attributes { name }) = match attributes(input) {
         Ok(attributes) => (None, attributes),
         Err(error) => (Some(error.into_compile_error()), Attributes::default()),
     };
     let name = name.map_or_else(|| ident.to_string(), |name| name.value());
-    let bound = match (size_upper_bound, &errors) {
-        (Some(bound), _) => quote!(#bound),
-        (None, None) => quote!(<Self as ::tightwire::Wire>::MAX_BYTES),
-        (None, Some(_)) => quote!(0),
-    };
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     quote! {
         #errors
@@ -31,10 +25,6 @@ pub(crate) fn item(input: &DeriveInput) -> TokenStream {
         #[automatically_derived]
         impl #impl_generics ::tightwire::Message for #ident #type_generics #where_clause {
             const NAME: &'static str = #name;
-
-            fn size_upper_bound(&self) -> usize {
-                #bound
-            }
         }
     }
 }
@@ -52,10 +42,8 @@ fn attributes(input: &DeriveInput) -> Result<Attributes> {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
                 once(&mut attributes.name, &meta, meta.value()?.parse()?)
-            } else if meta.path.is_ident("size_upper_bound") {
-                once(&mut attributes.size_upper_bound, &meta, meta.value()?.parse()?)
             } else {
-                Err(meta.error("there are `name = \"…\"` and `size_upper_bound = …`"))
+                Err(meta.error("there is `name = \"…\"`"))
             }
         })?;
     }

@@ -56,11 +56,13 @@ use crate::transport::{Connection, Event, NotSent, Path, Transport};
 /// let mut client = Client::builder(config).register(messages).build(client_end)?;
 /// for millisecond in 0..50 {
 ///     let now = Duration::from_millis(millisecond);
-///     server.tick(now, &mut ());
-///     client.tick(now, &mut ());
+///     server.receive(now, &mut ());
+///     server.transmit(now);
+///     client.receive(now, &mut ());
 ///     if let Some(SessionEvent::Connected { .. }) = client.poll_event() {
 ///         client.send(&Chat { text: "hello".into() }, Delivery::Reliable)?;
 ///     }
+///     client.transmit(now);
 /// }
 ///
 /// let file = server.transport().file(Vec::clone);

@@ -26,8 +26,10 @@
 //! let mut client = Client::<(), _>::builder(config).send_only::<Jump>().build(client_end)?;
 //! for millisecond in 0..20 {
 //!     let now = Duration::from_millis(millisecond);
-//!     server.tick(now, &mut ());
-//!     client.tick(now, &mut ());
+//!     server.receive(now, &mut ());
+//!     server.transmit(now);
+//!     client.receive(now, &mut ());
+//!     client.transmit(now);
 //! }
 //! assert_eq!(server.peers().count(), 1);
 //! # Ok::<(), tightwire_transport::SessionError>(())
@@ -86,7 +88,7 @@ pub use reason::{Reason, TokenFault};
 pub use recording::{Recorder, RecordingError, Replay, Step};
 pub use session::{
     Admit, Admitted, Client, ClientBuilder, PeerReport, Server, ServerBuilder, SessionConfig,
-    SessionError, SessionEvent,
+    SessionError, SessionEvent, SessionPeers,
 };
 pub use token::{Admission, Claims, NotMinted, SealedToken, TokenGate, TokenGateConfig, TokenKey};
 pub use transport::{Connection, Event, NotSent, Path, Transport};

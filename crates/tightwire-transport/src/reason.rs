@@ -1,6 +1,6 @@
 //! Why a connection ended, or never began.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use tightwire::Wire;
 
@@ -154,8 +154,12 @@ impl fmt::Display for Reason {
         };
         f.write_str(what)?;
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
-        // Lines stay lines only where this side wrote them.
-        write!(f, ": {}", text.escape_debug())
+        f.write_str(": ")?;
+        // It may come from the other side, and is shown in terminals: only quotes are harmless.
+        text.chars().try_for_each(|char| match char {
+            '"' | '\'' => f.write_char(char),
+            char => write!(f, "{}", char.escape_debug()),
+        })
     }
 }
 

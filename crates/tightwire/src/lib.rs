@@ -403,8 +403,8 @@ pub use link::{Bandwidth, Bursts, Link, LinkConfig, LinkStats};
 pub use message::{
     Context, Delivery, Disconnected, FaultCounters, Hooks, InternalBatch, MAX_MESSAGES, Message,
     MessageEvent, MessageFault, MessageStats, MessagesIn, Messenger, MessengerBuilder,
-    MessengerConfig, Outcome, PeerId, PeerMessageStats, PeerStats, RawMessage, RefusedMessage,
-    RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
+    MessengerConfig, Outcome, PeerId, PeerIds, PeerMessageStats, PeerStats, RawMessage,
+    RefusedMessage, RegistryError, Route, SendError, SentTo, Stage, Traffic, messages_in,
 };
 pub use packet::{
     Counters, ExplainedRefusal, Identity, Keys, Mismatch, NotWritten, Place, Protection, Protocol,
@@ -514,21 +514,18 @@ pub use tightwire_derive::Wire;
 /// Makes a message of a type that is [`Wire`](trait@Wire) and has a default, for a [`Messenger`].
 ///
 /// `#[message(name = "…")]` gives it another name than that of the type, if two types have the same.
-/// `#[message(size_upper_bound = …)]` gives the bytes that a message takes at most, as an expression
-/// over `self`; without it they are [`MAX_BYTES`](Wire::MAX_BYTES).
 ///
 /// ```
 /// use tightwire::{Message, Wire};
 ///
 /// #[derive(Wire, Message, Default)]
-/// #[message(name = "level", size_upper_bound = 3 + self.data.len())]
+/// #[message(name = "level")]
 /// struct Level {
 ///     #[wire(max_len = 1_000_000)]
 ///     data: Vec<u8>,
 /// }
 ///
 /// assert_eq!(Level::NAME, "level");
-/// assert_eq!(Level { data: vec![0; 100] }.size_upper_bound(), 103);
 /// ```
 pub use tightwire_derive::Message;
 

@@ -43,8 +43,8 @@ pub(crate) const DELIVERIES: [Delivery; 5] = [
     Delivery::Unreliable,
     Delivery::UnreliableSequenced,
     Delivery::Reliable,
-    Delivery::ReliableSequenced,
-    Delivery::ReliableFragmentedSequenced,
+    Delivery::ReliableOrdered,
+    Delivery::ReliableOrderedFragmented,
 ];
 
 /// Writes the right size before a batch, if there is space for one.
@@ -81,7 +81,6 @@ pub(crate) struct Walk {
 pub(crate) struct Jump;
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
-#[message(size_upper_bound = 3 + self.data.len())]
 pub(crate) struct Level {
     #[wire(max_len = 3000)]
     data: Vec<u8>,
@@ -215,7 +214,7 @@ impl Room {
         });
         let to = sender.add_peer(MTU);
         let _heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
-        let route = Delivery::ReliableFragmentedSequenced;
+        let route = Delivery::ReliableOrderedFragmented;
         let chat = Chat { text: "x".repeat(60) };
         let goods = Goods { owner: None, items: vec![7; 20] };
         let level = Level { data: vec![7; 3000] };

@@ -32,7 +32,8 @@ fn play(file: &[u8]) {
         let mut counted = Vec::new();
         let mut steps = 0;
         while let Some(step) = server.transport_mut().next_step() {
-            server.tick(step.receive_at, &mut counted);
+            server.receive(step.receive_at, &mut counted);
+            server.transmit(step.receive_at);
             steps += 1;
         }
         assert!(steps <= file.len() / 8, "{steps} steps");

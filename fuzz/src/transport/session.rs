@@ -128,7 +128,8 @@ impl Room {
 
     fn tick(&mut self) {
         let now = Duration::from_millis(u64::from(self.frames));
-        self.server.tick(now, &mut self.counted);
+        self.server.receive(now, &mut self.counted);
+        self.server.transmit(now);
         while let Some(event) = self.server.poll_event() {
             if let SessionEvent::Refused { reason, .. } = event {
                 assert!(reason.to_bytes().len() <= Reason::MAX_BYTES);

@@ -15,9 +15,9 @@ use crate::transport::NotSent;
 /// use tightwire::Delivery;
 /// use tightwire_transport::conformance::{Broken, End, Fault};
 ///
-/// let fault = Fault::Order { delivery: Delivery::ReliableSequenced, number: 512, after: 514 };
+/// let fault = Fault::Order { delivery: Delivery::ReliableOrdered, number: 512, after: 514 };
 /// let broken = Broken { check: "traffic", end: End::Server, fault };
-/// assert_eq!(broken.to_string(), "traffic: server: ReliableSequenced: batch 512 came after 514");
+/// assert_eq!(broken.to_string(), "traffic: server: ReliableOrdered: batch 512 came after 514");
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Broken {

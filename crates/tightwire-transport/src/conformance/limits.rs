@@ -58,7 +58,7 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
     end: End,
     _: &mut Report,
 ) -> Result<(), Seen> {
-    let delivery = Delivery::ReliableFragmentedSequenced;
+    let delivery = Delivery::ReliableOrderedFragmented;
     let most = stand.path(end)?.max_fragmented.min(stand.options.most_waiting);
     let mut ledger = Ledger::new(end, delivery);
     for length in [most / 2, most - 1, most] {
@@ -155,7 +155,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
 
 /// The deliveries that lose nothing.
 pub(super) fn reliable() -> [Delivery; 3] {
-    [Delivery::Reliable, Delivery::ReliableSequenced, Delivery::ReliableFragmentedSequenced]
+    [Delivery::Reliable, Delivery::ReliableOrdered, Delivery::ReliableOrderedFragmented]
 }
 
 /// Sends the next batch, unless there is no room.

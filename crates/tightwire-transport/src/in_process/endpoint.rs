@@ -340,7 +340,7 @@ impl Endpoint {
     pub(super) fn path(&self) -> Option<Path> {
         matches!(self.state, State::Open).then(|| Path {
             max_datagram: self.config.limit(Delivery::Reliable),
-            max_fragmented: self.config.limit(Delivery::ReliableFragmentedSequenced),
+            max_fragmented: self.config.limit(Delivery::ReliableOrderedFragmented),
             round_trip: self.round_trip.smoothed(),
             jitter: self.round_trip.jitter(),
             backlog: self.outgoing.backlog(),

@@ -7,7 +7,7 @@ pub(super) const WINDOW: u32 = 1024;
 
 /// The reliable deliveries, each with numbers of its own.
 pub(super) const LANES: [Delivery; 3] =
-    [Delivery::Reliable, Delivery::ReliableSequenced, Delivery::ReliableFragmentedSequenced];
+    [Delivery::Reliable, Delivery::ReliableOrdered, Delivery::ReliableOrderedFragmented];
 
 /// The place of a delivery in [`LANES`], if it is there.
 pub(super) fn lane_of(delivery: Delivery) -> Option<usize> {

@@ -164,7 +164,7 @@ impl Assembly {
         let delivery = delivery_of(bytes)?;
         match delivery {
             Delivery::Reliable => {}
-            Delivery::ReliableSequenced | Delivery::ReliableFragmentedSequenced => {
+            Delivery::ReliableOrdered | Delivery::ReliableOrderedFragmented => {
                 if ordered.contains(&delivery) {
                     return Err("a second stream where there is one");
                 }

@@ -69,8 +69,8 @@ impl Outgoing {
             return Err(NotSent::Full { backlog: self.backlog });
         }
         let (queue, is_started) = match delivery {
-            Delivery::ReliableSequenced => self.sequenced.queue(),
-            Delivery::ReliableFragmentedSequenced => self.fragmented.queue(),
+            Delivery::ReliableOrdered => self.sequenced.queue(),
+            Delivery::ReliableOrderedFragmented => self.fragmented.queue(),
             _ => (&mut self.reliable, false),
         };
         let head = [head_of(delivery)];

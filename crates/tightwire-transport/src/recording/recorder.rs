@@ -51,14 +51,16 @@ use crate::transport::{Connection, Event, NotSent, Path, Transport};
 /// let config = SessionConfig::new("arena", "1.0");
 /// let recorder = Recorder::new(Nowhere, Vec::new(), &config)?;
 /// let mut live = server(config, recorder);
-/// live.tick(Duration::from_millis(16), &mut 0);
+/// live.receive(Duration::from_millis(16), &mut 0);
+/// live.transmit(Duration::from_millis(16));
 /// let file = live.transport().file(Vec::clone);
 ///
 /// let replay = Replay::new(&file[..])?;
 /// let mut again = server(replay.config(SessionConfig::default()), replay);
 /// let mut ticks = 0;
 /// while let Some(step) = again.transport_mut().next_step() {
-///     again.tick(step.receive_at, &mut 0);
+///     again.receive(step.receive_at, &mut 0);
+///     step.transmit_at.into_iter().for_each(|now| again.transmit(now));
 ///     ticks += 1;
 /// }
 /// assert_eq!((ticks, again.seed()), (1, live.seed()));

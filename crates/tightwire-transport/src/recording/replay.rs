@@ -33,7 +33,8 @@ pub struct Replay<R> {
 pub struct Step {
     /// It received, at this time.
     pub receive_at: Duration,
-    /// It handled messages and transmitted, at this time. In a recording of ticks it always did.
+    /// It handled messages and transmitted, at this time. `None` if it looked for input
+    /// between two frames.
     pub transmit_at: Option<Duration>,
 }
 

@@ -30,17 +30,16 @@ impl<C: 'static, T: Transport> Client<C, T> {
         ClientBuilder::new(config)
     }
 
-    /// A whole frame: takes what has come by `now`, handles it at all stages, and sends what there is
-    /// to send.
-    pub fn tick(&mut self, now: Duration, state: &mut C) {
+    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
+    /// after it goes with this frame's [`transmit`](Self::transmit).
+    pub fn receive(&mut self, now: Duration, state: &mut C) {
         self.session.receive(now);
         self.session.run_stages(state);
-        self.session.transmit(now);
     }
 
-    /// Takes what has come by `now`. It may be called more often than there are frames, so that
-    /// messages have the times at which they came.
-    pub fn receive(&mut self, now: Duration) {
+    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
+    /// look more often than once a frame, so that messages have the times at which they came.
+    pub fn handle_input(&mut self, now: Duration) {
         self.session.receive(now);
     }
 
@@ -98,8 +97,8 @@ impl<C: 'static, T: Transport> Client<C, T> {
     /// Leaves, also if it has not connected yet: then it never does. A [`SessionEvent::Disconnected`]
     /// follows.
     ///
-    /// The server learns it from what [`tick`](Self::tick) sends: for about a second more, since packets
-    /// get lost. A server that hears nothing of it takes the client for one that timed out.
+    /// The server learns it from what [`transmit`](Self::transmit) sends: for about a second more, since
+    /// packets get lost. A server that hears nothing of it takes the client for one that timed out.
     pub fn disconnect(&mut self, now: Duration) {
         self.session.close_all(&Reason::Left);
         self.session.hub.leave();

@@ -1,6 +1,8 @@
 //! The connections of a session, and how far each has come.
 
+use core::fmt;
 use core::time::Duration;
+use std::collections::btree_map::Values;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
@@ -189,10 +191,32 @@ impl Links {
     }
 
     /// The peers to which can be sent.
-    pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
-        self.links.values().filter_map(|link| match &link.state {
+    pub(super) fn peers(&self) -> SessionPeers<'_> {
+        SessionPeers { links: self.links.values() }
+    }
+}
+
+/// The peers of a session, in the order in which they connected.
+// A type of its own: one that is not named could have a destructor, so that
+// `if let Some(peer) = server.peers().next() { server.send(…) }` would not compile.
+#[derive(Clone)]
+pub struct SessionPeers<'s> {
+    links: Values<'s, Connection, Link>,
+}
+
+impl Iterator for SessionPeers<'_> {
+    type Item = PeerId;
+
+    fn next(&mut self) -> Option<PeerId> {
+        self.links.find_map(|link| match &link.state {
             State::Open(open) => Some(open.peer),
             _ => None,
         })
+    }
+}
+
+impl fmt::Debug for SessionPeers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }

@@ -19,4 +19,5 @@ pub use client::Client;
 pub use config::SessionConfig;
 pub use event::{PeerReport, SessionError, SessionEvent};
 pub use gate::{Admit, Admitted};
+pub use links::SessionPeers;
 pub use server::Server;

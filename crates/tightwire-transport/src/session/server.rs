@@ -7,17 +7,18 @@ use tightwire::{Identity, Message, Messenger, PeerId, Route, SendError, SentTo, 
 
 use super::common::Session;
 use super::role::ServerRole;
-use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent};
+use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent, SessionPeers};
 use crate::reason::Reason;
 use crate::transport::Transport;
 
 /// The side that others connect to, over any [`Transport`]. `C` is the application's own state, which
 /// handlers get.
 ///
-/// A frame is [`tick`](Self::tick), and then [`poll_event`](Self::poll_event) until nothing is left.
-/// `tick` is [`receive`](Self::receive), [`run_stage`](Self::run_stage) for each stage, and
-/// [`transmit`](Self::transmit), for those who need them one by one. In between, the application
-/// [sends](Self::send).
+/// A frame begins with [`receive`](Self::receive) and [`poll_event`](Self::poll_event) until nothing is
+/// left, and ends with [`transmit`](Self::transmit). In between, the game has its tick and
+/// [sends](Self::send): what comes is in this tick, and what the tick sends goes out at once.
+/// `receive` is [`handle_input`](Self::handle_input) and [`run_stage`](Self::run_stage) for each stage,
+/// for those who need them one by one.
 ///
 /// A client is a peer when it has shown its token, speaks the same protocol, and knows that it was
 /// taken. Nothing of it is handled before, and nothing is sent to it. A peer that does not keep up loses
@@ -78,17 +79,16 @@ impl<C: 'static, T: Transport> Server<C, T> {
         ServerBuilder::new(config)
     }
 
-    /// A whole frame: takes what has come by `now`, handles it at all stages, and sends what there is
-    /// to send.
-    pub fn tick(&mut self, now: Duration, state: &mut C) {
+    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
+    /// after it goes with this frame's [`transmit`](Self::transmit).
+    pub fn receive(&mut self, now: Duration, state: &mut C) {
         self.session.receive(now);
         self.session.run_stages(state);
-        self.session.transmit(now);
     }
 
-    /// Takes what has come by `now`. It may be called more often than there are frames, so that
-    /// messages have the times at which they came.
-    pub fn receive(&mut self, now: Duration) {
+    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
+    /// look more often than once a frame, so that messages have the times at which they came.
+    pub fn handle_input(&mut self, now: Duration) {
         self.session.receive(now);
     }
 
@@ -179,7 +179,7 @@ impl<C: 'static, T: Transport> Server<C, T> {
     }
 
     /// Disconnects everybody, and tells them that the server stops. They learn it from what
-    /// [`tick`](Self::tick) sends: for about a second more, since packets get lost.
+    /// [`transmit`](Self::transmit) sends: for about a second more, since packets get lost.
     pub fn shut_down(&mut self, now: Duration) {
         self.session.close_all(&Reason::ShuttingDown);
         self.session.transmit(now);
@@ -192,7 +192,7 @@ impl<C: 'static, T: Transport> Server<C, T> {
     }
 
     /// The clients, in the order in which they connected.
-    pub fn peers(&self) -> impl Iterator<Item = PeerId> {
+    pub fn peers(&self) -> SessionPeers<'_> {
         self.session.hub.links.peers()
     }
 

@@ -33,7 +33,6 @@ pub(crate) struct Answer {
 
 /// What the server says to all, sometimes at length.
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 8 + self.data.len())]
 pub(crate) struct World {
     pub(crate) number: u32,
     #[wire(max_len = 20_000)]
@@ -143,7 +142,7 @@ pub(crate) fn server_frame<T: Transport>(
     now: Duration,
     (clients, count): (usize, u32),
 ) {
-    server.receive(now);
+    server.handle_input(now);
     for stage in tightwire::Stage::ALL {
         server.run_stage(stage, heard);
     }
@@ -179,7 +178,8 @@ fn client_frame<T: Transport>(
             client.send(&ask, delivery).unwrap();
         }
     }
-    client.tick(now, heard);
+    client.receive(now, heard);
+    client.transmit(now);
     while let Some(event) = client.poll_event() {
         heard.happened(event, now);
     }

@@ -21,7 +21,6 @@ pub(crate) struct Chat {
 pub(crate) struct Count(pub(crate) u32);
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
-#[message(size_upper_bound = 3 + self.data.len())]
 pub(crate) struct Level {
     #[wire(max_len = 1_000_000)]
     pub(crate) data: Vec<u8>,
@@ -122,7 +121,8 @@ impl<S> Side<S> {
 
 impl ServerSide {
     pub(crate) fn tick(&mut self, millis: u64) {
-        self.session.tick(Duration::from_millis(millis), &mut self.heard);
+        self.session.receive(Duration::from_millis(millis), &mut self.heard);
+        self.session.transmit(Duration::from_millis(millis));
         self.events.extend(std::iter::from_fn(|| self.session.poll_event()));
     }
 
@@ -134,7 +134,8 @@ impl ServerSide {
 
 impl ClientSide {
     pub(crate) fn tick(&mut self, millis: u64) {
-        self.session.tick(Duration::from_millis(millis), &mut self.heard);
+        self.session.receive(Duration::from_millis(millis), &mut self.heard);
+        self.session.transmit(Duration::from_millis(millis));
         self.events.extend(std::iter::from_fn(|| self.session.poll_event()));
     }
 

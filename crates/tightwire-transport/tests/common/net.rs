@@ -158,7 +158,7 @@ impl Transport for End {
             }
             let can_come =
                 |(delivery, _): &&(Delivery, Vec<u8>)| !(lane.is_paused && is_reliable(*delivery));
-            let slow = Delivery::ReliableFragmentedSequenced;
+            let slow = Delivery::ReliableOrderedFragmented;
             let mut candidates: Vec<usize> = (0..lane.items.len())
                 .filter(|place| lane.items.get(*place).as_ref().is_some_and(can_come))
                 .collect();

@@ -28,13 +28,11 @@ struct Ack {
 }
 
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 8 + self.packet.bytes.len())]
 struct Snapshot {
     packet: SnapshotPacket,
 }
 
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 8 + self.data.len())]
 struct Level {
     #[wire(max_len = 200_000)]
     data: Vec<u8>,
@@ -109,12 +107,13 @@ fn play(packing: Packing) -> Played {
     let (mut peers, mut said) = (Vec::new(), Vec::new());
     for tick in 1..=240u32 {
         let now = Duration::from_millis(16) * tick;
-        server.tick(now, &mut at_server);
+        server.receive(now, &mut at_server);
+        server.transmit(now);
         while let Some(event) = server.poll_event() {
             if let SessionEvent::Connected { peer, .. } = event {
                 peers.push((peer, sender.add_receiver(Leaving::Despawn)));
                 let level = Level { data: vec![7; 100_000] };
-                let fragmented = Delivery::ReliableFragmentedSequenced;
+                let fragmented = Delivery::ReliableOrderedFragmented;
                 server.send(peer, &level, fragmented).unwrap();
                 let level = Level { data: vec![8; 1000] };
                 server.send(peer, &level, fragmented).unwrap();
@@ -133,7 +132,8 @@ fn play(packing: Packing) -> Played {
             server.send(*peer, &message, Delivery::Unreliable).unwrap();
         }
 
-        client.tick(now, &mut at_client);
+        client.receive(now, &mut at_client);
+        client.transmit(now);
         while client.poll_event().is_some() {}
         for packet in at_client.packets.drain(..) {
             let _ = receiver.handle_snapshot(&packet);
@@ -143,7 +143,7 @@ fn play(packing: Packing) -> Played {
             client.send(&ack, Delivery::Unreliable).unwrap();
             if tick.is_multiple_of(10) {
                 let chat = Chat { text: format!("tick {tick}"), loud: tick > 100 };
-                client.send(&chat, Delivery::ReliableSequenced).unwrap();
+                client.send(&chat, Delivery::ReliableOrdered).unwrap();
                 said.push(chat);
             }
         }
@@ -264,8 +264,10 @@ fn a_full_disk_does_not_stop_the_session() {
     let (mut at_server, mut at_client) = (Game::default(), Game::default());
     for tick in 1..=200u32 {
         let now = Duration::from_millis(16) * tick;
-        server.tick(now, &mut at_server);
-        client.tick(now, &mut at_client);
+        server.receive(now, &mut at_server);
+        server.transmit(now);
+        client.receive(now, &mut at_client);
+        client.transmit(now);
         if client.server().is_some() && tick < 190 {
             let chat = Chat { text: "x".repeat(90), loud: false };
             client.send(&chat, Delivery::Reliable).unwrap();

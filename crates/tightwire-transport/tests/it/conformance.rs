@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use tightwire::Delivery::{
-    self, Reliable, ReliableFragmentedSequenced, ReliableSequenced, Unreliable, UnreliableSequenced,
+    self, Reliable, ReliableOrdered, ReliableOrderedFragmented, Unreliable, UnreliableSequenced,
 };
 use tightwire_transport::conformance::{self, Clock, Fault, Options, Pair};
 use tightwire_transport::{
@@ -277,8 +277,8 @@ fn lost_batches_are_found() {
     }
     let count = "server: Reliable: of 300 batches 299 came";
     check_victim(Act::Drop(Reliable), TINY_VICTIM, count);
-    let count = "server: ReliableSequenced: of 300 batches 299 came; the first that did not is 100";
-    check_victim(Act::Drop(ReliableSequenced), TINY_VICTIM, count);
+    let count = "server: ReliableOrdered: of 300 batches 299 came; the first that did not is 100";
+    check_victim(Act::Drop(ReliableOrdered), TINY_VICTIM, count);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn doubled_batches_are_found_where_they_may_not_be() {
 
 #[test]
 fn batches_out_of_order_are_found_where_there_is_an_order() {
-    for delivery in [UnreliableSequenced, ReliableSequenced, ReliableFragmentedSequenced] {
+    for delivery in [UnreliableSequenced, ReliableOrdered, ReliableOrderedFragmented] {
         let found = format!("server: {delivery:?}: batch 120 came after 121");
         check(Act::SwapWithNext(delivery), &found);
     }
@@ -303,8 +303,8 @@ fn batches_out_of_order_are_found_where_there_is_an_order() {
         let report = judge(Act::SwapWithNext(delivery), VICTIM).unwrap();
         assert_eq!(report.deliveries[delivery as usize].overtaken, 1);
     }
-    let found = "server: ReliableSequenced: batch 100 came after 101";
-    check_victim(Act::SwapWithNext(ReliableSequenced), TINY_VICTIM, found);
+    let found = "server: ReliableOrdered: batch 100 came after 101";
+    check_victim(Act::SwapWithNext(ReliableOrdered), TINY_VICTIM, found);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn connections_that_come_twice_or_never_or_end_are_found() {
 
 #[test]
 fn a_pause_that_is_none_is_found() {
-    check(Act::IgnorePause, "server: ReliableSequenced: a batch came in a pause");
+    check(Act::IgnorePause, "server: ReliableOrdered: a batch came in a pause");
     let broken = judge(Act::LoseInPause, VICTIM).expect_err("the suite should find it");
     assert!(matches!(broken.fault, Fault::Lost { .. }), "{broken}");
 }

@@ -59,7 +59,7 @@ fn a_clock_that_only_jumps_to_the_next_time_gets_everything_through() {
     };
     let (mut client, mut server, connection) = ready_pair(config, 11);
     for number in 0..200u8 {
-        client.send(connection, Delivery::ReliableSequenced, &[1, 0, number]).unwrap();
+        client.send(connection, Delivery::ReliableOrdered, &[1, 0, number]).unwrap();
     }
     client.handle_output(Duration::ZERO);
     let (mut received, mut steps) = (Vec::new(), 0);
@@ -181,11 +181,11 @@ fn unreliable_batches_that_nobody_polls_are_dropped_the_oldest_first() {
 #[test]
 fn what_was_sent_in_the_frame_of_the_close_has_its_chance() {
     let (mut client, mut server, connection) = ready_pair(InProcessConfig::default(), 16);
-    client.send(connection, Delivery::ReliableSequenced, &[1, 0, 7]).unwrap();
+    client.send(connection, Delivery::ReliableOrdered, &[1, 0, 7]).unwrap();
     client.close(connection, &Reason::Left);
     client.handle_output(Duration::ZERO);
     server.handle_input(Duration::ZERO);
-    let delivery = Delivery::ReliableSequenced;
+    let delivery = Delivery::ReliableOrdered;
     let batch: &[u8] = &[1, 0, 7];
     assert_eq!(server.poll_event(), Some(Event::Batch { from: connection, delivery, batch }));
     let reason = Reason::Left;

@@ -79,7 +79,7 @@ fn reliable_batches_arrive_over_real_sockets() {
         let body = vec![number; if number.is_multiple_of(2) { 10 } else { 20_000 }];
         [&(body.len() as u32).to_le_bytes()[..], &body].concat()
     };
-    let delivery = Delivery::ReliableFragmentedSequenced;
+    let delivery = Delivery::ReliableOrderedFragmented;
     let mut arrived = [0; 2];
     while arrived != [COUNT; 2] {
         assert!(clock.now() < Duration::from_secs(20), "{arrived:?} arrived");

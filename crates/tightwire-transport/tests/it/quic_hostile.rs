@@ -89,9 +89,9 @@ fn batches_as_the_document_has_them_arrive() {
         (Delivery::UnreliableSequenced, vec![1, 0, 6]),
         (Delivery::Reliable, vec![1, 0, 5]),
         (Delivery::Reliable, vec![1, 0, 4]),
-        (Delivery::ReliableSequenced, vec![1, 0, 3]),
-        (Delivery::ReliableSequenced, vec![2, 0, 2, 1]),
-        (Delivery::ReliableFragmentedSequenced, vec![1, 0, 0, 0, 1]),
+        (Delivery::ReliableOrdered, vec![1, 0, 3]),
+        (Delivery::ReliableOrdered, vec![2, 0, 2, 1]),
+        (Delivery::ReliableOrderedFragmented, vec![1, 0, 0, 0, 1]),
     ];
     let key = |(delivery, batch): &(Delivery, Vec<u8>)| (format!("{delivery:?}"), batch.clone());
     expected.sort_by_key(key);

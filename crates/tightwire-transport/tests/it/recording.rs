@@ -57,7 +57,8 @@ fn game(seed: u64) -> Game {
 
 /// A tick, and the state after it.
 fn tick<T: Transport>(server: &mut Server<Game, T>, game: &mut Game, now: Duration) -> u64 {
-    server.tick(now, game);
+    server.receive(now, game);
+    server.transmit(now);
     while let Some(event) = server.poll_event() {
         match event {
             SessionEvent::Connected { client, peer, .. } => {
@@ -100,7 +101,7 @@ fn record(ticks: usize, crash_at: Option<usize>) -> (Vec<u8>, Vec<u64>, u64) {
                 }
                 if random.below(30) == 0 {
                     let level = Level { data: vec![1; random.below(30_000)] };
-                    let route = Delivery::ReliableFragmentedSequenced;
+                    let route = Delivery::ReliableOrderedFragmented;
                     client.session.send(&level, route).unwrap();
                 }
                 if crash_at == Some(step) {
@@ -205,7 +206,8 @@ fn another_program_is_noticed() {
         .unwrap();
     let mut heard = crate::common::game::Heard::default();
     while let Some(step) = other.transport_mut().next_step() {
-        other.tick(step.receive_at, &mut heard);
+        other.receive(step.receive_at, &mut heard);
+        other.transmit(step.receive_at);
     }
     let identity = other.transport_mut().identity().unwrap().clone();
     assert_eq!((identity.game(), identity.version()), ("arena", "1.0"));

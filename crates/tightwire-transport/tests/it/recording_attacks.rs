@@ -23,7 +23,8 @@ fn record(kick: bool) -> (Vec<u8>, usize) {
     let mut client = client("7", &net);
     let mut heard = Heard::default();
     for frame in 0..8 {
-        server.tick(ms(frame * 16), &mut heard);
+        server.receive(ms(frame * 16), &mut heard);
+        server.transmit(ms(frame * 16));
         client.tick(frame * 16);
         if frame == 2 {
             client.chat("words", Delivery::Reliable);
@@ -46,7 +47,8 @@ fn play(file: &[u8]) -> Result<(usize, usize, usize), String> {
         .map_err(|error| error.to_string())?;
     let (mut heard, mut steps) = (Heard::default(), 0);
     while let Some(step) = server.transport_mut().next_step() {
-        server.tick(step.receive_at, &mut heard);
+        server.receive(step.receive_at, &mut heard);
+        server.transmit(step.receive_at);
         steps += 1;
     }
     let result = (steps, heard.texts.len(), server.peers().count());
@@ -110,7 +112,8 @@ fn a_recording_of_an_idle_peer_is_small() {
         if frame == 10 {
             before = length(&server);
         }
-        server.tick(ms(frame * 16), &mut heard);
+        server.receive(ms(frame * 16), &mut heard);
+        server.transmit(ms(frame * 16));
         client.tick(frame * 16);
     }
     let each = (length(&server) - before) / 1000;

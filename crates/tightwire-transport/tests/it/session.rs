@@ -41,7 +41,7 @@ fn a_client_with_a_token_is_connected_and_messages_of_every_delivery_go_both_way
                     client.chat(&format!("{delivery:?}"), delivery);
                 }
                 let level = Level { data: vec![7; 5000] };
-                let route = Delivery::ReliableFragmentedSequenced;
+                let route = Delivery::ReliableOrderedFragmented;
                 client.session.send(&level, route).unwrap();
             }
         }
@@ -242,7 +242,7 @@ fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard(
     three.chat("farewell", Delivery::Unreliable);
     three.session.transmit(Duration::ZERO);
     three.session.disconnect(Duration::ZERO);
-    server.session.receive(Duration::from_millis(4));
+    server.session.handle_input(Duration::from_millis(4));
     // Not before its words were handled.
     assert_eq!(server.session.poll_event(), None);
     server.tick(5);
@@ -321,7 +321,7 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
     let [peer, _] = server.connected()[..] else { panic!("{:?}", server.events) };
     net.stick(slow.session.transport().connection.unwrap(), true);
     let level = Level { data: vec![7; 5000] };
-    let fragmented = Delivery::ReliableFragmentedSequenced;
+    let fragmented = Delivery::ReliableOrderedFragmented;
     let (mut steps, mut most, mut first_drop, mut first_refusal) = (0, 0, None, None);
     while server.reasons().is_empty() {
         steps += 1;

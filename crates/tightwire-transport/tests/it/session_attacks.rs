@@ -87,7 +87,8 @@ fn events_that_nobody_polls_take_bounded_memory() {
         let mut stranger = net.client();
         let connection = Connection(stranger.connection.unwrap());
         stranger.send(connection, Delivery::Unreliable, &[1, 0, 7]).unwrap();
-        server.session.tick(ms(millis), &mut server.heard);
+        server.session.receive(ms(millis), &mut server.heard);
+        server.session.transmit(ms(millis));
         stranger.close(connection, &Reason::Left);
         net.forget_the_closed();
     }
@@ -143,7 +144,7 @@ fn what_a_transport_has_no_room_for_waits_in_its_order() {
     net.stick(1, true);
     let send = |server: &mut crate::common::game::ServerSide, number| {
         let count = Count(number);
-        server.session.send(peer, &count, Delivery::ReliableSequenced)
+        server.session.send(peer, &count, Delivery::ReliableOrdered)
     };
     for number in 0..3000 {
         send(&mut server, number).unwrap();
@@ -171,7 +172,7 @@ fn a_peer_that_takes_nothing_of_what_waits_is_too_slow() {
     net.stick(1, true);
     for number in 0..3000 {
         let count = Count(number);
-        let route = Delivery::ReliableSequenced;
+        let route = Delivery::ReliableOrdered;
         server.session.send(peer, &count, route).unwrap();
     }
     for millis in (0..4900).step_by(100) {

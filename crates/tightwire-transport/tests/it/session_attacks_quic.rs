@@ -51,13 +51,14 @@ fn a_peer_is_not_too_slow_before_it_had_a_chance() {
     let (mut accepted, mut reasons) = (0, Vec::new());
     for frame in 0..600 {
         let now = ms(16) * frame;
-        server.tick(now, &mut there);
+        server.receive(now, &mut there);
+        server.transmit(now);
         while let Some(event) = server.poll_event() {
             match event {
                 SessionEvent::Connected { peer, .. } => {
                     for _ in 0..4 {
                         let level = Level { data: vec![7; 900_000] };
-                        let route = Delivery::ReliableFragmentedSequenced;
+                        let route = Delivery::ReliableOrderedFragmented;
                         if server.send(peer, &level, route).is_ok() {
                             accepted += 1;
                         }
@@ -67,7 +68,8 @@ fn a_peer_is_not_too_slow_before_it_had_a_chance() {
                 _ => {}
             }
         }
-        client.tick(now, &mut here);
+        client.receive(now, &mut here);
+        client.transmit(now);
     }
     assert_eq!(reasons, [], "{accepted} levels were accepted, {} came", here.texts.len());
     assert_eq!(here.texts.len(), accepted);
@@ -87,13 +89,14 @@ fn a_peer_that_makes_progress_is_not_too_slow() {
     let mut reasons = Vec::new();
     for frame in 0..3000 {
         let now = ms(16) * frame;
-        server.tick(now, &mut there);
+        server.receive(now, &mut there);
+        server.transmit(now);
         while let Some(event) = server.poll_event() {
             match event {
                 SessionEvent::Connected { peer, .. } => {
                     for _ in 0..2 {
                         let level = Level { data: vec![7; 900_000] };
-                        let route = Delivery::ReliableFragmentedSequenced;
+                        let route = Delivery::ReliableOrderedFragmented;
                         server.send(peer, &level, route).unwrap();
                     }
                 }
@@ -101,7 +104,8 @@ fn a_peer_that_makes_progress_is_not_too_slow() {
                 _ => {}
             }
         }
-        client.tick(now, &mut here);
+        client.receive(now, &mut here);
+        client.transmit(now);
     }
     assert_eq!((reasons, here.texts.len()), (vec![], 2));
 }
@@ -114,13 +118,16 @@ fn a_client_that_leaves_while_it_connects_never_connects() {
     let mut server =
         Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
     let (mut here, mut there) = (Heard::default(), Heard::default());
-    client.tick(ms(0), &mut here);
+    client.receive(ms(0), &mut here);
+    client.transmit(ms(0));
     client.disconnect(ms(1));
     let mut events = Vec::new();
     for frame in 1..100 {
         let now = ms(16) * frame;
-        server.tick(now, &mut there);
-        client.tick(now, &mut here);
+        server.receive(now, &mut there);
+        server.transmit(now);
+        client.receive(now, &mut here);
+        client.transmit(now);
         events.extend(std::iter::from_fn(|| client.poll_event()));
     }
     let is_connected = |event: &SessionEvent| matches!(event, SessionEvent::Connected { .. });
@@ -142,13 +149,15 @@ fn a_side_with_a_smaller_limit_does_not_call_the_other_a_cheat() {
     let (mut reasons, mut sent) = (Vec::new(), None);
     for frame in 0..100 {
         let now = ms(16) * frame;
-        server.tick(now, &mut there);
-        client.tick(now, &mut here);
+        server.receive(now, &mut there);
+        server.transmit(now);
+        client.receive(now, &mut here);
+        client.transmit(now);
         while let Some(event) = client.poll_event() {
             match event {
                 SessionEvent::Connected { .. } => {
                     let level = Level { data: vec![7; 100_000] };
-                    let route = Delivery::ReliableFragmentedSequenced;
+                    let route = Delivery::ReliableOrderedFragmented;
                     sent = Some(client.send(&level, route));
                 }
                 SessionEvent::Disconnected { reason, .. } => reasons.push(reason),

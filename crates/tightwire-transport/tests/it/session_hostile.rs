@@ -24,7 +24,7 @@ fn honest() -> Batches {
         client.session.send(&Count(70_000), delivery).unwrap();
     }
     let level = Level { data: vec![7; 3000] };
-    let route = Delivery::ReliableFragmentedSequenced;
+    let route = Delivery::ReliableOrderedFragmented;
     client.session.send(&level, route).unwrap();
     client.session.transmit(Duration::ZERO);
     drop(client);
@@ -172,7 +172,7 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
             server.events.clear();
             server.heard.texts.clear();
             server.heard.counts.clear();
-            good.chat("still here", Delivery::ReliableSequenced);
+            good.chat("still here", Delivery::ReliableOrdered);
             good.tick(u64::from(sent));
             server.tick(u64::from(sent));
             let texts = server.heard.texts.iter();

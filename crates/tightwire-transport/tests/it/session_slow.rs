@@ -36,21 +36,23 @@ fn overwhelm(slow: Slow) -> u64 {
         arena.now += STEP;
         let now = arena.now;
         for (client, heard) in &mut arena.clients {
-            client.tick(now, heard);
+            client.receive(now, heard);
+            client.transmit(now);
         }
         if slow == Slow::NotHandling {
-            client.receive(now);
+            client.handle_input(now);
             client.transmit(now);
         }
         let Arena { server, heard, .. } = &mut arena;
         let server = server.as_mut().unwrap();
         let info = allocation_counter::measure(|| {
-            server.tick(now, heard);
+            server.receive(now, heard);
+            server.transmit(now);
             for to in [peer, good] {
                 let small = World { number: sent, data: vec![sent as u8; 30] };
                 let large = World { number: sent, data: vec![sent as u8; LENGTH] };
                 let unreliable = server.send(to, &small, Delivery::Unreliable);
-                let reliable = server.send(to, &large, Delivery::ReliableFragmentedSequenced);
+                let reliable = server.send(to, &large, Delivery::ReliableOrderedFragmented);
                 if to == good {
                     unreliable.unwrap();
                     reliable.unwrap();
@@ -89,12 +91,13 @@ fn overwhelm(slow: Slow) -> u64 {
     let until = arena.now + Duration::from_secs(1);
     while arena.now < until {
         arena.step();
-        client.tick(arena.now, &mut client_heard);
+        client.receive(arena.now, &mut client_heard);
+        client.transmit(arena.now);
         client_heard.events.extend(std::iter::from_fn(|| client.poll_event()));
     }
     assert_eq!(client_heard.reasons(), [Reason::TooSlow]);
     let (_, heard) = &arena.clients[0];
-    let fragmented = Delivery::ReliableFragmentedSequenced as usize;
+    let fragmented = Delivery::ReliableOrderedFragmented as usize;
     let large = heard.numbers.iter().find(|((_, _, delivery), _)| *delivery == fragmented);
     assert!(large.unwrap().1.iter().copied().eq(0..sent), "nobody else is harmed");
     most

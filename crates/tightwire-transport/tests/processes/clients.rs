@@ -47,7 +47,7 @@ struct Game {
 fn on_chat(chat: &Chat, context: &mut Context<'_, Game>) -> Result<(), SendError> {
     context.state.read.push(chat.text.clone());
     let (sender, points) = (context.sender(), chat.text.len() as u16);
-    context.send(sender, &Score { points }, Delivery::ReliableSequenced)
+    context.send(sender, &Score { points }, Delivery::ReliableOrdered)
 }
 
 fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
@@ -110,7 +110,8 @@ impl Stand {
         let waiting = thread::spawn(move || child.wait_with_output().unwrap());
         let (mut said, mut moment) = (Vec::new(), 10);
         while moment > 0 {
-            self.server.tick(self.start.elapsed(), &mut self.game);
+            self.server.receive(self.start.elapsed(), &mut self.game);
+            self.server.transmit(self.start.elapsed());
             while let Some(event) = self.server.poll_event() {
                 said.push(match event {
                     SessionEvent::Connected { client, .. } => format!("client {client} connected"),
@@ -159,7 +160,8 @@ fn client_process() {
     let mut game = Game::default();
     while game.points == 0 {
         assert!(start.elapsed() < Duration::from_secs(20));
-        client.tick(start.elapsed(), &mut game);
+        client.receive(start.elapsed(), &mut game);
+        client.transmit(start.elapsed());
         match client.poll_event() {
             Some(SessionEvent::Connected { .. }) => {
                 let chat = Chat { text: "hello".into() };
@@ -254,8 +256,10 @@ fn a_full_server_says_so_and_takes_the_same_token_later() {
         .build(transport)
         .unwrap();
     while stand.server.peers().next().is_none() {
-        stand.server.tick(stand.start.elapsed(), &mut stand.game);
-        client.tick(stand.start.elapsed(), &mut Game::default());
+        stand.server.receive(stand.start.elapsed(), &mut stand.game);
+        stand.server.transmit(stand.start.elapsed());
+        client.receive(stand.start.elapsed(), &mut Game::default());
+        client.transmit(stand.start.elapsed());
         thread::sleep(Duration::from_millis(1));
         assert!(stand.start.elapsed() < Duration::from_secs(20));
     }

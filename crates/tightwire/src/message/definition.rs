@@ -17,14 +17,9 @@ use crate::stream::Wire;
 /// }
 ///
 /// assert_eq!(Chat::NAME, "Chat");
-/// assert_eq!(Chat::default().size_upper_bound(), Chat::MAX_BYTES);
 /// ```
 pub trait Message: Wire + Default + Send + Sync + 'static {
     /// The name of the type: it decides which number the type has, so it must be the same on both
     /// sides.
     const NAME: &'static str;
-
-    /// At least the bytes that this message takes when it is written. Better too many than work to
-    /// find out: it decides whether there is room in a batch.
-    fn size_upper_bound(&self) -> usize;
 }

@@ -23,9 +23,9 @@ pub enum Delivery {
     Reliable,
     /// Comes once, in the order of sending.
     #[default]
-    ReliableSequenced,
+    ReliableOrdered,
     /// Comes once, in the order of sending, and may be larger than a datagram.
-    ReliableFragmentedSequenced,
+    ReliableOrderedFragmented,
 }
 
 /// A moment of the frame at which messages are handled. They are ordered as they come in a frame.
@@ -73,8 +73,8 @@ impl Delivery {
         Self::Unreliable,
         Self::UnreliableSequenced,
         Self::Reliable,
-        Self::ReliableSequenced,
-        Self::ReliableFragmentedSequenced,
+        Self::ReliableOrdered,
+        Self::ReliableOrderedFragmented,
     ];
 
     /// Whether each batch comes, and comes once.
@@ -82,7 +82,7 @@ impl Delivery {
     /// ```
     /// use tightwire::Delivery;
     ///
-    /// assert!(Delivery::ReliableSequenced.is_reliable());
+    /// assert!(Delivery::ReliableOrdered.is_reliable());
     /// assert!(!Delivery::UnreliableSequenced.is_reliable());
     /// ```
     #[must_use]
@@ -93,7 +93,7 @@ impl Delivery {
     /// Whether it carries more than a datagram: then sizes have 32 bits.
     #[must_use]
     pub const fn fragments(self) -> bool {
-        matches!(self, Self::ReliableFragmentedSequenced)
+        matches!(self, Self::ReliableOrderedFragmented)
     }
 }
 

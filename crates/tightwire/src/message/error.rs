@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use super::{PeerId, Stage};
+use super::{Delivery, PeerId, Stage};
 use crate::stream::{ReadError, WriteError};
 
 /// Why a message was not sent. Nothing of it is in a batch, and what was there before still is.
@@ -36,11 +36,13 @@ pub enum SendError {
         /// The stage.
         stage: Stage,
     },
-    /// The message can be larger than the delivery carries.
+    /// The message is larger than its delivery carries.
     TooLarge {
         /// The message.
         message: &'static str,
-        /// The bytes that it may take.
+        /// How it was to be sent.
+        delivery: Delivery,
+        /// The bytes that it takes.
         size: usize,
         /// The bytes that there are for it.
         limit: usize,
@@ -168,11 +170,17 @@ impl fmt::Display for SendError {
                     "{message}: {stage:?} is not run here: add it to `stages`, or send to another"
                 )
             }
-            Self::TooLarge { message, size, limit } => write!(
-                f,
-                "{message} can take {size} bytes, and there are {limit} for it: make it smaller, or \
-                 send it by a delivery that fragments"
-            ),
+            Self::TooLarge { message, delivery, size, limit } => {
+                let way_out = match delivery.fragments() {
+                    true => "raise `max_fragmented` of both sides",
+                    false => "send it by a delivery that fragments",
+                };
+                write!(
+                    f,
+                    "{message} takes {size} bytes, and there are {limit} for it by {delivery:?}: make it \
+                     smaller, or {way_out}"
+                )
+            }
             Self::NotWritten { message, error } => write!(f, "{message}: {error}"),
             Self::Blocked(peer) => {
                 write!(f, "{peer} does not keep up: send it less, and this later")

@@ -29,7 +29,7 @@ pub struct InternalBatch;
 
 impl InternalBatch {
     /// How it is sent: in order, and as large as it has to be.
-    pub const DELIVERY: Delivery = Delivery::ReliableFragmentedSequenced;
+    pub const DELIVERY: Delivery = Delivery::ReliableOrderedFragmented;
 
     /// Replaces `out` by a batch with this message.
     ///

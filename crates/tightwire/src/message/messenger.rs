@@ -7,7 +7,7 @@ use core::time::Duration;
 use core::{fmt, mem};
 
 use super::inbox::Inbox;
-use super::peer::Peers;
+use super::peer::{PeerIds, Peers};
 use super::pool::Pool;
 use super::registry::{Entry, Outcome, Registry};
 use super::{
@@ -212,7 +212,7 @@ impl<C: 'static> Messenger<C> {
     /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Duck>().build()?;
     /// let peer = messenger.add_peer(1200);
     /// messenger.set_max_fragmented(peer, 64);
-    /// let delivery = Delivery::ReliableFragmentedSequenced;
+    /// let delivery = Delivery::ReliableOrderedFragmented;
     /// assert!(messenger.send(peer, &Duck::default(), delivery).is_err());
     /// # Ok::<(), tightwire::RegistryError>(())
     /// ```
@@ -248,7 +248,19 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// The peers, in no order.
-    pub fn peers(&self) -> impl Iterator<Item = PeerId> {
+    ///
+    /// ```
+    /// # use tightwire::{Delivery, Message, Messenger, MessengerConfig, Wire};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Jump>().build()?;
+    /// # messenger.add_peer(1200);
+    /// if let Some(peer) = messenger.peers().next() {
+    ///     messenger.send(peer, &Jump, Delivery::Reliable)?;
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn peers(&self) -> PeerIds<'_> {
         self.peers.ids()
     }
 

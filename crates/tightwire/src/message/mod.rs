@@ -28,7 +28,7 @@ pub use error::{MessageFault, RefusedMessage, RegistryError, SendError};
 pub use hooks::{Hooks, MessageEvent};
 pub use internal::InternalBatch;
 pub use messenger::{Disconnected, Messenger, MessengerBuilder};
-pub use peer::PeerId;
+pub use peer::{PeerId, PeerIds};
 pub use registry::{MAX_MESSAGES, Outcome};
 pub use send::SentTo;
 pub use split::{MessagesIn, RawMessage, messages_in};

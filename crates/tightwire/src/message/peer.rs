@@ -303,8 +303,37 @@ impl Peers {
         Some(peer.as_ref().map(|_| PeerId { place, generation: *generation }))
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = PeerId> {
-        (0..).map_while(|place| self.at(place)).flatten()
+    pub(super) fn ids(&self) -> PeerIds<'_> {
+        PeerIds { peers: self, place: 0 }
+    }
+}
+
+/// The peers of a [`Messenger`](crate::Messenger), in no order.
+// A type of its own: one that is not named could have a destructor, so that
+// `if let Some(peer) = messenger.peers().next() { messenger.send(…) }` would not compile.
+#[derive(Clone)]
+pub struct PeerIds<'m> {
+    peers: &'m Peers,
+    place: u32,
+}
+
+impl Iterator for PeerIds<'_> {
+    type Item = PeerId;
+
+    fn next(&mut self) -> Option<PeerId> {
+        loop {
+            let peer = self.peers.at(self.place)?;
+            self.place += 1;
+            if peer.is_some() {
+                return peer;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PeerIds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }
 

@@ -268,11 +268,17 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    fn bound<M: Message>(&self, message: &M) -> usize {
-        match self.config.packing {
-            Packing::Bits => message.size_upper_bound(),
-            // What a type knows of its size is about bits.
-            packing => packing.measure(message),
+    /// The room that a message needs: at most `limit` if it fits there.
+    fn room_for<M: Message>(&self, message: &M, limit: usize) -> usize {
+        let most = M::MAX_BITS.div_ceil(8);
+        // Of a small type the worst case will do, which spares a run of its function.
+        if self.config.packing == Packing::Bits && most <= SMALL.min(limit as u64) {
+            return most as usize;
+        }
+        match self.config.packing.encode(message, &mut []) {
+            Err(WriteError::Full { needed_bits, .. }) => needed_bits.div_ceil(8) as usize,
+            // It takes nothing, or is refused when it is written.
+            _ => 0,
         }
     }
 
@@ -284,18 +290,19 @@ impl<C: 'static> Messenger<C> {
         message: &M,
         route: Route,
     ) -> Result<usize, SendError> {
-        let bound = self.bound(message);
+        let delivery = route.delivery;
+        let limit = max_body(route, self.peers.open_mut(to)?.limit(delivery));
+        let room = self.room_for(message, limit.unwrap_or(0));
         let Self { peers, pool, config, registry, .. } = self;
         let peer = peers.open_mut(to)?;
-        let limit = max_body(route, peer.limit(route.delivery));
-        if limit.is_none_or(|limit| bound > limit) {
+        if limit.is_none_or(|limit| room > limit) {
             let limit = limit.unwrap_or(0);
-            return Err(SendError::TooLarge { message: M::NAME, size: bound, limit });
+            return Err(SendError::TooLarge { message: M::NAME, delivery, size: room, limit });
         }
-        let header_len = Sizes::of(route.delivery).header();
-        let batch = peer.batch(to, route.delivery, header_len + bound, pool, config)?;
+        let header_len = Sizes::of(delivery).header();
+        let batch = peer.batch(to, delivery, header_len + room, pool, config)?;
         let header = |size| Header::new(number, route, size);
-        let size = match batch.write(message, bound, config.packing, pool, header) {
+        let size = match batch.write(message, room, config.packing, pool, header) {
             Ok(size) => size,
             Err(error) => {
                 peer.reopen(pool);
@@ -316,15 +323,18 @@ impl<C: 'static> Messenger<C> {
         message: &M,
         route: Route,
     ) -> Result<Vec<u8>, SendError> {
-        let sizes = Sizes::of(route.delivery);
-        // No more than any peer could get: what a type says of itself can be far from the truth.
-        let config = &self.config;
-        let most = if route.delivery.fragments() { config.max_fragmented } else { usize::MAX };
+        let delivery = route.delivery;
+        let sizes = Sizes::of(delivery);
+        // No more than any peer could get.
+        let most = if delivery.fragments() { self.config.max_fragmented } else { usize::MAX };
         let limit = max_body(route, most).unwrap_or(0);
-        let bound = self.bound(message).min(limit);
+        let room = self.room_for(message, limit);
+        if room > limit {
+            return Err(SendError::TooLarge { message: M::NAME, delivery, size: room, limit });
+        }
         let mut bytes = core::mem::take(&mut self.scratch);
         bytes.clear();
-        bytes.resize(sizes.header() + bound, 0);
+        bytes.resize(sizes.header() + room, 0);
         match self.config.packing.encode(message, &mut bytes[sizes.header()..]) {
             Ok(body) => {
                 let size = body.len();
@@ -334,13 +344,7 @@ impl<C: 'static> Messenger<C> {
             }
             Err(error) => {
                 self.scratch = bytes;
-                Err(match error {
-                    WriteError::Full { needed_bits, .. } if bound == limit => {
-                        let size = needed_bits.div_ceil(8) as usize;
-                        SendError::TooLarge { message: M::NAME, size, limit }
-                    }
-                    error => SendError::NotWritten { message: M::NAME, error },
-                })
+                Err(SendError::NotWritten { message: M::NAME, error })
             }
         }
     }
@@ -359,7 +363,8 @@ impl<C: 'static> Messenger<C> {
         let peer = peers.open_mut(to)?;
         let limit = max_body(route, peer.limit(route.delivery));
         if limit.is_none_or(|limit| size > limit) {
-            return Err(SendError::TooLarge { message, size, limit: limit.unwrap_or(0) });
+            let (delivery, limit) = (route.delivery, limit.unwrap_or(0));
+            return Err(SendError::TooLarge { message, delivery, size, limit });
         }
         peer.batch(to, route.delivery, bytes.len(), pool, config)?.append(bytes, pool);
         peer.count_sent(number, bytes.len());
@@ -445,3 +450,6 @@ impl<C: 'static> Messenger<C> {
         Ok(())
     }
 }
+
+/// The bytes of a type whose worst case is taken for its size.
+const SMALL: u64 = 256;

@@ -103,7 +103,7 @@ impl RawMessage<'_> {
     ///
     /// // Its size has 32 bits here.
     /// let batch = [8, 0, 0, 0, 16, 4, 1, 0, 0, 0, 2, 7];
-    /// let message = messages_in(&batch, Delivery::ReliableFragmentedSequenced).next().unwrap()?;
+    /// let message = messages_in(&batch, Delivery::ReliableOrderedFragmented).next().unwrap()?;
     /// let mut record = Vec::new();
     /// assert!(message.write_record(&mut record));
     /// assert_eq!(record, [16, 4, 1, 0, 2, 7]);

@@ -22,7 +22,6 @@ pub(crate) struct Score {
 
 /// As long as it is, up to more than a datagram.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
-#[message(size_upper_bound = 3 + self.data.len())]
 pub(crate) struct Level {
     #[wire(max_len = 1_000_000)]
     pub(crate) data: Vec<u8>,

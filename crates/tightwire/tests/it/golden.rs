@@ -153,7 +153,7 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             s.bytes(&mut bytes)
         }
         "batch" => batch(s, Delivery::Reliable),
-        "batch fragmenting" => batch(s, Delivery::ReliableFragmentedSequenced),
+        "batch fragmenting" => batch(s, Delivery::ReliableOrderedFragmented),
         "batch internal" => {
             let mut bytes = Vec::new();
             InternalBatch::write(3, &300_u16, &mut bytes).unwrap();

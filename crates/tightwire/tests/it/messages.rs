@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use tightwire::{
-    Delivery, Disconnected, ErrorKind, Message, Messenger, MessengerConfig, Packing, PeerId, Route,
-    SendError, Stage, Wire, WriteError,
+    Delivery, Disconnected, ErrorKind, MessengerConfig, Packing, PeerId, Route, SendError, Stage,
+    Wire, WriteError,
 };
 
-use crate::common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to};
+use crate::common::office::{Chat, Counting, Jump, Level, Score, Side, batches_to};
 
 const DELIVERIES: [Delivery; 5] = [
     Delivery::Unreliable,
     Delivery::UnreliableSequenced,
     Delivery::Reliable,
-    Delivery::ReliableSequenced,
-    Delivery::ReliableFragmentedSequenced,
+    Delivery::ReliableOrdered,
+    Delivery::ReliableOrderedFragmented,
 ];
 
 #[test]
@@ -51,7 +51,7 @@ fn the_header_has_five_bytes_and_that_of_a_batch_two() {
     // By their names: Chat 16, Counting 17, Jump 18, Level 19, Score 20.
     assert_eq!(batch[..], [12, 0, 20, 5, 2, 0, 3, 0x2c, 1, 18, 4, 0, 0, 0]);
 
-    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let fragmenting = Delivery::ReliableOrderedFragmented;
     a.messenger.send(to, &Score { points: 300 }, fragmenting).unwrap();
     let [(_, _, batch)] = &a.end_frame()[..] else { panic!("one batch") };
     assert_eq!(batch[..], [9, 0, 0, 0, 20, 4, 2, 0, 0, 0, 0, 0x2c, 1]);
@@ -115,7 +115,7 @@ fn small_giant_small_keeps_its_order_on_a_delivery_that_fragments() {
     let (mut a, mut b) =
         (Side::new(MessengerConfig::default()), Side::new(MessengerConfig::default()));
     let (to, from) = (a.messenger.add_peer(1200), b.messenger.add_peer(1200));
-    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let fragmenting = Delivery::ReliableOrderedFragmented;
     let giant = Level { data: vec![7; 500_000] };
     a.chat(to, "before", fragmenting);
     a.messenger.send(to, &giant, fragmenting).unwrap();
@@ -147,17 +147,22 @@ fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
     let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(109);
     a.chat(to, "before", Delivery::Reliable);
-    // The bound decides, not the text.
+    // The worst case decides for small types, not the text.
     let chat = Chat { text: "short".into() };
     assert_eq!(Chat::MAX_BYTES, 102);
     let refused = a.messenger.send(to, &chat, Delivery::Reliable);
     assert_eq!(refused, Ok(()), "a batch of its own");
     let level = Level { data: vec![1; 100] };
     let refused = a.messenger.send(to, &level, Delivery::Reliable).unwrap_err();
-    let expected = SendError::TooLarge { message: "Level", size: 103, limit: 102 };
+    let expected = SendError::TooLarge {
+        message: "Level",
+        delivery: Delivery::Reliable,
+        size: 103,
+        limit: 102,
+    };
     assert_eq!(refused, expected);
-    let sentence = "Level can take 103 bytes, and there are 102 for it: make it smaller, or send it \
-                    by a delivery that fragments";
+    let sentence = "Level takes 103 bytes, and there are 102 for it by Reliable: make it smaller, or \
+                    send it by a delivery that fragments";
     assert_eq!(refused.to_string(), sentence);
     let sent = a.end_frame();
     assert_eq!(sent.len(), 2);
@@ -169,34 +174,16 @@ fn the_limit_of_a_delivery_that_fragments_is_configured() {
     let config = MessengerConfig { max_fragmented: 10_000, ..MessengerConfig::default() };
     let mut a = Side::new(config);
     let to = a.messenger.add_peer(1200);
-    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let fragmenting = Delivery::ReliableOrderedFragmented;
     let level = |length| Level { data: vec![1; length] };
     // 4 bytes before the batch, 7 before the message, 3 for the length of the list.
     let largest = level(10_000 - 14);
     a.messenger.send(to, &largest, fragmenting).unwrap();
     let refused = a.messenger.send(to, &level(10_000 - 13), fragmenting);
-    let expected = SendError::TooLarge { message: "Level", size: 9_990, limit: 9_989 };
+    let expected =
+        SendError::TooLarge { message: "Level", delivery: fragmenting, size: 9_990, limit: 9_989 };
     assert_eq!(refused, Err(expected));
     assert_eq!(a.end_frame()[0].2.len(), 10_000);
-}
-
-#[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 1)]
-struct Liar {
-    numbers: [u32; 3],
-}
-
-#[test]
-fn a_bound_that_is_too_low_is_found_out_and_nothing_is_sent() {
-    let mut messenger =
-        Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Liar>().build().unwrap();
-    let to = messenger.add_peer(1200);
-    let _log = Log::default();
-    let refused = messenger.send(to, &Liar::default(), Delivery::Reliable).unwrap_err();
-    let SendError::NotWritten { message: "Liar", error: WriteError::Full { .. } } = refused else {
-        panic!("{refused}");
-    };
-    messenger.end_frame(|_, _, _| panic!("nothing was sent"));
 }
 
 #[test]
@@ -214,9 +201,9 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
     assert_eq!(sent, Err(expected));
     let to_all = a.messenger.send_to(peers.clone(), &bad, Delivery::Reliable);
     assert_eq!(to_all.unwrap_err(), expected);
-    a.chat(peers[0], "after", Delivery::ReliableSequenced);
+    a.chat(peers[0], "after", Delivery::ReliableOrdered);
     let deliveries: Vec<_> = a.end_frame().iter().map(|(_, delivery, _)| *delivery).collect();
-    assert_eq!(deliveries, [Delivery::Reliable, Delivery::ReliableSequenced]);
+    assert_eq!(deliveries, [Delivery::Reliable, Delivery::ReliableOrdered]);
 }
 
 #[test]
@@ -300,7 +287,12 @@ fn each_recipient_has_its_own_mtu_and_those_that_cannot_are_counted() {
     let recipients = peers.into_iter().chain([gone]);
     let sent = a.messenger.send_to(recipients, &level, Delivery::Reliable).unwrap();
     assert_eq!((sent.sent, sent.refused), (3, 2));
-    let too_large = SendError::TooLarge { message: "Level", size: 403, limit: 43 };
+    let too_large = SendError::TooLarge {
+        message: "Level",
+        delivery: Delivery::Reliable,
+        size: 403,
+        limit: 43,
+    };
     assert_eq!(sent.first_error, Some(too_large));
     let to: Vec<_> = a.end_frame().iter().map(|(peer, ..)| *peer).collect();
     assert_eq!(to, [peers[0], peers[1], peers[3]]);

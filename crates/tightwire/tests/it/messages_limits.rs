@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, Route, SendError, Stage, Wire,
-};
+use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Route, Stage, Wire};
 
 use crate::common::office::{Jump, Level, Side, batches_to};
 
@@ -99,7 +97,7 @@ fn a_receiver_who_waits_until_there_is_room_loses_nothing() {
 
 #[test]
 fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
-    let delivery = Delivery::ReliableFragmentedSequenced;
+    let delivery = Delivery::ReliableOrderedFragmented;
     let handler = |_: &Level, _: &mut Context<'_, ()>| {};
     let mut messenger =
         Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
@@ -127,33 +125,48 @@ fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
 }
 
 #[test]
-fn a_bound_that_is_far_too_high_takes_no_memory_for_it() {
+fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     #[derive(Wire, Message, Default)]
-    #[message(size_upper_bound = usize::MAX)]
-    struct Boaster {
-        number: u8,
+    struct Level {
+        #[wire(max_len = 4_000_000)]
+        data: Vec<u8>,
     }
-    let handler = |boaster: &Boaster, context: &mut Context<'_, u8>| {
-        *context.state += boaster.number;
+    let handler = |level: &Level, context: &mut Context<'_, usize>| {
+        *context.state += level.data.len();
     };
-    let config = MessengerConfig { max_fragmented: 100_000, ..MessengerConfig::default() };
-    let mut messenger = Messenger::builder(config).handle(handler).build().unwrap();
+    let mut messenger =
+        Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let (peer, mut sum) = (messenger.add_peer(1200), 0);
-    let boaster = Boaster { number: 7 };
-    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let level = Level { data: vec![7; 100] };
     let info = measure(|| {
-        for delivery in [Delivery::Reliable, fragmenting] {
-            let refused = messenger.send(peer, &boaster, delivery);
-            assert!(matches!(refused, Err(SendError::TooLarge { size: usize::MAX, .. })));
-            // To many, the size that it has decides.
-            let sent = messenger.broadcast(None, &boaster, delivery).unwrap();
-            assert_eq!(sent.sent, 1);
-            messenger.send_local(&mut sum, &boaster, delivery).unwrap();
+        for delivery in Delivery::ALL {
+            messenger.send(peer, &level, delivery).unwrap();
+            assert_eq!(messenger.send_to([peer], &level, delivery).unwrap().sent, 1);
+            messenger.send_local(&mut sum, &level, delivery).unwrap();
         }
     });
-    assert!(info.bytes_max < 1 << 20, "{} bytes", info.bytes_max);
+    assert!(info.bytes_max < 1 << 16, "{} bytes", info.bytes_max);
     messenger.run_stage(Stage::Update, &mut sum);
-    assert_eq!(sum, 14);
+    assert_eq!(sum, 100 * Delivery::ALL.len());
+
+    // What does not fit is refused by both for the same size, and told what to do.
+    let level = Level { data: vec![7; 1195] };
+    let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
+    let sent = messenger.send_to([peer], &level, Delivery::Reliable).unwrap();
+    assert_eq!((sent.sent, sent.first_error), (0, Some(refused)));
+    assert_eq!(
+        refused.to_string(),
+        "Level takes 1198 bytes, and there are 1193 for it by Reliable: make it smaller, or send it by \
+         a delivery that fragments"
+    );
+    let level = Level { data: vec![7; 3_000_000] };
+    let fragmenting = Delivery::ReliableOrderedFragmented;
+    let refused = messenger.send(peer, &level, fragmenting).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "Level takes 3000003 bytes, and there are 1048565 for it by ReliableOrderedFragmented: make it \
+         smaller, or raise `max_fragmented` of both sides"
+    );
 }
 
 #[test]

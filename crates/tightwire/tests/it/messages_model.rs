@@ -14,7 +14,6 @@ use crate::common::volume::volume;
 
 /// As long as its padding, and known by its number.
 #[derive(Wire, Message, Default, Clone)]
-#[message(size_upper_bound = 6 + self.padding.len())]
 struct Note {
     number: u32,
     #[wire(max_len = 3000)]
@@ -66,9 +65,9 @@ fn step() -> impl Strategy<Value = Step> {
             Delivery::Unreliable,
             Delivery::UnreliableSequenced,
             Delivery::Reliable,
-            Delivery::ReliableSequenced,
-            Delivery::ReliableFragmentedSequenced,
-            Delivery::ReliableFragmentedSequenced,
+            Delivery::ReliableOrdered,
+            Delivery::ReliableOrderedFragmented,
+            Delivery::ReliableOrderedFragmented,
         ]);
         (delivery, 0..4u8, prop::sample::select(Stage::ALL.to_vec())).prop_map(
             |(delivery, channel, stage)| Route::from(delivery).on_channel(channel).at(stage),

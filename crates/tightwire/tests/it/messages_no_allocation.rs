@@ -25,7 +25,6 @@ struct Chat {
 }
 
 #[derive(Wire, Message, Default, Clone)]
-#[message(size_upper_bound = 3 + self.parts.len() * 4)]
 struct World {
     #[wire(max_len = 5000)]
     parts: Vec<u32>,
@@ -115,7 +114,7 @@ impl Office {
         let one = clients[rng.below(64)].2;
         for (_, _, client, _) in clients.iter() {
             if everything || *client == one {
-                let fragmenting = Delivery::ReliableFragmentedSequenced;
+                let fragmenting = Delivery::ReliableOrderedFragmented;
                 server.send(*client, world, fragmenting).unwrap();
             }
         }

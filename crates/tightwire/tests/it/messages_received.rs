@@ -86,7 +86,7 @@ fn a_batch_that_is_not_what_it_says_is_refused() {
     let expected = MessageFault::BatchTooLong { length, limit: 1200 };
     assert_eq!(fault(reliable, &long), Some(expected));
 
-    let fragmenting = Delivery::ReliableFragmentedSequenced;
+    let fragmenting = Delivery::ReliableOrderedFragmented;
     for says in [0u32, 1, 1 << 31, u32::MAX, u32::MAX - 3] {
         let bytes = [&says.to_le_bytes()[..], &[JUMP, UPDATE, 0, 0, 0, 0, 0]].concat();
         assert_eq!(fault(fragmenting, &bytes), size(says as usize, 7));
@@ -120,7 +120,7 @@ fn a_message_that_goes_beyond_its_batch_is_refused_and_those_before_it_are_handl
         bytes.extend_from_slice(&size.to_le_bytes());
         bytes.push(0);
         let expected = MessageFault::BeyondBatch { size: size as usize, left: 0 };
-        assert_eq!(fault(Delivery::ReliableFragmentedSequenced, &bytes), Some(expected));
+        assert_eq!(fault(Delivery::ReliableOrderedFragmented, &bytes), Some(expected));
     }
     // A header that is cut.
     let bytes = [4, 0, JUMP, UPDATE, 0, 0];

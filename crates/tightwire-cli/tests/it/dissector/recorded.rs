@@ -43,7 +43,6 @@ struct Chat {
 }
 
 #[derive(Wire, Message, Default)]
-#[message(size_upper_bound = 8 + self.packet.bytes.len())]
 struct Snapshot {
     packet: SnapshotPacket,
 }
@@ -93,7 +92,8 @@ fn record(file: &str, seed: u64) {
     let mut peer = None;
     for tick in 1..=240_u32 {
         let now = Duration::from_millis(16) * tick;
-        server.tick(now, &mut at_server);
+        server.receive(now, &mut at_server);
+        server.transmit(now);
         while let Some(event) = server.poll_event() {
             if let SessionEvent::Connected { peer: connected, .. } = event {
                 peer = Some((connected, sender.add_receiver(Leaving::Despawn)));
@@ -111,7 +111,8 @@ fn record(file: &str, seed: u64) {
             message.packet.replace(sender.snapshot(view, 900).unwrap());
             server.send(peer, &message, Delivery::Unreliable).unwrap();
         }
-        client.tick(now, &mut at_client);
+        client.receive(now, &mut at_client);
+        client.transmit(now);
         while client.poll_event().is_some() {}
         for packet in at_client.snapshots.drain(..) {
             let _ = receiver.handle_snapshot(&packet);
@@ -122,7 +123,7 @@ fn record(file: &str, seed: u64) {
             client.send(&input, Delivery::Unreliable).unwrap();
             if tick % 20 == 0 {
                 let chat = Chat { text: format!("tick {tick}: ä") };
-                client.send(&chat, Delivery::ReliableSequenced).unwrap();
+                client.send(&chat, Delivery::ReliableOrdered).unwrap();
             }
         }
     }

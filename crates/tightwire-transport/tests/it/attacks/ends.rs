@@ -61,8 +61,10 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
     let mut now = ms(0);
     while client.server().is_none() || server.peers().count() == 0 {
         now += ms(5);
-        client.tick(now, &mut here);
-        server.tick(now, &mut there);
+        client.receive(now, &mut here);
+        client.transmit(now);
+        server.receive(now, &mut there);
+        server.transmit(now);
     }
     for number in 0..8000 {
         client.send(&Count(number), Delivery::Reliable).unwrap();
@@ -70,8 +72,9 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
     // The server is busy, and takes what comes, but handles nothing. All of it arrives.
     for _ in 0..40 {
         now += ms(5);
-        client.tick(now, &mut here);
-        server.receive(now);
+        client.receive(now, &mut here);
+        client.transmit(now);
+        server.handle_input(now);
         server.transmit(now);
     }
     assert_eq!(client.stats().unwrap().path.backlog, 0);
@@ -79,7 +82,8 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
     // Then it goes on, at 20 frames a second.
     for _ in 0..100 {
         now += ms(50);
-        server.tick(now, &mut there);
+        server.receive(now, &mut there);
+        server.transmit(now);
     }
     assert_eq!(there.counts.len(), 8000);
 }
@@ -246,7 +250,7 @@ fn a_socket_without_room_loses_nothing_that_is_reliable() {
             }
         }
         if let Some(here) = here.filter(|_| frame < 1000) {
-            client.send(here, Delivery::ReliableSequenced, &[1, 0, 7]).unwrap();
+            client.send(here, Delivery::ReliableOrdered, &[1, 0, 7]).unwrap();
             sent += 1;
         }
         client.handle_output(now);

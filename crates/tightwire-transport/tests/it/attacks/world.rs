@@ -198,9 +198,9 @@ pub(crate) fn try_limits(config: QuicConfig) -> Result<(), QuicError> {
     let mut world = World { network, certificate, server };
     let mut client = world.client_at(([10, 9, 9, 9], 1000).into(), config, ms(1000));
     let (here, there, mut now) = connect(&mut world, &mut client, ms(1000));
-    client.send(here, Delivery::ReliableFragmentedSequenced, &[1, 0, 0, 0, 7]).unwrap();
+    client.send(here, Delivery::ReliableOrderedFragmented, &[1, 0, 0, 0, 7]).unwrap();
     client.send(here, Delivery::Reliable, &[1, 0, 7]).unwrap();
-    client.send(here, Delivery::ReliableSequenced, &[1, 0, 7]).unwrap();
+    client.send(here, Delivery::ReliableOrdered, &[1, 0, 7]).unwrap();
     let mut came = 0;
     for _ in 0..100 {
         now += ms(5);

@@ -166,7 +166,8 @@ impl Group {
                 one.client.send(&ask, delivery).unwrap();
                 one.next_ask = (one.next_ask + BETWEEN).max(now.saturating_sub(BETWEEN));
             }
-            one.client.tick(now, &mut one.talk);
+            one.client.receive(now, &mut one.talk);
+            one.client.transmit(now);
             one.last_tick = now;
             match one.client.poll_event() {
                 Some(SessionEvent::Connected { .. }) => one.is_connected = true,

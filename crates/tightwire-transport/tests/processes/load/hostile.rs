@@ -146,7 +146,8 @@ impl Insider {
         let mut insider =
             Self { client, talk, start, udp, copies, address, asked: 0, next_copy: 0 };
         while insider.client.server().is_none() {
-            insider.client.tick(insider.start.elapsed(), &mut insider.talk);
+            insider.client.receive(insider.start.elapsed(), &mut insider.talk);
+            insider.client.transmit(insider.start.elapsed());
             assert!(insider.start.elapsed() < Duration::from_secs(20));
             thread::sleep(Duration::from_millis(1));
         }
@@ -164,7 +165,8 @@ impl Insider {
             let sent = self.client.send(&Ask { number }, delivery);
             self.asked += u64::from(sent.is_ok());
         }
-        self.client.tick(self.start.elapsed(), &mut self.talk);
+        self.client.receive(self.start.elapsed(), &mut self.talk);
+        self.client.transmit(self.start.elapsed());
         while let Some(event) = self.client.poll_event() {
             if let SessionEvent::Disconnected { reason, .. } = event {
                 say(&format!("disconnected: {reason}"));

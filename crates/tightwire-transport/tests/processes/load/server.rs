@@ -41,10 +41,11 @@ pub(crate) fn run(clients: usize) {
     loop {
         let now = start.elapsed();
         if now >= next_tick {
-            server.tick(now, &mut talk);
+            server.receive(now, &mut talk);
+            server.transmit(now);
             next_tick = (next_tick + TICK).max(now);
         } else {
-            server.receive(now);
+            server.handle_input(now);
         }
         while let Some(event) = server.poll_event() {
             match event {

@@ -74,7 +74,7 @@ impl Talk {
     }
 }
 
-const DELIVERIES: [Delivery; 2] = [Delivery::ReliableSequenced, Delivery::Unreliable];
+const DELIVERIES: [Delivery; 2] = [Delivery::ReliableOrdered, Delivery::Unreliable];
 
 fn on_ask(ask: &Ask, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
     let (sender, route) = (context.sender(), context.route());

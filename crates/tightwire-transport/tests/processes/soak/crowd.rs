@@ -133,7 +133,8 @@ impl One {
         } else if life.is_connected {
             life.call(now);
         }
-        life.client.tick(now, &mut life.talk);
+        life.client.receive(now, &mut life.talk);
+        life.client.transmit(now);
         match life.client.poll_event() {
             Some(SessionEvent::Connected { .. }) => {
                 life.is_connected = true;

@@ -23,7 +23,8 @@ pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
     let (mut talk, start) = (Talk::default(), Instant::now());
     let (mut connected, mut left, mut timed_out, mut others) = (0, 0, 0, 0);
     loop {
-        server.tick(start.elapsed(), &mut talk);
+        server.receive(start.elapsed(), &mut talk);
+        server.transmit(start.elapsed());
         while let Some(event) = server.poll_event() {
             match event {
                 SessionEvent::Connected { .. } => connected += 1,

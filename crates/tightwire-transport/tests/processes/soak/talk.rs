@@ -45,7 +45,7 @@ impl Talk {
     fn hear(&mut self, from: PeerId, number: u32, delivery: Delivery) {
         let heard = self.heard.entry(from).or_default();
         self.messages += 1;
-        let is_right = if delivery == Delivery::ReliableSequenced {
+        let is_right = if delivery == Delivery::ReliableOrdered {
             heard.in_order += 1;
             heard.in_order == number
         } else {
@@ -55,7 +55,7 @@ impl Talk {
     }
 }
 
-pub(crate) const DELIVERIES: [Delivery; 2] = [Delivery::ReliableSequenced, Delivery::Reliable];
+pub(crate) const DELIVERIES: [Delivery; 2] = [Delivery::ReliableOrdered, Delivery::Reliable];
 
 fn on_call(call: &Call, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
     let (from, route) = (context.sender(), context.route());
