@@ -121,6 +121,11 @@ impl<S: RawStream> RawStream for ByteStream<S> {
         self.inner.name_next(name);
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn name_place(&mut self, name: &'static str) {
+        self.inner.name_place(name);
+    }
+
     #[inline]
     #[track_caller]
     fn begin(&mut self, op: Op) {

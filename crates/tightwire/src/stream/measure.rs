@@ -78,6 +78,9 @@ impl RawStream for MeasureStream {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
+        if *zeros > limit {
+            self.refuse_at(ErrorKind::OutOfRange, self.bits)?;
+        }
         self.bits += u64::from(*zeros) + u64::from(*zeros < limit);
         Ok(())
     }

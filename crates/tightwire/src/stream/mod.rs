@@ -120,12 +120,11 @@ pub trait Stream: RawStream {
     /// # struct Player { health: u8 }
     /// # impl Wire for Player {
     /// # fn serialize<S: Stream>(this: Target<'_, S::Access, Self>, stream: &mut S) -> Result<(), S::Error> {
-    /// let mut percent = this.health / 2;
-    /// stream.named("half").int(&mut percent, 0..=50)
+    /// stream.named("half").int(&mut (this.health / 2), 0..=50)
     /// # }
     /// # }
     /// # let trace = explain_write(&Player { health: 102 });
-    /// # assert!(trace.to_string().contains("Player.half at bit 0: 51 is not in 0..=50"));
+    /// assert!(trace.to_string().contains("Player.half at bit 0: 51 is not in 0..=50"));
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn named(&mut self, name: &str) -> &mut Self {
@@ -203,7 +202,7 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut metres = 1.5f32 as i32 * 256 + 128;
+    /// let metres = 1.5f32 as i32 * 256 + 128;
     /// assert_eq!(MeasureStream::bits_of(|s| s.fixed(&metres, 8, -100..=100)), 16);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -325,7 +324,7 @@ pub trait Stream: RawStream {
     /// #[derive(Clone, Copy, PartialEq, Debug)]
     /// enum Weapon { Fist, Bow, Staff }
     /// const WEAPONS: [Weapon; 3] = [Weapon::Fist, Weapon::Bow, Weapon::Staff];
-    /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&Weapon::Bow.clone(), &WEAPONS)), 2);
+    /// assert_eq!(MeasureStream::bits_of(|s| s.enumerate(&Weapon::Bow, &WEAPONS)), 2);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
@@ -373,7 +372,7 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut target = Some(17u16);
+    /// let target = Some(17u16);
     /// let bits = MeasureStream::bits_of(|s| s.option(&target, |id, s| s.int(id, 0..=1023)));
     /// assert_eq!(bits, 11);
     /// ```
@@ -638,7 +637,7 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut scores = vec![3u8, 1, 4];
+    /// let scores = vec![3u8, 1, 4];
     /// let bits = MeasureStream::bits_of(|s| s.array(&scores, 15, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 4 + 3 * 4);
     /// ```
@@ -657,7 +656,7 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut scores = [3u8, 1, 4];
+    /// let scores = [3u8, 1, 4];
     /// let bits = MeasureStream::bits_of(|s| s.fixed_array(&scores, |score, s| s.int(score, 0..=9)));
     /// assert_eq!(bits, 3 * 4);
     /// ```
@@ -678,16 +677,17 @@ pub trait Stream: RawStream {
     }
 
     /// The selected elements of an array whose length both sides know: which they are, then each
-    /// as `element` says. Reading leaves the other elements alone.
+    /// as `element` says. Reading leaves the other elements alone. [`Target::parts`] gives the two fields of
+    /// a struct at once.
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut objects = [0u8; 4096];
+    /// let objects = [0u8; 4096];
     /// let mut dirty = Selection::new(4096);
     /// dirty.insert(7);
     /// dirty.insert(8);
     /// let bits = MeasureStream::bits_of(|s| {
-    ///     s.subset(&mut objects, &mut dirty, SubsetCoding::Best, |object, s| s.int(object, 0..=255))
+    ///     s.subset(&objects, &dirty, SubsetCoding::Best, |object, s| s.int(object, 0..=255))
     /// });
     /// assert_eq!(bits, 2 + 6 + 1 + 18 + 2 * 8, "choice, two indices, the end, two bytes");
     /// ```
@@ -714,7 +714,7 @@ pub trait Stream: RawStream {
     ///
     /// ```
     /// # use tightwire::*;
-    /// let mut dirty = Selection::new(100);
+    /// let dirty = Selection::new(100);
     /// assert_eq!(MeasureStream::bits_of(|s| s.selection(&dirty, SubsetCoding::BitPerObject)), 100);
     /// ```
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -851,7 +851,7 @@ fn place<'a, S: RawStream, T: ?Sized>(
     if S::TRACES
         && let Some(name) = value.name()
     {
-        stream.name_next(name);
+        stream.name_place(name);
     }
     value.into_target()
 }

@@ -116,6 +116,13 @@ pub trait RawStream: Sized {
         let _ = name;
     }
 
+    /// The name of a field, which counts if the program has given no other.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn name_place(&mut self, name: &'static str) {
+        self.name_next(name);
+    }
+
     /// An operation begins; a tracing stream records it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]

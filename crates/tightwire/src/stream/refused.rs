@@ -169,7 +169,7 @@
 //! The size of a type that has no worst case:
 //!
 //! ```compile_fail
-//! # use tightwire::{Stream, Wire};
+//! # use tightwire::{Stream, Target, Wire};
 //! # struct ByHand;
 //! # impl Wire for ByHand {
 //! #     fn serialize<S: Stream>(_: Target<'_, S::Access, Self>, _: &mut S) -> Result<(), S::Error> {

@@ -197,6 +197,11 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn name_place(&mut self, name: &'static str) {
+        self.stream.name_place(name);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn begin(&mut self, op: Op) {
         self.stream.begin(op);

@@ -171,7 +171,7 @@ impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
     /// writes both.
     ///
     /// ```
-    /// use tightwire::{ReadStream, Shared, Stream, Target};
+    /// use tightwire::{Shared, Target};
     ///
     /// let pair = (1u8, true);
     /// let mut target = Target::<Shared, _>::from(&pair);
@@ -290,7 +290,7 @@ impl<'a, A: Access, T: ?Sized> NamedTarget<'a, A, T> {
     message = "a stream that may read cannot read into `{Self}`",
     label = "not a place that can be read into",
     note = "write `at!(value.field)` for a field of the value that is serialized, and `&mut local` for \
-            a variable; streams that only write take `&value` too"
+            a variable; pass a `Target` as it is; streams that only write take `&value` too"
 )]
 pub trait IntoTarget<'a, A: Access, T: ?Sized + 'a> {
     /// The name that the operation has in traces and errors.
@@ -424,8 +424,12 @@ parts!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 /// into, and its name stands in traces and errors.
 ///
 /// `at!(value.field)` is a field, `at!(value.place[3].field)` what any such path leads to, `at!(count)` a
-/// local variable. `at!(value, Pattern { a, b } => (a, b))` is what a pattern binds, if it matches:
-/// for enums.
+/// local variable. `at!(value, Pattern { a, b } => (a, b))` is what a pattern binds, if it matches, as
+/// targets without names: for enums. What is a [`Target`](crate::Target) already, as an element of a list,
+/// is passed as it is.
+///
+/// The value is borrowed meanwhile: a width or a maximum that stands in another field of it goes into a
+/// variable before.
 ///
 /// ```
 /// use tightwire::{Stream, Target, Wire, at};

@@ -181,7 +181,10 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 
     fn name_next(&mut self, name: &str) {
-        // A name that the program gives by itself comes before that of a field.
+        self.name = Some(name.into());
+    }
+
+    fn name_place(&mut self, name: &'static str) {
         self.name.get_or_insert_with(|| name.into());
     }
 

@@ -15,13 +15,13 @@ use crate::bits::{BitWriter, Checkpoint};
 ///
 /// let mut buffer = [0; 64];
 /// let mut stream = WriteStream::new(&mut buffer);
-/// stream.int(&mut 77u8, 0..=100)?;
-/// stream.bool(&mut true)?;
+/// stream.int(&77u8, 0..=100)?;
+/// stream.bool(&true)?;
 /// assert_eq!(stream.finish()?, [0b1_1001101]);
 ///
 /// let mut stream = WriteStream::new(&mut buffer);
-/// stream.bool(&mut true)?;
-/// stream.int(&mut 101u8, 0..=100)?;
+/// stream.bool(&true)?;
+/// stream.int(&101u8, 0..=100)?;
 /// let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
 /// assert_eq!(stream.finish(), Err(refused));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -48,7 +48,7 @@ impl<'a> WriteStream<'a> {
     ///
     /// let mut buffer = [0; 8];
     /// let mut stream = WriteStream::new(&mut buffer).without_checks();
-    /// stream.bool(&mut true)?;
+    /// stream.bool(&true)?;
     /// stream.check("after the flag")?;
     /// assert_eq!(stream.finish()?, [1]);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
@@ -82,9 +82,9 @@ impl<'a> WriteStream<'a> {
     ///
     /// let mut buffer = [0; 3];
     /// let mut stream = WriteStream::new(&mut buffer);
-    /// for mut score in [900u16, 350, 800] {
+    /// for score in [900u16, 350, 800] {
     ///     let before = stream.checkpoint();
-    ///     stream.int(&mut score, 0..=1000)?;
+    ///     stream.int(&score, 0..=1000)?;
     ///     if stream.has_overflowed() {
     ///         stream.rollback(before);
     ///     }

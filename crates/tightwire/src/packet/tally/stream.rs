@@ -95,6 +95,13 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn name_place(&mut self, name: &'static str) {
+        if self.next.is_none() {
+            self.name_next(name);
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn begin(&mut self, _: Op) {
         self.running = Some((self.take_place(), self.inner.position()));
     }
