@@ -98,7 +98,8 @@ pub struct MessengerBuilder<C> {
 pub struct Disconnected;
 
 impl<C: 'static> MessengerBuilder<C> {
-    /// Handles the messages of a type with `handler`.
+    /// Handles the messages of a type with `handler`, which is `Send` and `Sync` so that the messenger
+    /// is: it can be moved to a thread, and be a resource of an engine.
     #[must_use]
     pub fn handle<M: Message, R: Outcome>(
         mut self,

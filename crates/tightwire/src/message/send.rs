@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::batch::max_body;
 use super::context::Origin;
 use super::header::{Header, Sizes};
-use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use super::{Context, Delivery, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use crate::bytes::Packing;
 use crate::stream::{WriteError, check};
 
@@ -23,8 +23,8 @@ pub struct SentTo {
 
 impl<C: 'static> Messenger<C> {
     /// Sends a message to one peer: it is written straight into the peer's batch. To
-    /// [this side](PeerId::LOCAL), it waits for its stage; [`send_local`](Self::send_local) is the
-    /// faster way there.
+    /// [this side](PeerId::LOCAL), it waits for its stage, which is in the next frame if it has run;
+    /// [`send_local`](Self::send_local) is the faster way there.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
@@ -296,8 +296,7 @@ impl<C: 'static> Messenger<C> {
         let Self { peers, pool, config, registry, .. } = self;
         let peer = peers.open_mut(to)?;
         if limit.is_none_or(|limit| room > limit) {
-            let limit = limit.unwrap_or(0);
-            return Err(SendError::TooLarge { message: M::NAME, delivery, size: room, limit });
+            return Err(too_large(message, delivery, room, limit.unwrap_or(0)));
         }
         let header_len = Sizes::of(delivery).header();
         let batch = peer.batch(to, delivery, header_len + room, pool, config)?;
@@ -330,7 +329,7 @@ impl<C: 'static> Messenger<C> {
         let limit = max_body(route, most).unwrap_or(0);
         let room = self.room_for(message, limit);
         if room > limit {
-            return Err(SendError::TooLarge { message: M::NAME, delivery, size: room, limit });
+            return Err(too_large(message, delivery, room, limit));
         }
         let mut bytes = core::mem::take(&mut self.scratch);
         bytes.clear();
@@ -448,6 +447,15 @@ impl<C: 'static> Messenger<C> {
             entry.receiver = Some(receiver);
         }
         Ok(())
+    }
+}
+
+/// Why a message that takes more than `limit` bytes is not sent: it may not be allowed at any size.
+#[cold]
+fn too_large<M: Message>(message: &M, delivery: Delivery, size: usize, limit: usize) -> SendError {
+    match check(message) {
+        Ok(()) => SendError::TooLarge { message: M::NAME, delivery, size, limit },
+        Err(error) => SendError::NotWritten { message: M::NAME, error },
     }
 }
 

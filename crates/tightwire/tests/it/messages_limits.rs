@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, Route, Stage, Wire};
+use tightwire::{
+    Context, Delivery, Message, Messenger, MessengerConfig, Route, SendError, Stage, Wire,
+};
 
 use crate::common::office::{Jump, Level, Side, batches_to};
 
@@ -128,16 +130,18 @@ fn a_large_buffer_is_not_spent_on_a_smaller_batch() {
 fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     #[derive(Wire, Message, Default)]
     struct Level {
+        is_new: bool,
         #[wire(max_len = 4_000_000)]
         data: Vec<u8>,
     }
+    let of_length = |length| Level { is_new: true, data: vec![7; length] };
     let handler = |level: &Level, context: &mut Context<'_, usize>| {
         *context.state += level.data.len();
     };
     let mut messenger =
         Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
     let (peer, mut sum) = (messenger.add_peer(1200), 0);
-    let level = Level { data: vec![7; 100] };
+    let level = of_length(100);
     let info = measure(|| {
         for delivery in Delivery::ALL {
             messenger.send(peer, &level, delivery).unwrap();
@@ -150,7 +154,7 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     assert_eq!(sum, 100 * Delivery::ALL.len());
 
     // What does not fit is refused by both for the same size, and told what to do.
-    let level = Level { data: vec![7; 1195] };
+    let level = of_length(1195);
     let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
     let sent = messenger.send_to([peer], &level, Delivery::Reliable).unwrap();
     assert_eq!((sent.sent, sent.first_error), (0, Some(refused)));
@@ -159,7 +163,12 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
         "Level takes 1198 bytes, and there are 1193 for it by Reliable: make it smaller, or send it by \
          a delivery that fragments"
     );
-    let level = Level { data: vec![7; 3_000_000] };
+    // One that is not allowed at any size is not told to fragment.
+    let level = of_length(4_000_001);
+    let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
+    assert!(matches!(refused, SendError::NotWritten { .. }), "{refused}");
+    assert_eq!(messenger.send_to([peer], &level, Delivery::Reliable), Err(refused));
+    let level = of_length(3_000_000);
     let fragmenting = Delivery::ReliableOrderedFragmented;
     let refused = messenger.send(peer, &level, fragmenting).unwrap_err();
     assert_eq!(
