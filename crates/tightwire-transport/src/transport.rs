@@ -25,7 +25,7 @@ use crate::reason::Reason;
 /// [`conformance::run`](crate::conformance::run) judge it. What it has to promise:
 ///
 /// * **Deliveries.** Each batch arrives as its [`Delivery`] says, whole and unchanged, with the
-///   delivery that it was sent with. The two sequenced reliable ones are in order each by itself. A
+///   delivery that it was sent with. The two ordered ones are in order each by itself. A
 ///   lost batch of [`Delivery::Reliable`] holds nobody else up.
 /// * **Connections** are known by a number that is never used again. A connection is an
 ///   [`Event::Connected`], then its batches, then an [`Event::Disconnected`], unless this side closed

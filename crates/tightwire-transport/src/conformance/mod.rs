@@ -5,7 +5,7 @@
 //!
 //! * `connect`: each end connects once. Every check begins with it.
 //! * `traffic`: all deliveries at once, in both directions, from the smallest batch to the largest: reliable ones
-//!   come once, the sequenced ones in their order, none changed, and no late one of
+//!   come once, the ordered ones in their order, none changed, and no late one of
 //!   [`UnreliableSequenced`](Delivery::UnreliableSequenced). Over a perfect network, the unreliable
 //!   ones come too.
 //! * `refusals`: what is too large, or for nobody, is refused.

@@ -12,14 +12,14 @@ use crate::transport::NotSent;
 /// What waits to be sent over one connection.
 ///
 /// An unreliable batch is a datagram of QUIC. A batch of [`Delivery::Reliable`] is a stream of its
-/// own, so that the loss of one holds no other up. The batches of a sequenced delivery follow each
+/// own, so that the loss of one holds no other up. The batches of an ordered delivery follow each
 /// other in one stream, which says nothing about their sizes, since a batch begins with its own.
 /// Each datagram and each stream begins with a byte that is its delivery.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     /// The number of the next batch that is unreliable and sequenced.
     sequence: u16,
-    sequenced: Ordered,
+    ordered: Ordered,
     fragmented: Ordered,
     /// Those that wait for a stream.
     reliable: VecDeque<Bytes>,
@@ -69,7 +69,7 @@ impl Outgoing {
             return Err(NotSent::Full { backlog: self.backlog });
         }
         let (queue, is_started) = match delivery {
-            Delivery::ReliableOrdered => self.sequenced.queue(),
+            Delivery::ReliableOrdered => self.ordered.queue(),
             Delivery::ReliableOrderedFragmented => self.fragmented.queue(),
             _ => (&mut self.reliable, false),
         };
@@ -104,8 +104,8 @@ impl Outgoing {
         if self.backlog == 0 {
             return;
         }
-        let Self { sequenced, fragmented, backlog, .. } = self;
-        sequenced.write(quinn, backlog);
+        let Self { ordered, fragmented, backlog, .. } = self;
+        ordered.write(quinn, backlog);
         fragmented.write(quinn, backlog);
         while let Some((stream, mut batch)) = self.next_reliable(quinn) {
             if !write(quinn, stream, &mut batch, &mut self.backlog) {

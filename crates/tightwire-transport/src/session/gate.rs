@@ -91,7 +91,8 @@ impl Admit for TokenGate {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// The server waits for the lock when a client connects, so hold it for a moment only.
+/// The server waits for the lock when a client connects: hold it for a moment only, and not while this
+/// thread calls the server, which would wait for ever.
 impl<G: Admit> Admit for Arc<Mutex<G>> {
     fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
         self.lock().unwrap_or_else(PoisonError::into_inner).check(token, unix_now)
