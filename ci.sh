@@ -121,7 +121,12 @@ doc() {
 # The library for a target without a standard library, where one can be had: `lint` has already
 # checked it without `std` for this machine.
 no_std() {
-    local target=thumbv7em-none-eabihf
+    local target=thumbv7em-none-eabihf crates
+    # A program that only packs bits builds few crates beside ours.
+    crates=$(cargo tree -p tightwire --no-default-features -e normal,build --prefix none --no-dedupe |
+        grep -v '^tightwire' | sort -u | wc -l)
+    echo "$crates crates beside ours without default features"
+    ((crates <= 12)) || { echo "there are to be at most 12" >&2; return 1; }
     if rustup target add "$target" >/dev/null 2>&1; then
         cargo check --quiet -p tightwire --no-default-features --features glam-034 --target "$target"
     else

@@ -233,8 +233,24 @@ fn nothing(_: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
 
 /// What was perhaps meant by a name that there is not.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let likeness = |known: &&str| (strsim::jaro_winkler(name, known) * 1000.0) as u32;
-    known.max_by_key(likeness).filter(|near| likeness(near) > 700)
+    let near = known.map(|known| (distance(name, known), known)).min()?;
+    // A slip of the pen for each three characters.
+    (near.0 * 3 <= name.chars().count().max(3)).then_some(near.1)
+}
+
+/// The characters to change, insert or delete to make one name of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.chars().count()).collect();
+    for (index, a) in one.chars().enumerate() {
+        let mut diagonal = index;
+        row[0] = index + 1;
+        for (place, b) in other.chars().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[place + 1];
+            row[place + 1] = changed.min(row[place].min(diagonal) + 1);
+        }
+    }
+    row[other.chars().count()]
 }
 
 fn unknown(path: &Path, name: &str) -> syn::Error {

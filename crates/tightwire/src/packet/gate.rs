@@ -161,7 +161,7 @@ impl Gate {
             Protection::None => Self::None,
             Protection::Id => Self::Id(id.to_le_bytes()),
             Protection::Crc32 => Self::Crc32(hasher_of(id)),
-            Protection::Sealed(keys) => Self::Sealed(Box::new(Seal::new(keys, id, max_packet))),
+            Protection::Sealed(keys) => Self::Sealed(Seal::new(keys, id, max_packet)),
         }
     }
 

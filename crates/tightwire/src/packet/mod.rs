@@ -7,7 +7,9 @@ mod identity;
 mod mismatch;
 mod protocol;
 mod refused;
+#[cfg(feature = "sealing")]
 mod replay;
+#[cfg_attr(not(feature = "sealing"), path = "no_seal.rs")]
 mod seal;
 mod tally;
 

@@ -111,10 +111,10 @@ impl Direction {
 
 impl Seal {
     /// With room for packets of so many bytes.
-    pub(super) fn new(keys: Keys, id: u64, max_packet: usize) -> Self {
+    pub(super) fn new(keys: Keys, id: u64, max_packet: usize) -> Box<Self> {
         let packet = alloc::vec![0; max_packet].into();
         let window = ReplayWindow::default();
-        Self { keys, id: id.to_le_bytes(), next: 0, window, packet, length: 0 }
+        Box::new(Self { keys, id: id.to_le_bytes(), next: 0, window, packet, length: 0 })
     }
 
     /// From now on for another protocol, with packets of at most so many bytes.

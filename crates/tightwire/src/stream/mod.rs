@@ -16,6 +16,14 @@ mod index;
 mod int;
 #[cfg(feature = "serde")]
 mod json;
+#[cfg(any(
+    feature = "mint",
+    feature = "glam-030",
+    feature = "glam-032",
+    feature = "glam-033",
+    feature = "glam-034"
+))]
+mod math;
 mod max_bits;
 mod measure;
 mod op;

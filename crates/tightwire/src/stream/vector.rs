@@ -3,9 +3,9 @@
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
-use super::{ErrorKind, Op, Shape, Stream, Target, Wire, misuse, still_good};
+use super::{ErrorKind, Stream, Target, misuse, still_good};
 
-/// A vector of `N` floats: `[f32; N]`, `mint`'s, `glam`'s behind its feature, or your own.
+/// A vector of `N` floats: `[f32; N]`, those of `mint` and `glam` behind their features, or your own.
 ///
 /// ```
 /// use tightwire::{MeasureStream, Stream, Vector};
@@ -28,7 +28,7 @@ pub trait Vector<const N: usize>: Copy {
     fn from_array(components: [f32; N]) -> Self;
 }
 
-/// A quaternion: `[f32; 4]` as x, y, z, w, `mint`'s, `glam`'s behind its feature, or your own.
+/// A quaternion: `[f32; 4]` as x, y, z, w, those of `mint` and `glam` behind their features, or your own.
 ///
 /// ```
 /// use tightwire::Quaternion;
@@ -64,102 +64,6 @@ impl Quaternion for [f32; 4] {
         components
     }
 }
-
-macro_rules! vectors {
-    ($($foreign:ty = $n:literal),*) => {$(
-        impl Vector<$n> for $foreign {
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn to_array(self) -> [f32; $n] {
-                self.into()
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn from_array(components: [f32; $n]) -> Self {
-                components.into()
-            }
-        }
-
-        /// Whole floats.
-        impl Wire for $foreign {
-            const MAX_BITS: u64 = 32 * $n;
-            const FIXED_BITS: Option<u32> = Some(32 * $n);
-
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(
-                this: Target<'_, S::Access, Self>,
-                stream: &mut S,
-            ) -> Result<(), S::Error> {
-                stream.vector(this)
-            }
-
-            fn describe() -> Shape {
-                Shape::Op(Op::Vector { dimensions: $n })
-            }
-        }
-    )*};
-}
-
-vectors!(mint::Vector2<f32> = 2, mint::Vector3<f32> = 3, mint::Vector4<f32> = 4);
-vectors!(mint::Point2<f32> = 2, mint::Point3<f32> = 3);
-
-impl Quaternion for mint::Quaternion<f32> {
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn to_xyzw(self) -> [f32; 4] {
-        self.into()
-    }
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn from_xyzw(components: [f32; 4]) -> Self {
-        components.into()
-    }
-}
-
-macro_rules! whole_quaternions {
-    ($($foreign:ty),*) => {$(
-        /// Four whole floats.
-        impl Wire for $foreign {
-            const MAX_BITS: u64 = 128;
-            const FIXED_BITS: Option<u32> = Some(128);
-
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn serialize<S: Stream>(
-                this: Target<'_, S::Access, Self>,
-                stream: &mut S,
-            ) -> Result<(), S::Error> {
-                stream.quaternion(this)
-            }
-
-            fn describe() -> Shape {
-                Shape::Op(Op::Quaternion)
-            }
-        }
-    )*};
-}
-
-whole_quaternions!(mint::Quaternion<f32>);
-
-/// The types of one version of glam.
-macro_rules! glam {
-    ($($feature:literal $glam:ident)*) => {$(
-        #[cfg(feature = $feature)]
-        vectors!($glam::Vec2 = 2, $glam::Vec3 = 3, $glam::Vec3A = 3, $glam::Vec4 = 4);
-
-        #[cfg(feature = $feature)]
-        impl Quaternion for $glam::Quat {
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn to_xyzw(self) -> [f32; 4] {
-                self.to_array()
-            }
-            #[cfg_attr(not(debug_assertions), inline(always))]
-            fn from_xyzw(components: [f32; 4]) -> Self {
-                Self::from_array(components)
-            }
-        }
-
-        #[cfg(feature = $feature)]
-        whole_quaternions!($glam::Quat);
-    )*};
-}
-
-glam!("glam-030" glam_030 "glam-032" glam_032 "glam-033" glam_033 "glam-034" glam_034);
 
 /// Each component as a whole float.
 #[cfg_attr(not(debug_assertions), inline(always))]
