@@ -11,6 +11,7 @@ mod header;
 mod hooks;
 mod inbox;
 mod internal;
+mod local;
 mod messenger;
 mod peer;
 mod pool;
