@@ -170,7 +170,7 @@ fn pattern(of: &TokenStream, fields: &[&Field]) -> TokenStream {
     quote!(#of { #(#members,)* .. })
 }
 
-/// Whether there is code for a field.
+/// Returns whether code is generated for a field.
 fn is_used(field: &Field) -> bool {
     field.rule.is_some() || field.default.is_some()
 }

@@ -1,4 +1,4 @@
-//! What stands for sealing without the feature `sealing`: types that no value has.
+//! Uninhabited stand-ins for sealing, where the feature `sealing` is off.
 
 use alloc::boxed::Box;
 

@@ -182,7 +182,7 @@ impl Playback {
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// Calls `with` with the class and the cells of an object as it is shown, if it is.
+    /// Passes the class and the interpolated cells of an object to `with`; `None` if it is not shown.
     fn show<R>(&self, id: ObjectId, with: impl FnOnce(u16, &[u32]) -> R) -> Option<R> {
         let time = self.clock.time()?;
         let versions = self.tracks[self.ids.get(id)? as usize].versions;

@@ -1,9 +1,9 @@
-//! Room that is needed for a moment, so that a world can be looked at through `&self`.
+//! Scratch buffers on the stack, so that worlds can be read through `&self`.
 
 use alloc::vec;
 
-/// Calls `with_room` with so many numbers: on the stack, or on the heap for classes of which one object
-/// has more than [`MOST`].
+/// Passes a zeroed scratch buffer of `length` elements to `with_room`: on the stack up to [`MOST`], else
+/// on the heap.
 pub(super) fn with_room<T: Copy + Default, R>(
     length: usize,
     with_room: impl FnOnce(&mut [T]) -> R,
@@ -14,5 +14,5 @@ pub(super) fn with_room<T: Copy + Default, R>(
     }
 }
 
-/// The numbers or bytes of one object that are kept on the stack.
+/// The largest buffer on the stack, in elements.
 const MOST: usize = 256;
