@@ -107,8 +107,8 @@ lint() {
     fmt --check
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     # Without features as well: what only a feature uses would be dead.
-    cargo clippy --quiet -p tightwire --no-default-features -- -D warnings
-    cargo clippy --quiet -p tightwire-transport --no-default-features -- -D warnings
+    cargo clippy --quiet -p tightwire --no-default-features --features snapshot -- -D warnings
+    cargo clippy --quiet -p tightwire-net --no-default-features -- -D warnings
     cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
     # It compiles files of the tool, whose tests need what only the tool has.
     cargo clippy --quiet --lib --bins --manifest-path fuzz/Cargo.toml -- -D warnings
@@ -128,7 +128,7 @@ no_std() {
     echo "$crates crates beside ours without default features"
     ((crates <= 12)) || { echo "there are to be at most 12" >&2; return 1; }
     if rustup target add "$target" >/dev/null 2>&1; then
-        cargo check --quiet -p tightwire --no-default-features --features glam-034 --target "$target"
+        cargo check --quiet -p tightwire --no-default-features --features snapshot,glam-034 --target "$target"
     else
         echo "$target cannot be installed here: checked without std for this machine only"
     fi
@@ -239,7 +239,7 @@ nightly() {
     step "tests: release, all inputs"
     TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --lib --bins --tests
     step "conformance over real sockets"
-    cargo test --release -p tightwire-transport --all-features --test it -- --ignored
+    cargo test --release -p tightwire-net --all-features --test it -- --ignored
     step "benchmarks, compile time"
     bench
     bench/compile_time.py --check
@@ -288,13 +288,13 @@ bench() {
 
 # load [SECONDS]: a thousand clients and a server, as long in peace as in a flood.
 load() {
-    TIGHTWIRE_LOAD_SECONDS=${1:-60} cargo test --release --quiet -p tightwire-transport \
+    TIGHTWIRE_LOAD_SECONDS=${1:-60} cargo test --release --quiet -p tightwire-net \
         --test processes -- --exact load::full --ignored --nocapture
 }
 
 # soak [MINUTES]: clients and servers that come, go and die, on a network that is bad.
 soak() {
-    TIGHTWIRE_SOAK_SECONDS=$((${1:-10} * 60)) cargo test --release --quiet -p tightwire-transport \
+    TIGHTWIRE_SOAK_SECONDS=$((${1:-10} * 60)) cargo test --release --quiet -p tightwire-net \
         --test processes -- --exact soak::full --ignored --nocapture
 }
 

@@ -25,7 +25,7 @@ DEPENDENCIES = {
     "bitcode": 'bitcode = "0.6"',
     "postcard": 'postcard = { version = "1", default-features = false, features = ["use-std"] }\n'
     'serde = { version = "1", features = ["derive"] }',
-    "tightwire": 'tightwire = { path = "LIBRARY" }',
+    "tightwire": 'tightwire = { path = "LIBRARY", default-features = false, features = ["std"] }',
 }
 DERIVES = {
     "bitcode": "bitcode::Encode, bitcode::Decode",

@@ -1,6 +1,7 @@
 //! A packet is filled until it is full, and the last item is taken back.
 
-use tightwire::{FloatRange, ReadStream, Stream, WriteStream};
+use tightwire::stream::{ReadStream, WriteStream};
+use tightwire::{FloatRange, Stream};
 
 const POSITION: FloatRange = FloatRange::new(0.0, 100.0, 0.1);
 const MTU: usize = 32;

@@ -1,6 +1,7 @@
 //! The objects that changed, out of a world that both sides have.
 
-use tightwire::{ReadStream, Selection, Stream, SubsetCoding, WriteStream};
+use tightwire::Stream;
+use tightwire::stream::{ReadStream, Selection, SubsetCoding, WriteStream};
 
 const OBJECTS: usize = 4096;
 

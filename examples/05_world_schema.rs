@@ -1,8 +1,8 @@
 //! One world in six representations: from what people read to what the network carries.
 
-use tightwire::{
-    Class, Object, ObjectId, Op, Representation, Wire, World, WorldSchema, decode, encode,
-};
+use tightwire::schema::{Class, Object, Representation, World, WorldSchema};
+use tightwire::stream::Op;
+use tightwire::{ObjectId, Wire, decode, encode};
 
 #[derive(Wire, Default, PartialEq, Debug)]
 struct Player {

@@ -1,6 +1,7 @@
 //! A server and a client of different builds: what differs, and how to read a packet all the same.
 
-use tightwire::{Schema, Wire, decode, decode_explained, encode, schema};
+use tightwire::schema::Schema;
+use tightwire::{Wire, decode, decode_explained, encode};
 
 mod old {
     #[derive(tightwire::Wire, Default, PartialEq, Debug)]
@@ -23,7 +24,7 @@ mod new {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (here, there) = (schema::<old::Player>(), schema::<new::Player>());
+    let (here, there) = (Schema::of::<old::Player>(), Schema::of::<new::Player>());
     assert_ne!(here.fingerprint(), there.fingerprint());
     println!("{}", here.diff(&there));
 

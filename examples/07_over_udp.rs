@@ -3,7 +3,8 @@
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use tightwire::{Keys, Protection, Protocol, Refused, Wire};
+use tightwire::Wire;
+use tightwire::packet::{Keys, Protection, Protocol, Refused};
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 enum Packet {

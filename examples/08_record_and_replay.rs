@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use tightwire::{Capture, Direction, Keys, Protection, Protocol, Recorder, Wire};
+use tightwire::Wire;
+use tightwire::inspect::{Capture, CaptureWriter, Direction};
+use tightwire::packet::{Keys, Protection, Protocol};
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 enum Packet {
@@ -46,7 +48,7 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let mut client = seal(Keys::client(to_server, to_client));
     let mut server = seal(Keys::server(to_server, to_client));
 
-    let mut recorder = Recorder::new(File::create(path)?, server.identity())?;
+    let mut recorder = CaptureWriter::new(File::create(path)?, server.identity())?;
     let now = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
     let mut received = Packet::default();

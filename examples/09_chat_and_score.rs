@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, SendError, Stage, Wire,
-};
+use tightwire::message::{Messenger, MessengerConfig, SendError};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 struct Chat {
@@ -39,7 +38,7 @@ struct Player {
     points: u16,
 }
 
-fn player() -> Result<Messenger<Player>, tightwire::RegistryError> {
+fn player() -> Result<Messenger<Player>, tightwire::message::RegistryError> {
     Messenger::builder(MessengerConfig::default())
         .handle(|chat: &Chat, context: &mut Context<'_, Player>| {
             context.state.read.push(chat.text.clone());

@@ -5,11 +5,12 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, thread};
 
-use tightwire::{Context, Delivery, Message, MessengerBuilder, SendError, Wire};
-use tightwire_transport::{
-    Certificate, Claims, Client, Quic, QuicConfig, Reason, SealedToken, Server, SessionConfig,
-    SessionEvent, TokenGate, TokenKey, Trust, Udp,
-};
+use tightwire::message::{MessengerBuilder, SendError};
+use tightwire::quic::{Certificate, Quic, QuicConfig, Trust, Udp};
+use tightwire::token::{Claims, SealedToken, TokenGate, TokenKey};
+use tightwire::transport::Reason;
+use tightwire::{Client, Server, SessionConfig, SessionEvent};
+use tightwire::{Context, Delivery, Message, Wire};
 
 #[derive(Wire, Message, Default)]
 struct Chat {

@@ -6,11 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use std::{env, fs};
 
-use tightwire::{Context, Delivery, LinkConfig, Message, MessengerBuilder, Wire};
-use tightwire_transport::{
-    Client, InProcess, InProcessConfig, Recorder, Replay, Server, SessionConfig, SessionEvent,
-    Transport,
-};
+use tightwire::link::LinkConfig;
+use tightwire::message::MessengerBuilder;
+use tightwire::recording::{Recorder, Replay};
+use tightwire::transport::{InProcess, InProcessConfig, Transport};
+use tightwire::{Client, Server, SessionConfig, SessionEvent};
+use tightwire::{Context, Delivery, Message, Wire};
 
 #[derive(Wire, Message, Default)]
 struct Trade {

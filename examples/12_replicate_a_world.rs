@@ -3,8 +3,10 @@
 use std::time::{Duration, Instant};
 use std::{env, error::Error, process::Command, thread};
 
-use tightwire::*;
-use tightwire_transport::*;
+use tightwire::message::MessengerBuilder;
+use tightwire::quic::{Certificate, Quic, QuicConfig, Trust, Udp};
+use tightwire::snapshot::{self, Leaving, Playback};
+use tightwire::{Client, Context, Delivery, Message, Server, SessionConfig, SessionEvent, Wire};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -28,11 +30,11 @@ fn ball(id: u32, tick: u32) -> Ball {
 struct Snapshot(#[wire(max_len = 1000)] Vec<u8>);
 
 #[derive(Wire, Message, Default)]
-struct Ack(SnapshotAck);
+struct Ack(snapshot::Ack);
 
 /// What came: acknowledgements to the server, snapshots to a client.
 #[derive(Default)]
-struct Inbox(Vec<SnapshotAck>, Vec<Vec<u8>>);
+struct Inbox(Vec<snapshot::Ack>, Vec<Vec<u8>>);
 
 fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
     builder
@@ -43,7 +45,8 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
 }
 
 fn main() -> Done {
-    let protocol = SnapshotProtocol::builder(SnapshotConfig::default()).class::<Ball>().build()?;
+    let protocol =
+        snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build()?;
     let config = SessionConfig::new("balls", &format!("1.0-{:x}", protocol.fingerprint()));
     match &env::args().collect::<Vec<_>>()[..] {
         [_, address, fingerprint] => client(&protocol, config, [address, fingerprint]),
@@ -51,7 +54,7 @@ fn main() -> Done {
     }
 }
 
-fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
+fn server(protocol: &snapshot::Protocol, config: SessionConfig) -> Done {
     let certificate = Certificate::self_signed(["localhost"])?;
     let socket = Udp::server("127.0.0.1:0".parse()?)?;
     let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
@@ -60,7 +63,7 @@ fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
         Server::builder(config).register(messages).open_to_anyone().build(transport)?;
     let mut process = Command::new(env::current_exe()?).args(arguments).spawn()?;
     let (mut inbox, mut player, start) = (Inbox::default(), None, Instant::now());
-    let (mut sender, mut tick) = (SnapshotSender::new(protocol), 0);
+    let (mut sender, mut tick) = (snapshot::Sender::new(protocol), 0);
     while process.try_wait()?.is_none() {
         tick += 1;
         server.receive(start.elapsed(), &mut inbox);
@@ -82,12 +85,12 @@ fn server(protocol: &SnapshotProtocol, config: SessionConfig) -> Done {
     process.wait()?.success().then_some(()).ok_or("the client failed".into())
 }
 
-fn client(protocol: &SnapshotProtocol, config: SessionConfig, server: [&str; 2]) -> Done {
+fn client(protocol: &snapshot::Protocol, config: SessionConfig, server: [&str; 2]) -> Done {
     let (address, trust) = (server[0].parse()?, Trust::Pinned(vec![server[1].parse()?]));
     let (socket, quic, start) = (Udp::client(address)?, QuicConfig::default(), Instant::now());
     let transport = Quic::connect(socket, address, "localhost", &trust, quic, start.elapsed())?;
     let mut client = Client::builder(config).register(messages).build(transport)?;
-    let (mut world, mut inbox) = (SnapshotReceiver::new(protocol), Inbox::default());
+    let (mut world, mut inbox) = (snapshot::Receiver::new(protocol), Inbox::default());
     let (mut playback, mut sizes) = (Playback::new(protocol, Default::default()), Vec::new());
     while sizes.len() < 90 {
         client.receive(start.elapsed(), &mut inbox);

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tightwire::{Context, Delivery, Message, MessengerBuilder, SendError, Wire};
-use tightwire_transport::{
-    Client, InProcess, InProcessConfig, Server, SessionConfig, SessionEvent,
-};
+use tightwire::message::{MessengerBuilder, SendError};
+use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::{Client, Server, SessionConfig, SessionEvent};
+use tightwire::{Context, Delivery, Message, Wire};
 
 #[derive(Wire, Message, Default)]
 struct Chat {

@@ -1,13 +1,15 @@
 //! Packets read by schema are what their types read: checked before anything is timed.
 
 use fastrand::Rng;
-use tightwire::{ReadStream, Target, Trace, TraceStream, Value, Wire, explain_write, schema};
+use tightwire::{Target, Wire};
+use tightwire::schema::Schema;
+use tightwire::stream::{explain_write, ReadStream, Trace, TraceStream, Value};
 
 /// Panics if a schema reads or writes another packet than the type that it describes.
 ///
 /// Through traces alone: a second call of what is timed would keep the compiler from inlining it.
 pub fn check<P: Wire>(name: &str, make: fn(&mut Rng) -> Vec<P>) {
-    let schema = schema::<P>();
+    let schema = Schema::of::<P>();
     let mut again = vec![0; P::MAX_BYTES];
     for packet in make(&mut Rng::with_seed(7)).iter_mut().take(100) {
         let written = explain_write(packet);

@@ -1,4 +1,4 @@
-//! What the fuzz targets check. `tests/it/corpus.rs` of `tightwire` and of `tightwire-transport` compile
+//! What the fuzz targets check. `tests/it/corpus.rs` of `tightwire` and of `tightwire-net` compile
 //! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;
@@ -62,7 +62,7 @@ pub fn snapshots(data: &[u8]) {
 }
 
 /// Reads whatever comes as a capture.
-#[cfg(feature = "capture")]
+#[cfg(feature = "inspect")]
 pub fn capture(data: &[u8]) {
     checks::capture(data);
 }

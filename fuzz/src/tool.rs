@@ -1,6 +1,8 @@
 //! Whatever a capture is, `tightwire inspect` shows it or says why not.
 
-use tightwire::{Identity, Protection, Wire, schema};
+use tightwire::Wire;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use crate::inspect::every_view::EveryView;
 
@@ -27,7 +29,7 @@ pub(crate) fn inspect(data: &[u8]) {
         _ => Some(Protection::Id),
     };
     let known =
-        protection.map(|protection| Identity::new("fuzz", "1", protection, schema::<Packet>()));
+        protection.map(|protection| Identity::new("fuzz", "1", protection, Schema::of::<Packet>()));
     match EveryView::of_known(file, known) {
         Ok(view) => assert!(view.is_sound(), "{:?}", view.text),
         Err(message) => assert!(!message.is_empty()),

@@ -2,10 +2,9 @@
 
 use super::Codec;
 use crate::packets::{BitFields, Indices, MAX_INDICES};
-use ::tightwire::{
-    BitReader, BitWriter, ReadStream, Selection, Stream, SubsetCoding, Wire, WriteStream,
-    decode_into, encode,
-};
+use tightwire::{decode_into, encode, Stream, Wire};
+use tightwire::bits::{BitReader, BitWriter};
+use tightwire::stream::{ReadStream, Selection, SubsetCoding, WriteStream};
 
 pub struct Tightwire;
 

@@ -5,7 +5,8 @@ use crate::packets::{
     Bodies, MAX_BODIES, MAX_PLAINS, MAX_TEXT, Message, Plains, PlayerInput, RawBodies, RawBody,
     RigidBody,
 };
-use ::tightwire::{FloatRange, ReadStream, Stream, Target, WriteStream, at};
+use tightwire::{at, FloatRange, Stream, Target};
+use tightwire::stream::{ReadStream, WriteStream};
 
 pub struct ByHand;
 

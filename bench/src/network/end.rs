@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::time::Duration;
-use tightwire::{Delivery, Disconnected, Message, Messenger, PeerId, Stage};
-use tightwire_transport::{Certificate, Connection, Event, Quic, Socket, Transport, Trust};
+use tightwire::{Delivery, Message, PeerId, Stage};
+use tightwire::message::{Disconnected, Messenger};
+use tightwire::quic::{Certificate, Quic, Socket, Trust};
+use tightwire::transport::{Connection, Event, Transport};
 
-pub use tightwire_transport::QuicConfig;
+pub use tightwire::quic::QuicConfig;
 
 /// The name that the certificate is for.
 const HOST: &str = "game.example";

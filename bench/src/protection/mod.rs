@@ -8,7 +8,8 @@ use crate::harness::{Length, SETS, median, median_ratio};
 use crate::packets::{Bodies, Packet, RigidBody, body_is_close};
 use fastrand::Rng;
 use std::time::Instant;
-use tightwire::{Protocol, Wire};
+use tightwire::Wire;
+use tightwire::packet::Protocol;
 
 pub use report::{json, print};
 use tasks::{Gate, Kind, Task, Timed};

@@ -6,7 +6,8 @@ use crc32fast::Hasher;
 use fastrand::Rng;
 use std::hint::black_box;
 use std::ops::Range;
-use tightwire::{Keys, Protection, Protocol, Wire, decode_into, encode};
+use tightwire::{decode_into, encode, Wire};
+use tightwire::packet::{Keys, Protection, Protocol};
 
 #[derive(Clone, Copy)]
 pub enum Gate {

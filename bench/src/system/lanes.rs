@@ -2,7 +2,8 @@
 
 use super::messages::{Any, Chat, Input, Read, Score, Spawn, Tally};
 use std::time::Duration;
-use tightwire::{Context, Delivery, Messenger, MessengerConfig, Stage};
+use tightwire::{Context, Delivery, Stage};
+use tightwire::message::{Messenger, MessengerConfig};
 
 /// Messages that a peer is sent in a frame.
 pub const PER_PEER: usize = 8;

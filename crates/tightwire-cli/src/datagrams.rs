@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-use tightwire::{Keys, Protection, Protocol};
+use tightwire::packet::{Keys, Protection, Protocol};
 
 use crate::picture::Player;
 

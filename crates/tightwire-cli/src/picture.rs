@@ -3,9 +3,8 @@
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
 
-use tightwire::{
-    Explained, Trace, Wire, decode, decode_explained, encode, encode_explained, explain_write,
-};
+use tightwire::stream::{Explained, Trace, explain_write};
+use tightwire::{Wire, decode, decode_explained, encode, encode_explained};
 
 use crate::datagrams;
 use crate::terminal::Terminal;

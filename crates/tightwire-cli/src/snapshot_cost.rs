@@ -6,10 +6,8 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tightwire::{
-    Leaving, Level, ReceiverId, SnapshotAck, SnapshotConfig, SnapshotProtocol, SnapshotReceiver,
-    SnapshotSender, Wire,
-};
+use tightwire::snapshot::{Leaving, Level, ReceiverId};
+use tightwire::{Wire, snapshot};
 
 /// Measures what a tick costs the sender: setting what changed, and a snapshot for each receiver. Times
 /// are of this machine and this moment: compare lines, not runs.
@@ -82,20 +80,23 @@ impl SnapshotCost {
 
     /// What a tick takes.
     fn measure(&self, case: Case) -> Result<Duration, Box<dyn Error>> {
-        let config =
-            SnapshotConfig { level: case.level, max_objects: 100_000, ..SnapshotConfig::default() };
-        let protocol = SnapshotProtocol::builder(config).class::<Ball>().build()?;
-        let mut sender = SnapshotSender::new(&protocol);
-        let mut receivers: Vec<(ReceiverId, SnapshotReceiver, VecDeque<Option<SnapshotAck>>)> = (0
-            ..case.receivers)
-            .map(|_| {
-                (
-                    sender.add_receiver(Leaving::Despawn),
-                    SnapshotReceiver::new(&protocol),
-                    VecDeque::new(),
-                )
-            })
-            .collect();
+        let config = snapshot::Config {
+            level: case.level,
+            max_objects: 100_000,
+            ..snapshot::Config::default()
+        };
+        let protocol = snapshot::Protocol::builder(config).class::<Ball>().build()?;
+        let mut sender = snapshot::Sender::new(&protocol);
+        let mut receivers: Vec<(ReceiverId, snapshot::Receiver, VecDeque<Option<snapshot::Ack>>)> =
+            (0..case.receivers)
+                .map(|_| {
+                    (
+                        sender.add_receiver(Leaving::Despawn),
+                        snapshot::Receiver::new(&protocol),
+                        VecDeque::new(),
+                    )
+                })
+                .collect();
         let mut taken = Duration::ZERO;
         for tick in 1..=2 * self.ticks {
             let start = Instant::now();

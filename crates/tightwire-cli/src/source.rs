@@ -6,7 +6,11 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::error::Category;
-use tightwire::{Capture, Class, Identity, Packing, Schema, Shape, WorldSchema};
+use tightwire::bytes::Packing;
+use tightwire::inspect::Capture;
+use tightwire::packet::Identity;
+use tightwire::schema::{Class, Schema, WorldSchema};
+use tightwire::stream::Shape;
 
 use crate::files::read_limited;
 
@@ -85,7 +89,7 @@ impl Source {
     pub(crate) fn shapes(&self) -> Vec<Shape> {
         match self {
             Self::World(world) => {
-                let time = tightwire::Field::new("time", Shape::Op(world.time().clone()));
+                let time = tightwire::stream::Field::new("time", Shape::Op(world.time().clone()));
                 let world_shape = Shape::Struct { name: "World".into(), fields: vec![time] };
                 let class = |class: &Class| Shape::Struct {
                     name: class.name.clone(),

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Subcommand;
-use tightwire_transport::{Certificate, Claims, SealedToken, TokenGateConfig, TokenKey};
+use tightwire::quic::Certificate;
+use tightwire::token::{Claims, SealedToken, TokenGateConfig, TokenKey};
 use zeroize::Zeroizing;
 
 /// Connect tokens: which client may connect to which server until when.

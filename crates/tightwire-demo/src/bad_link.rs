@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tightwire::{Link, LinkConfig, LinkStats};
-use tightwire_transport::{Packet, Packets, Socket, Udp};
+use tightwire::link::{Link, LinkConfig, LinkStats};
+use tightwire::quic::{Packet, Packets, Socket, Udp};
 
 use super::shared::lock;
 

@@ -5,14 +5,12 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
-use tightwire::{
-    Delivery, Playback, PlaybackConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver,
-    SnapshotTrace, Stage,
-};
-use tightwire_transport::{
-    Client, Fingerprint, Quic, SealedToken, SessionConfig, SessionEvent, Socket as _, Transport,
-    Trust, Udp,
-};
+use tightwire::quic::{Fingerprint, Quic, Socket as _, Trust, Udp};
+use tightwire::snapshot::{Playback, PlaybackConfig};
+use tightwire::token::SealedToken;
+use tightwire::transport::Transport;
+use tightwire::{Client, SessionConfig, SessionEvent};
+use tightwire::{Delivery, Stage, snapshot};
 
 use super::bad_link::BadLink;
 use super::bot::{Bot, Habit};
@@ -31,7 +29,7 @@ pub(super) struct Setup {
     pub(super) server: SocketAddr,
     pub(super) fingerprint: Fingerprint,
     pub(super) token: SealedToken,
-    pub(super) protocol: SnapshotProtocol,
+    pub(super) protocol: snapshot::Protocol,
     pub(super) session: SessionConfig,
     pub(super) seed: u64,
 }
@@ -58,9 +56,9 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
         shared,
         seat,
         client,
-        receiver: SnapshotReceiver::new(&setup.protocol),
+        receiver: snapshot::Receiver::new(&setup.protocol),
         playback: Playback::new(&setup.protocol, PlaybackConfig::default()),
-        trace: SnapshotTrace::new(),
+        trace: snapshot::Trace::new(),
         words: Words::new(),
         last_xray: Duration::ZERO,
         bot: Bot::new(number, setup.seed, Habit::Mixed),
@@ -79,10 +77,10 @@ struct Guest<'s, T> {
     shared: &'s Shared,
     seat: &'s Seat,
     client: Client<Inbox, T>,
-    receiver: SnapshotReceiver,
+    receiver: snapshot::Receiver,
     playback: Playback,
     /// What the bits of the newest snapshot were for, and when one was shown.
-    trace: SnapshotTrace,
+    trace: snapshot::Trace,
     words: Words,
     last_xray: Duration,
     bot: Bot,
@@ -143,7 +141,7 @@ impl<T: Transport> Guest<'_, T> {
             let received = match received {
                 Ok(received) => received,
                 // It was overtaken: no fault of anybody.
-                Err(SnapshotError::Late) => continue,
+                Err(snapshot::ReceiveError::Late) => continue,
                 Err(refused) => {
                     lock(&self.seat.tally).refuse(refused);
                     continue;

@@ -1,13 +1,13 @@
 //! Whether a client has the world that the server has.
 
-use tightwire::{Playback, SnapshotReceiver};
+use tightwire::snapshot::{self, Playback};
 
 use super::frame::Shown;
 use super::game::{Cube, Player};
 use super::truth::{Moment, Truth};
 
 /// The objects that a client does not have exactly as they travelled.
-pub(super) fn disagreements(receiver: &mut SnapshotReceiver, moment: &Moment) -> u64 {
+pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &Moment) -> u64 {
     let (mut player, mut cube) = (Player::default(), Cube::default());
     let mut wrong = 0;
     for (id, expected) in (0..).zip(&moment.players) {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use tightwire::{
-    Context, Level, Message, MessengerBuilder, PeerId, SnapshotAck, SnapshotConfig, SnapshotPacket,
-    SnapshotProtocol, SnapshotProtocolError, Wire,
-};
-use tightwire_transport::{QuicConfig, SessionConfig};
+use tightwire::SessionConfig;
+use tightwire::message::MessengerBuilder;
+use tightwire::quic::QuicConfig;
+use tightwire::snapshot::Level;
+use tightwire::{Context, Message, PeerId, Wire, snapshot};
 
 use super::pace::TICKS_PER_SECOND;
 
@@ -39,7 +39,7 @@ pub(crate) struct Input {
     #[wire(range = -100..=100)]
     pub(super) stick: [i8; 2],
     pub(super) action: Action,
-    pub(super) ack: Option<SnapshotAck>,
+    pub(super) ack: Option<snapshot::Ack>,
 }
 
 /// What a player does besides rolling.
@@ -66,7 +66,7 @@ pub(super) struct Chat {
 /// A part of the world, as much of it as fits into a datagram.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(super) struct Snapshot {
-    pub(super) packet: SnapshotPacket,
+    pub(super) packet: snapshot::Packet,
 }
 
 /// What is before the bytes of a blob, at most.
@@ -95,19 +95,19 @@ pub(super) fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inb
 }
 
 /// How the world travels.
-pub(super) fn protocol(level: Level) -> Result<SnapshotProtocol, SnapshotProtocolError> {
-    let config = SnapshotConfig {
+pub(super) fn protocol(level: Level) -> Result<snapshot::Protocol, snapshot::ProtocolError> {
+    let config = snapshot::Config {
         level,
         ticks_per_second: TICKS_PER_SECOND,
         max_objects: 1024,
         // Two seconds of round trip can be asked for.
         history: 192,
     };
-    SnapshotProtocol::builder(config).class::<Player>().class::<Cube>().build()
+    snapshot::Protocol::builder(config).class::<Player>().class::<Cube>().build()
 }
 
 /// Builds that would not understand each other's snapshots refuse each other.
-pub(super) fn session(protocol: &SnapshotProtocol, clients: u32) -> SessionConfig {
+pub(super) fn session(protocol: &snapshot::Protocol, clients: u32) -> SessionConfig {
     let version = format!("{}-{:016x}", env!("CARGO_PKG_VERSION"), protocol.fingerprint());
     SessionConfig {
         max_clients: clients as usize,

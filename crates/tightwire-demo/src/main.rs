@@ -42,7 +42,8 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::{Parser, Subcommand};
-use tightwire_transport::{Certificate, Claims, Socket as _, TokenKey, Udp};
+use tightwire::quic::{Certificate, Socket as _, Udp};
+use tightwire::token::{Claims, TokenKey};
 
 use bad_link::Knobs;
 use live::Live;

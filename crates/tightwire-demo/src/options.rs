@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tightwire::{Bandwidth, Bursts, Level, LinkConfig};
+use tightwire::link::{Bandwidth, Bursts, LinkConfig};
+use tightwire::snapshot::Level;
 
 use super::live::Controls;
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tightwire::{Schema, Shape, SnapshotPart, SnapshotTrace, schema};
-use tightwire_inspect::Xray;
+use tightwire::inspect::Xray;
+use tightwire::schema::Schema;
+use tightwire::snapshot;
+use tightwire::stream::Shape;
 
 use super::game::{Cube, Player};
 
@@ -16,7 +18,8 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn new() -> Self {
         let mut fields = BTreeMap::new();
-        for (class, schema) in [("Player", schema::<Player>()), ("Cube", schema::<Cube>())] {
+        for (class, schema) in [("Player", Schema::of::<Player>()), ("Cube", Schema::of::<Cube>())]
+        {
             add(&mut fields, class, &schema);
         }
         Self { fields }
@@ -28,7 +31,7 @@ impl Words {
         title: &str,
         time: f64,
         packet: &[u8],
-        trace: &SnapshotTrace,
+        trace: &snapshot::Trace,
     ) -> Xray {
         let mut xray = Xray::of_snapshot(title, time, packet, trace);
         for span in &mut xray.spans {
@@ -42,14 +45,14 @@ impl Words {
 }
 
 /// Adds the bits of a snapshot to those of each field before.
-pub(super) fn add_fields(fields: &mut BTreeMap<String, f64>, trace: &SnapshotTrace) {
+pub(super) fn add_fields(fields: &mut BTreeMap<String, f64>, trace: &snapshot::Trace) {
     for total in trace.totals() {
         let name = match total.part {
-            SnapshotPart::Field => format!("{}.{}", total.class, total.field),
-            SnapshotPart::Objects | SnapshotPart::Object => "which objects".into(),
-            SnapshotPart::Check => "check".into(),
-            SnapshotPart::Padding => "padding".into(),
-            SnapshotPart::Choices => "choices".into(),
+            snapshot::TracePart::Field => format!("{}.{}", total.class, total.field),
+            snapshot::TracePart::Objects | snapshot::TracePart::Object => "which objects".into(),
+            snapshot::TracePart::Check => "check".into(),
+            snapshot::TracePart::Padding => "padding".into(),
+            snapshot::TracePart::Choices => "choices".into(),
             _ => "header".into(),
         };
         *fields.entry(name).or_default() += total.bits;
@@ -68,7 +71,7 @@ fn add(words: &mut BTreeMap<String, String>, class: &str, schema: &Schema) {
 
 #[cfg(test)]
 mod tests {
-    use tightwire::{Leaving, Level, SnapshotReceiver, SnapshotSender};
+    use tightwire::snapshot::{self, Leaving, Level};
 
     use super::*;
     use crate::game;
@@ -77,7 +80,7 @@ mod tests {
     fn every_bit_of_a_snapshot_is_for_something() {
         for level in [Level::Packed, Level::Modeled] {
             let protocol = game::protocol(level).unwrap_or_else(|error| unreachable!("{error}"));
-            let mut sender = SnapshotSender::new(&protocol);
+            let mut sender = snapshot::Sender::new(&protocol);
             let client = sender.add_receiver(Leaving::Despawn);
             sender.begin_tick(1);
             for id in 0..20u32 {
@@ -87,9 +90,9 @@ mod tests {
                 assert_eq!(sender.set(id, &cube), Ok(()));
             }
             let packet = sender.snapshot(client, 1000).map(<[u8]>::to_vec).unwrap_or_default();
-            let mut trace = SnapshotTrace::new();
+            let mut trace = snapshot::Trace::new();
             let received =
-                SnapshotReceiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace);
+                snapshot::Receiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace);
             assert!(received.is_ok());
             let xray = Words::new().xray("Snapshot", 0.0, &packet, &trace);
             let end = xray.spans.iter().fold(0.0, |at, span| {

@@ -6,13 +6,14 @@ use std::mem;
 use std::thread;
 use std::time::Duration;
 
-use tightwire::{
-    Delivery, Leaving, PeerId, ReceiverId, Recorder, SnapshotProtocol, SnapshotSender, Stage,
-};
-use tightwire_transport::{
-    Captured, Certificate, Quic, Server, SessionConfig, SessionEvent, Socket as _, TokenGate,
-    TokenKey, Transport, Udp,
-};
+use tightwire::inspect::CaptureWriter;
+use tightwire::inspect::Captured;
+use tightwire::quic::{Certificate, Quic, Socket as _, Udp};
+use tightwire::snapshot::{Leaving, ReceiverId};
+use tightwire::token::{TokenGate, TokenKey};
+use tightwire::transport::Transport;
+use tightwire::{Delivery, PeerId, Stage, snapshot};
+use tightwire::{Server, SessionConfig, SessionEvent};
 
 use super::busy::Busy;
 use super::game::{self, BLOB_LENGTH, Chat, Inbox, Snapshot};
@@ -26,7 +27,7 @@ pub(super) struct Setup {
     pub(super) socket: Udp,
     pub(super) certificate: Certificate,
     pub(super) key: TokenKey,
-    pub(super) protocol: SnapshotProtocol,
+    pub(super) protocol: snapshot::Protocol,
     pub(super) session: SessionConfig,
     pub(super) seed: u64,
     /// Where what it says and hears goes too.
@@ -47,7 +48,7 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let unix_start = session.unix_start;
     let builder = Server::builder(session).register(game::messages).with_tokens(gate);
     let identity = builder.capture_identity().map_err(said)?;
-    let recorder = Recorder::with_snapshots(BufWriter::new(file), &identity, &protocol);
+    let recorder = CaptureWriter::with_snapshots(BufWriter::new(file), &identity, &protocol);
     let captured = Captured::new(transport, recorder.map_err(said)?, address, unix_start);
     let server = builder.build(captured).map_err(said)?;
     let mut host = Host::new(shared, server, &protocol, seed);
@@ -68,7 +69,7 @@ pub(super) const SERVER_NAME: &str = "demo";
 struct Host<'s, T> {
     shared: &'s Shared,
     server: Server<Inbox, T>,
-    sender: SnapshotSender,
+    sender: snapshot::Sender,
     world: World,
     guests: Vec<Guest>,
     inbox: Inbox,
@@ -92,13 +93,13 @@ impl<'s, T: Transport> Host<'s, T> {
     fn new(
         shared: &'s Shared,
         server: Server<Inbox, T>,
-        protocol: &SnapshotProtocol,
+        protocol: &snapshot::Protocol,
         seed: u64,
     ) -> Self {
         Self {
             shared,
             server,
-            sender: SnapshotSender::new(protocol),
+            sender: snapshot::Sender::new(protocol),
             world: World::new(shared.clients.len() as u32, seed, Nature::default()),
             guests: Vec::new(),
             inbox: Inbox::default(),

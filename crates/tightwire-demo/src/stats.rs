@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use serde::Serialize;
-use tightwire::{LinkStats, Wire};
+use tightwire::Wire;
+use tightwire::link::LinkStats;
 
 use super::game::{Cube, Player};
 use super::live::Controls;

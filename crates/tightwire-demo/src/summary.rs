@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde::Serialize;
-use tightwire::LinkStats;
+use tightwire::link::LinkStats;
 
 use super::game;
 use super::shared::{Shared, lock};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use tightwire::LinkStats;
-use tightwire_transport::PeerReport;
+use tightwire::link::LinkStats;
+use tightwire::session::PeerReport;
 
 /// What a client counts.
 #[derive(Clone, Debug, Default)]

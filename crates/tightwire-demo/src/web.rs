@@ -14,7 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use tightwire_inspect::{XRAY_SCRIPT, XRAY_STYLE};
+use tightwire::inspect::{XRAY_SCRIPT, XRAY_STYLE};
 
 use super::http::{self, Request, Status};
 use super::live::{Controls, Live, MAX_SAID_CHARS};

@@ -46,16 +46,16 @@ fn element(ty: &Type) -> &Type {
 
 fn rule_bounds(rule: &Rule, add: &mut impl FnMut(&Type, TokenStream)) {
     match rule {
-        Rule::Whole(ty) => add(ty, quote!(::tightwire::Wire)),
+        Rule::Whole(ty) => add(ty, quote!(::tightwire::__private::Wire)),
         Rule::List { item, rule, .. } | Rule::Option { item, rule } => {
             add(item, quote!(::tightwire::__private::core::default::Default));
             rule_bounds(rule, add);
         }
         Rule::Array { rule, .. } | Rule::Boxed { rule } => rule_bounds(rule, add),
         Rule::Int { ty, .. } | Rule::Bits { ty, .. } | Rule::Varint { ty } => {
-            add(ty, quote!(::tightwire::Int));
+            add(ty, quote!(::tightwire::__private::Int));
         }
-        Rule::Pod { ty } | Rule::Pods { ty, .. } => add(ty, quote!(::tightwire::Pod)),
+        Rule::Pod { ty } | Rule::Pods { ty, .. } => add(ty, quote!(::tightwire::__private::Pod)),
         _ => {}
     }
 }

@@ -37,11 +37,12 @@ fn own_self(tokens: TokenStream) -> TokenStream {
 /// An expression that makes the condition as data, with its source text where it has no such form.
 pub(crate) fn data(when: &Expr) -> TokenStream {
     let source = source(when.to_token_stream());
-    let fallback = quote!(::tightwire::Condition::Source(::tightwire::__private::name(#source)));
+    let fallback =
+        quote!(::tightwire::__private::Condition::Source(::tightwire::__private::name(#source)));
     match expression(when) {
         // A constant that is not `Wire` has no form either.
         Some(condition) => quote! {
-            (|| -> ::tightwire::__private::core::option::Option<::tightwire::Condition> {
+            (|| -> ::tightwire::__private::core::option::Option<::tightwire::__private::Condition> {
                 ::tightwire::__private::core::option::Option::Some(#condition)
             })().unwrap_or_else(|| #fallback)
         },
@@ -105,13 +106,13 @@ fn is_joined(operator: &str, next: &TokenTree) -> bool {
 }
 
 fn expression(when: &Expr) -> Option<TokenStream> {
-    let condition = quote!(::tightwire::Condition);
+    let condition = quote!(::tightwire::__private::Condition);
     let boxed = |inner: TokenStream| quote!(::tightwire::__private::Box::new(#inner));
     if let Some(whole) = whole_literal(when) {
         return Some(quote!(::tightwire::__private::whole(#whole)));
     }
     if let Some(float) = float_literal(when) {
-        return Some(quote!(#condition::Number(::tightwire::Number::Double(#float))));
+        return Some(quote!(#condition::Number(::tightwire::__private::Number::Double(#float))));
     }
     Some(match unwrapped(when) {
         Expr::Lit(syn::ExprLit { lit: Lit::Bool(value), .. }) => quote!(#condition::Bool(#value)),
@@ -133,7 +134,7 @@ fn expression(when: &Expr) -> Option<TokenStream> {
             }
             let (left, right) = (expression(&binary.left)?, expression(&binary.right)?);
             let operands = boxed(quote!([#left, #right]));
-            quote!(#condition::Binary(::tightwire::Binary::#operator, #operands))
+            quote!(#condition::Binary(::tightwire::__private::Binary::#operator, #operands))
         }
         Expr::MethodCall(call) if call.args.is_empty() => {
             let receiver = boxed(expression(&call.receiver)?);
@@ -147,7 +148,7 @@ fn expression(when: &Expr) -> Option<TokenStream> {
                 "is_empty" => {
                     let zero = quote!(::tightwire::__private::whole(0));
                     let operands = boxed(quote!([#condition::Len(#receiver), #zero]));
-                    quote!(#condition::Binary(::tightwire::Binary::Equal, #operands))
+                    quote!(#condition::Binary(::tightwire::__private::Binary::Equal, #operands))
                 }
                 _ => return None,
             }
@@ -195,7 +196,7 @@ impl syn::parse::Parse for Matches {
 
 /// A value that is one of the alternatives of a pattern.
 fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
-    let condition = quote!(::tightwire::Condition);
+    let condition = quote!(::tightwire::__private::Condition);
     let variant = |path: &syn::Path| {
         let name = path.segments.last()?.ident.unraw().to_string();
         Some(quote!(#condition::Variant(::tightwire::__private::name(#name))))
@@ -207,7 +208,7 @@ fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
             return cases.try_fold(first, |before, case| {
                 let case = case?;
                 Some(quote!(#condition::Binary(
-                    ::tightwire::Binary::Or,
+                    ::tightwire::__private::Binary::Or,
                     ::tightwire::__private::Box::new([#before, #case]),
                 )))
             });
@@ -222,7 +223,7 @@ fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
         _ => return None,
     };
     Some(quote!(#condition::Binary(
-        ::tightwire::Binary::Equal,
+        ::tightwire::__private::Binary::Equal,
         ::tightwire::__private::Box::new([#value, #alternative]),
     )))
 }

@@ -16,16 +16,16 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     match &item.body {
         Body::Struct(members) => {
             let fields = fields(members);
-            quote!(::tightwire::Shape::Struct { name: #name, fields: #fields })
+            quote!(::tightwire::__private::Shape::Struct { name: #name, fields: #fields })
         }
         Body::Enum(variants) => {
             let variants = variants.iter().map(|variant| {
                 let name = self::name(&variant.name.unraw().to_string());
                 let fields = fields(&variant.fields);
-                quote!(::tightwire::Variant { name: #name, fields: #fields })
+                quote!(::tightwire::__private::Variant { name: #name, fields: #fields })
             });
             quote! {
-                ::tightwire::Shape::Enum {
+                ::tightwire::__private::Shape::Enum {
                     name: #name,
                     variants: ::tightwire::__private::vec![#(#variants),*],
                 }
@@ -53,7 +53,7 @@ fn fields(fields: &[Field]) -> TokenStream {
         };
         let (hints, shape) = (hints::data(&field.hints), shape(rule));
         described.push(quote! {
-            ::tightwire::Field {
+            ::tightwire::__private::Field {
                 name: #name,
                 when: #when,
                 hints: #hints,
@@ -63,7 +63,7 @@ fn fields(fields: &[Field]) -> TokenStream {
         if let Some(check) = &field.check {
             let (name, no_hints) = (self::name(&check.value()), hints::data(&Hints::default()));
             described.push(quote! {
-                ::tightwire::Field {
+                ::tightwire::__private::Field {
                     name: #name,
                     when: #when,
                     hints: #no_hints,
@@ -76,19 +76,21 @@ fn fields(fields: &[Field]) -> TokenStream {
 }
 
 fn shape(rule: &Rule) -> TokenStream {
-    let op = |op: TokenStream| quote!(::tightwire::Shape::Op(::tightwire::Op::#op));
+    let op = |op: TokenStream| quote!(::tightwire::__private::Shape::Op(::tightwire::__private::Op::#op));
     let boxed = |rule: &Rule| {
         let inner = shape(rule);
         quote!(::tightwire::__private::Box::new(#inner))
     };
     match rule {
-        Rule::Whole(ty) => quote!(<#ty as ::tightwire::Wire>::describe()),
+        Rule::Whole(ty) => quote!(<#ty as ::tightwire::__private::Wire>::describe()),
         Rule::Floats { len } => op(quote!(Vector { dimensions: #len })),
         Rule::Int { ty, min, max } => {
             quote!(::tightwire::__private::int_shape::<#ty>(#min, #max))
         }
         Rule::Bits { bits, .. } => op(quote!(Bits { width: #bits })),
-        Rule::Varint { ty } => quote!(::tightwire::Shape::Op(::tightwire::Op::varint::<#ty>())),
+        Rule::Varint { ty } => {
+            quote!(::tightwire::__private::Shape::Op(::tightwire::__private::Op::varint::<#ty>()))
+        }
         Rule::Compressed { vector: None, .. } => {
             let range = float_range(rule);
             op(quote!(CompressedFloat(#range)))
@@ -105,7 +107,7 @@ fn shape(rule: &Rule) -> TokenStream {
         Rule::Pods { ty, max_len } => {
             let pod = shape(&Rule::Pod { ty: ty.clone() });
             quote! {
-                ::tightwire::Shape::List {
+                ::tightwire::__private::Shape::List {
                     max_len: (#max_len) as u64,
                     element: ::tightwire::__private::Box::new(#pod),
                 }
@@ -115,15 +117,15 @@ fn shape(rule: &Rule) -> TokenStream {
         Rule::Blob { max_len } => op(quote!(Blob { max_len: #max_len })),
         Rule::List { max_len, rule, .. } => {
             let element = boxed(rule);
-            quote!(::tightwire::Shape::List { max_len: (#max_len) as u64, element: #element })
+            quote!(::tightwire::__private::Shape::List { max_len: (#max_len) as u64, element: #element })
         }
         Rule::Array { len, rule } => {
             let element = boxed(rule);
-            quote!(::tightwire::Shape::Array { len: (#len) as u64, element: #element })
+            quote!(::tightwire::__private::Shape::Array { len: (#len) as u64, element: #element })
         }
         Rule::Option { rule, .. } => {
             let inner = boxed(rule);
-            quote!(::tightwire::Shape::Option(#inner))
+            quote!(::tightwire::__private::Shape::Option(#inner))
         }
         Rule::Boxed { rule } => shape(rule),
     }

@@ -40,7 +40,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     // Where there are no parameters, a wrong constant is found here and not when it is used.
     let check_now = item.generics.params.is_empty().then(|| {
         quote! {
-            const _: u64 = <#name as ::tightwire::Wire>::MAX_BITS;
+            const _: u64 = <#name as ::tightwire::__private::Wire>::MAX_BITS;
             const _: &[&[::tightwire::__private::core::option::Option<u32>]] =
                 <#name as ::tightwire::__private::Slots>::SLOTS;
         }
@@ -53,28 +53,28 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl #impl_generics ::tightwire::Wire for #name #type_generics #where_clause {
+        impl #impl_generics ::tightwire::__private::Wire for #name #type_generics #where_clause {
             const MAX_BITS: u64 = #max_bits;
             const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
 
             #inline
-            fn serialize<__S: ::tightwire::Stream>(
-                #this: ::tightwire::Target<'_, __S::Access, Self>,
+            fn serialize<__S: ::tightwire::__private::Stream>(
+                #this: ::tightwire::__private::Target<'_, __S::Access, Self>,
                 __stream: &mut __S,
             ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
                 #[allow(unused_imports)]
-                use ::tightwire::{RawStream as _, Stream as _};
+                use ::tightwire::__private::{RawStream as _, Stream as _};
                 let mut __run = ::tightwire::__private::Run::new(__stream);
                 #serialize
                 // That a worst case exists is what makes a type that contains itself, with which a
                 // packet could exhaust the stack, refuse to compile: also one with parameters.
-                if const { <Self as ::tightwire::Wire>::MAX_BITS == 0 } {
+                if const { <Self as ::tightwire::__private::Wire>::MAX_BITS == 0 } {
                     return __run.zero_bits();
                 }
                 ::tightwire::__private::core::result::Result::Ok(())
             }
 
-            fn describe() -> ::tightwire::Shape {
+            fn describe() -> ::tightwire::__private::Shape {
                 #shape
             }
         }
@@ -115,12 +115,12 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     quote! {
-        impl #impl_generics ::tightwire::Wire for #name #type_generics #where_clause {
+        impl #impl_generics ::tightwire::__private::Wire for #name #type_generics #where_clause {
             // A buffer of this type's size is no second mistake.
             const MAX_BITS: u64 = 0;
 
-            fn serialize<__S: ::tightwire::Stream>(
-                _: ::tightwire::Target<'_, __S::Access, Self>,
+            fn serialize<__S: ::tightwire::__private::Stream>(
+                _: ::tightwire::__private::Target<'_, __S::Access, Self>,
                 _: &mut __S,
             ) -> ::tightwire::__private::core::result::Result<(), __S::Error> {
                 ::tightwire::__private::core::unreachable!()
@@ -329,7 +329,9 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
     // Where an element is meant, it is a parameter of a closure; or of a function, which is compiled
     // once for all types that have such elements. Tuples are faster by closures.
     let each = |rule: &Rule| match rule {
-        Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => quote!(::tightwire::Wire::serialize),
+        Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => {
+            quote!(::tightwire::__private::Wire::serialize)
+        }
         Rule::Whole(Type::Path(_)) => quote!(::tightwire::__private::object),
         _ => {
             let inner = operation(rule, &quote!(__stream), &quote!(__value));

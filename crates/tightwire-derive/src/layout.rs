@@ -125,7 +125,9 @@ fn slots(fields: &[Field]) -> Vec<TokenStream> {
 pub(crate) fn width(rule: &Rule) -> Width {
     let fixed = |bits: TokenStream| Width::Fixed(some(&bits));
     match rule {
-        Rule::Whole(ty) => Width::Perhaps(quote!(<#ty as ::tightwire::Wire>::FIXED_BITS)),
+        Rule::Whole(ty) => {
+            Width::Perhaps(quote!(<#ty as ::tightwire::__private::Wire>::FIXED_BITS))
+        }
         Rule::Floats { len } => {
             let float = some(&quote!(32));
             Width::Perhaps(quote!(::tightwire::__private::array_bits(#float, #len)))
@@ -162,7 +164,7 @@ pub(crate) fn width(rule: &Rule) -> Width {
 /// The most bits of a value, of type `u64`.
 pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
     match rule {
-        Rule::Whole(ty) => quote!(<#ty as ::tightwire::Wire>::MAX_BITS),
+        Rule::Whole(ty) => quote!(<#ty as ::tightwire::__private::Wire>::MAX_BITS),
         Rule::Floats { len } => quote!((32 * (#len) as u64)),
         Rule::Int { ty, min, max } => {
             let bits = int_bits(ty, min, max);
@@ -173,7 +175,7 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
             quote!((#bits as u64))
         }
         Rule::Varint { ty } => {
-            quote!(::tightwire::__private::varint_bits(<#ty as ::tightwire::Int>::BITS))
+            quote!(::tightwire::__private::varint_bits(<#ty as ::tightwire::__private::Int>::BITS))
         }
         Rule::Compressed { vector, .. } => {
             let range = float_range(rule);
@@ -231,7 +233,7 @@ fn int_bits(ty: &Type, min: &Expr, max: &Expr) -> TokenStream {
 
 fn low_bits(ty: &Type, bits: &Expr) -> TokenStream {
     quote_spanned! {bits.span() =>
-        ::tightwire::__private::low_bits_width(#bits, <#ty as ::tightwire::Int>::BITS)
+        ::tightwire::__private::low_bits_width(#bits, <#ty as ::tightwire::__private::Int>::BITS)
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn item(input: &DeriveInput) -> TokenStream {
         #errors
 
         #[automatically_derived]
-        impl #impl_generics ::tightwire::Message for #ident #type_generics #where_clause {
+        impl #impl_generics ::tightwire::__private::Message for #ident #type_generics #where_clause {
             const NAME: &'static str = #name;
         }
     }

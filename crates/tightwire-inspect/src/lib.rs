@@ -5,8 +5,10 @@
 //! `tightwire inspect --html` puts them into its page.
 //!
 //! ```
-//! use tightwire::{Identity, Protection, Wire, encode, schema};
-//! use tightwire_inspect::Xray;
+//! use tightwire::{encode, Wire};
+//! use tightwire::packet::{Identity, Protection};
+//! use tightwire::schema::Schema;
+//! use tightwire::inspect::Xray;
 //!
 //! #[derive(Wire)]
 //! struct Player {
@@ -14,7 +16,7 @@
 //!     health: u8,
 //! }
 //!
-//! let identity = Identity::new("arena", "1.0", Protection::None, schema::<Player>());
+//! let identity = Identity::new("arena", "1.0", Protection::None, Schema::of::<Player>());
 //! let mut buffer = [0; 16];
 //! let packet = encode(&Player { health: 77 }, &mut buffer)?;
 //! let xray = Xray::of_trace("Player", 0.0, packet, &identity.explain(packet));
@@ -23,8 +25,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// Derived code says `::tightwire`, also where this crate derives.
+extern crate tightwire_core as tightwire;
+
+mod capture;
+mod captured;
 mod xray;
 
+pub use capture::{Capture, CaptureError, CaptureWriter, Direction, Record};
+pub use captured::Captured;
 pub use xray::{Xray, XraySpan, family, group_in, kind_of};
 
 /// A script that draws an x-ray into a page: `drawXray` is its function.

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::mem::take;
 
 use serde::Serialize;
-use tightwire::{Op, SnapshotPart, SnapshotTrace, Trace};
+use tightwire_core::stream::{Op, Trace};
+use tightwire_snapshot as snapshot;
 
 /// One packet: its bytes, and the spans of bits that its fields take.
 #[derive(Serialize, Clone, PartialEq, Debug)]
@@ -101,7 +102,7 @@ impl Xray {
         title: impl Into<String>,
         time: f64,
         packet: &[u8],
-        trace: &SnapshotTrace,
+        trace: &snapshot::Trace,
     ) -> Self {
         let bits = packet.len() as u64 * 8;
         let mut spans = Spans::new(bits);
@@ -123,7 +124,7 @@ impl Xray {
         &mut self,
         path: &str,
         length: usize,
-        trace: Result<&SnapshotTrace, &str>,
+        trace: Result<&snapshot::Trace, &str>,
     ) {
         let is_it = |span: &XraySpan| span.path == path;
         let Some(place) = self.spans.iter().position(is_it) else { return };
@@ -210,7 +211,7 @@ impl Spans {
     }
 
     /// The spans of a snapshot that begins at this bit.
-    fn push_snapshot(&mut self, begin: f64, trace: &SnapshotTrace) {
+    fn push_snapshot(&mut self, begin: f64, trace: &snapshot::Trace) {
         for span in trace.spans() {
             if self.is_full() {
                 break;
@@ -266,11 +267,11 @@ fn range_of(op: &Op) -> String {
 
 /// The [kind](XraySpan::kind) of a part of a snapshot.
 #[must_use]
-pub fn kind_of(part: SnapshotPart) -> &'static str {
+pub fn kind_of(part: snapshot::TracePart) -> &'static str {
     match part {
-        SnapshotPart::Field | SnapshotPart::Object => "field",
-        SnapshotPart::Check => "check",
-        SnapshotPart::Padding => "padding",
+        snapshot::TracePart::Field | snapshot::TracePart::Object => "field",
+        snapshot::TracePart::Check => "check",
+        snapshot::TracePart::Padding => "padding",
         _ => "header",
     }
 }
@@ -330,7 +331,9 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tightwire::{Identity, Protection, Wire, encode, schema};
+    use tightwire_core::packet::{Identity, Protection};
+    use tightwire_core::schema::Schema;
+    use tightwire_core::stream::{Wire, encode};
 
     use super::*;
 
@@ -349,7 +352,7 @@ mod tests {
     }
 
     fn xray(header: &[u8], packet: &[u8]) -> Xray {
-        let identity = Identity::new("arena", "1", Protection::None, schema::<Player>());
+        let identity = Identity::new("arena", "1", Protection::None, Schema::of::<Player>());
         let trace = identity.explain(packet);
         Xray::of_trace("Player", 1.5, &[header, packet].concat(), &trace)
     }
@@ -413,7 +416,8 @@ mod tests {
 
     #[test]
     fn a_packet_of_too_many_fields_is_still_covered() {
-        let identity = Identity::new("arena", "1", Protection::None, schema::<[bool; 20_000]>());
+        let identity =
+            Identity::new("arena", "1", Protection::None, Schema::of::<[bool; 20_000]>());
         let packet = [0xff; 2500];
         let xray = Xray::of_trace("bits", 0.0, &packet, &identity.explain(&packet));
         assert!(covers(&xray));

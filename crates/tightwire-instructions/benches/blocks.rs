@@ -17,7 +17,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 
 use common::callgrind::{self, instructions};
-use tightwire::{ByteError, ByteReader, ByteWriter, ReadBlock, WriteBlock};
+use tightwire::bytes::{ByteError, ByteReader, ByteWriter, ReadBlock, WriteBlock};
 
 const WAYS: [&str; 3] = ["by hand", "block", "one by one"];
 

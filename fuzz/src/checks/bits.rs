@@ -1,7 +1,7 @@
 //! `BitWriter` and `BitReader` against a list of bits.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{BitReader, BitWriter, UnexpectedEnd, WriteRefused};
+use tightwire::bits::{BitReader, BitWriter, UnexpectedEnd, WriteRefused};
 
 /// The first bit of the input decides whether it is operations to write, or a packet to read.
 pub(crate) fn bits(data: &[u8]) {

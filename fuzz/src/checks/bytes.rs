@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{ByteError, ByteReader, ErrorKind, Packing, Stream, Wire, decode, encode, measure};
+use tightwire::bytes::{ByteError, ByteReader, Packing};
+use tightwire::stream::ErrorKind;
+use tightwire::{Stream, Wire, decode, encode, measure};
 
 use super::bytes_model::{self, Step};
 use super::hostile_read::Hostile;

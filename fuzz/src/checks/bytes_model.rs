@@ -1,7 +1,8 @@
 //! A byte writer against a list of bytes. Shared by the fuzz target and the property test.
 
-use tightwire::{
-    Buffer, ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing, Reserved, Stream,
+use tightwire::Stream;
+use tightwire::bytes::{
+    Buffer, ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing, Reserved,
 };
 
 /// One operation. Places are taken modulo what there is, and a little more.

@@ -4,7 +4,9 @@ use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Identity, Recorder, SnapshotProtocol};
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
+use tightwire::packet::Identity;
+use tightwire::snapshot;
 
 /// The whole input is the file.
 pub(crate) fn capture(data: &[u8]) {
@@ -37,7 +39,7 @@ pub(crate) fn check_capture(file: &[u8]) -> usize {
     assert_eq!(read(Sips(file), file.len()), whole, "read in small parts");
 
     let identity = whole.identity.clone().unwrap_or_default();
-    let mut recorder = Recorder::new(Vec::new(), &identity).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &identity).unwrap();
     let mut expected = Vec::new();
     for record in &whole.records {
         if let Ok(packet) = identity.packet_in(&record.datagram) {
@@ -95,7 +97,7 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
     whole.passed_over = capture.passed_over();
     if let Some(description) = capture.snapshots() {
         assert!(capture.snapshots_error().is_none());
-        if let Ok(protocol) = SnapshotProtocol::from_description(description) {
+        if let Ok(protocol) = snapshot::Protocol::from_description(description) {
             assert_eq!(protocol.fingerprint(), description.fingerprint());
         }
     }

@@ -2,9 +2,9 @@
 
 use std::fmt::Debug;
 
-use tightwire::{
-    DynamicError, ErrorKind, ReadError, Schema, Wire, decode, decode_into, encode, explain, measure,
-};
+use tightwire::schema::{DynamicError, Schema};
+use tightwire::stream::{ErrorKind, ReadError};
+use tightwire::{Wire, decode, decode_into, encode, explain, measure};
 
 /// The first byte chooses a type; the next says how long the first of two packets is. The other one
 /// is read into the value that the first left behind, whole or half-read.
@@ -196,7 +196,7 @@ const HEAP_PER_BYTE: u64 = 512;
 const HEAP_FOR_FREE: u64 = 2048;
 
 fn check_both<T: Derived>(first: &[u8], second: &[u8]) {
-    let schema = tightwire::schema::<T>();
+    let schema = tightwire::schema::Schema::of::<T>();
     let mut value = T::default();
     for packet in [first, second] {
         let (fresh, outcome) = read_within_means::<T>(packet);

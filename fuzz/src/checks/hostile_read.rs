@@ -2,10 +2,8 @@
 
 use std::fmt::Debug;
 
-use tightwire::{
-    ErrorKind, Number, Op, RawStream, ReadError, ReadStream, Stream, Target, Trace, Value, Wire,
-    decode, decode_into, encode, explain, measure,
-};
+use tightwire::stream::{ErrorKind, Number, Op, RawStream, ReadError, ReadStream, Trace, Value};
+use tightwire::{Stream, Target, Wire, decode, decode_into, encode, explain, measure};
 
 use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
 

@@ -1,7 +1,10 @@
 //! Whatever arrives as an identity: refused, or all that can be done with one is done.
 
 use allocation_counter::measure;
-use tightwire::{DynamicError, ErrorKind, Identity, decode, encode, explain};
+use tightwire::packet::Identity;
+use tightwire::schema::DynamicError;
+use tightwire::stream::ErrorKind;
+use tightwire::{decode, encode, explain};
 
 /// An identity and a packet: the first byte says how many bytes the identity has, in steps of two.
 pub(crate) fn identity(data: &[u8]) {

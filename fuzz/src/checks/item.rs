@@ -1,7 +1,8 @@
 //! One operation with its parameters and its value, made of the fuzzer's bytes.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
-use tightwire::{Selection, Stream, SubsetCoding, Target, Wire, at};
+use tightwire::stream::{Selection, SubsetCoding};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::number::AnyNumber;
 use super::quantised::Quantised;

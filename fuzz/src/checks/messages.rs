@@ -1,9 +1,10 @@
 use std::time::Duration;
 
-use tightwire::{
-    Context, Delivery, FaultCounters, Message, MessageFault, Messenger, MessengerConfig, Packing,
-    PeerId, PeerStats, Route, Stage, Wire,
+use tightwire::bytes::Packing;
+use tightwire::message::{
+    FaultCounters, MessageFault, Messenger, MessengerConfig, PeerStats, Route,
 };
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 /// The first byte says how bodies are written. Then batches of a hostile peer: a byte for the
 /// delivery, of which the highest bit has the size before the batch put right and the next one runs

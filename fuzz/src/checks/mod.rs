@@ -3,7 +3,7 @@
 mod bits;
 mod bytes;
 pub(crate) mod bytes_model;
-#[cfg(feature = "capture")]
+#[cfg(feature = "inspect")]
 pub(crate) mod capture;
 mod derived;
 mod hostile_read;
@@ -21,7 +21,7 @@ pub(crate) mod world;
 
 pub(crate) use bits::bits;
 pub(crate) use bytes::bytes;
-#[cfg(feature = "capture")]
+#[cfg(feature = "inspect")]
 pub(crate) use capture::capture;
 pub(crate) use derived::derived_read;
 pub(crate) use hostile_read::hostile_read;

@@ -1,7 +1,8 @@
 //! Integers of every type, in each of the ways to send one.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{Int, Stream, Target, Wire, at};
+use tightwire::stream::Int;
+use tightwire::{Stream, Target, Wire, at};
 
 /// A value, and how it is sent.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,10 +1,8 @@
 //! What is written comes back, whatever it is, wherever it starts and however little room it has.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::{
-    RawStream, ReadStream, Stream, Target, TraceStream, Wire, WriteError, WriteStream, at,
-    decode_into, measure,
-};
+use tightwire::stream::{RawStream, ReadStream, TraceStream, WriteError, WriteStream};
+use tightwire::{Stream, Target, Wire, at, decode_into, measure};
 
 use super::item::Items;
 

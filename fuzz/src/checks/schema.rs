@@ -1,6 +1,6 @@
-use tightwire::{
-    Dynamic, DynamicError, ErrorKind, MeasureStream, Schema, WriteError, decode, encode,
-};
+use tightwire::schema::{Dynamic, DynamicError, Schema};
+use tightwire::stream::{ErrorKind, MeasureStream, WriteError};
+use tightwire::{decode, encode};
 
 /// The whole input is a schema: it is refused, or it makes sense and comes back unchanged.
 pub(crate) fn schema_bytes(data: &[u8]) {

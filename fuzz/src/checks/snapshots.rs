@@ -4,26 +4,23 @@
 pub(crate) mod moving;
 
 use moving::{Body, Sign, set_objects};
-use tightwire::{
-    Level, Received, SnapshotConfig, SnapshotError, SnapshotProtocol, SnapshotReceiver,
-    SnapshotSender,
-};
+use tightwire::snapshot::{self, Level, Received};
 
 const MOST: usize = 24;
 
 /// A receiver that got some honest snapshots, and the honest next ones.
 struct Scene {
-    receiver: SnapshotReceiver,
+    receiver: snapshot::Receiver,
     next: Vec<Vec<u8>>,
 }
 
 /// A world after some ticks, of which some snapshots were lost.
 fn scene(level: Level, lost: u8) -> Scene {
-    let config = SnapshotConfig { level, max_objects: MOST, ..SnapshotConfig::default() };
-    let builder = SnapshotProtocol::builder(config).class::<Body>().class::<Sign>();
+    let config = snapshot::Config { level, max_objects: MOST, ..snapshot::Config::default() };
+    let builder = snapshot::Protocol::builder(config).class::<Body>().class::<Sign>();
     let Ok(protocol) = builder.build() else { unreachable!("the classes are fine") };
-    let mut sender = SnapshotSender::new(&protocol);
-    let mut receiver = SnapshotReceiver::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
+    let mut receiver = snapshot::Receiver::new(&protocol);
     let id = sender.add_receiver(Default::default());
     let mut next = Vec::new();
     for tick in 1..=14u32 {
@@ -43,7 +40,7 @@ fn scene(level: Level, lost: u8) -> Scene {
 }
 
 /// All that the application can see.
-fn contents(receiver: &mut SnapshotReceiver) -> (Option<Received>, String) {
+fn contents(receiver: &mut snapshot::Receiver) -> (Option<Received>, String) {
     use core::fmt::Write;
     let mut contents = String::new();
     let ids: Vec<_> = receiver.objects().collect();
@@ -81,11 +78,11 @@ pub(crate) fn snapshots(data: &[u8]) {
             }
         };
         let mut handled = receiver.handle_snapshot(&packet);
-        if let Err(SnapshotError::Check { at, computed, .. }) = handled {
+        if let Err(snapshot::ReceiveError::Check { at, computed, .. }) = handled {
             assert_eq!(before, contents(&mut receiver), "a refused snapshot changes nothing");
             packet[at..at + 2].copy_from_slice(&computed.to_le_bytes());
             handled = receiver.handle_snapshot(&packet);
-            assert!(!matches!(handled, Err(SnapshotError::Check { .. })), "{handled:?}");
+            assert!(!matches!(handled, Err(snapshot::ReceiveError::Check { .. })), "{handled:?}");
         }
         let after = contents(&mut receiver);
         if handled.is_err() {

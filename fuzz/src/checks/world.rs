@@ -1,4 +1,5 @@
-use tightwire::{Representation, World, WorldError, WorldSchema, decode, encode};
+use tightwire::schema::{Representation, World, WorldError, WorldSchema};
+use tightwire::{decode, encode};
 
 /// A schema and a world: the first byte says how many bytes the schema has, in steps of two, the
 /// second how the world is written, with 0 for bits.

@@ -1,5 +1,6 @@
+use tightwire::transport::Transport;
 use tightwire::{Context, Message, Wire};
-use tightwire_transport::{Server, SessionConfig, Transport};
+use tightwire::{Server, SessionConfig};
 
 #[derive(Wire, Message, Default)]
 pub(super) struct Chat {

@@ -1,4 +1,4 @@
-//! The checks of `tightwire-transport`: one function per fuzz target, as in `checks`.
+//! The checks of `tightwire-net`: one function per fuzz target, as in `checks`.
 
 mod game;
 pub(crate) mod quic;

@@ -1,6 +1,6 @@
 //! Peers that have their encryption right, and do whatever they like within it.
 
-#[path = "../../../crates/tightwire-transport/tests/common/raw.rs"]
+#[path = "../../../crates/tightwire-net/tests/common/raw.rs"]
 pub(crate) mod raw;
 
 use std::cell::RefCell;
@@ -11,11 +11,10 @@ use std::time::Duration;
 use allocation_counter::measure;
 use quinn_proto::{Dir, StreamId, VarInt};
 use raw::RawPeer;
-use tightwire::{Delivery, LinkConfig};
-use tightwire_transport::{
-    Certificate, Connection, Event, Network, Quic, QuicConfig, Reason, SimulatedSocket, Transport,
-    Trust,
-};
+use tightwire::Delivery;
+use tightwire::link::LinkConfig;
+use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Trust};
+use tightwire::transport::{Connection, Event, Reason, Transport};
 
 type Simulated = Quic<SimulatedSocket>;
 

@@ -1,5 +1,5 @@
 use allocation_counter::measure;
-use tightwire_transport::Replay;
+use tightwire::recording::Replay;
 
 use super::game::server;
 

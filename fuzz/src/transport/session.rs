@@ -2,10 +2,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{Delivery, InternalBatch, Wire};
-use tightwire_transport::{
-    Connection, Event, NotSent, Path, Reason, Server, SessionEvent, Transport,
-};
+use tightwire::message::InternalBatch;
+use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+use tightwire::{Delivery, Wire};
+use tightwire::{Server, SessionEvent};
 
 use super::game::{Counted, server};
 

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
-use tightwire_transport::{
-    Claims, Fingerprint, SealedToken, TokenFault, TokenGate, TokenGateConfig, TokenKey,
-};
+use tightwire::quic::Fingerprint;
+use tightwire::token::{Claims, SealedToken, TokenFault, TokenGate, TokenGateConfig, TokenKey};
 
 const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 const SERVER: &str = "arena";

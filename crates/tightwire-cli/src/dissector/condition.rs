@@ -1,6 +1,6 @@
 //! Conditions as tables of Lua: the operator, then the operands.
 
-use tightwire::{Condition, Number};
+use tightwire::stream::{Condition, Number};
 
 use super::literal::{number, text};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tightwire::Number;
+use tightwire::stream::Number;
 
 /// A string. Names come from a file: nothing in them may end the string, or the line.
 pub(super) fn text(text: &str) -> String {

@@ -15,7 +15,10 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use tightwire::{Identity, Packing, Protection, Schema, Shape};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
+use tightwire::stream::Shape;
 
 use filter::filter_name;
 use literal::{bytes, text};

@@ -1,6 +1,8 @@
 //! Operations as entries of the table: what the runtime needs to know of each.
 
-use tightwire::{Dynamic, FloatRange, Number, Op, Schema, Shape};
+use tightwire::FloatRange;
+use tightwire::schema::{Dynamic, Schema};
+use tightwire::stream::{Number, Op, Shape};
 
 use super::literal::{is_double, number};
 

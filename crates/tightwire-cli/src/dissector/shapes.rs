@@ -5,7 +5,8 @@
 
 use std::fmt::Write as _;
 
-use tightwire::{Field, Identity, Number, Op, Shape};
+use tightwire::packet::Identity;
+use tightwire::stream::{Field, Number, Op, Shape};
 
 use super::condition;
 use super::filter::{ENUM, Filters, root_step, step};

@@ -4,7 +4,10 @@ use std::error::Error;
 use std::fs::File;
 use std::path::Path;
 
-use tightwire::{Capture, Identity, Packing, Protection, Schema};
+use tightwire::bytes::Packing;
+use tightwire::inspect::Capture;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::{Plain, Protected};
 use crate::source::Source;

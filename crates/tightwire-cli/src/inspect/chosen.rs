@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::reading::Seen;
 use super::survey::{Line, Mark};
-use tightwire_inspect::Xray;
+use tightwire::inspect::Xray;
 
 /// Bytes of packets whose x-rays are kept: a span takes many times the bits that it is about.
 const MAX_BYTES: usize = 1 << 20;

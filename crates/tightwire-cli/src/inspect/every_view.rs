@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use tightwire::{Capture, CaptureError, Identity};
+use tightwire::inspect::{Capture, CaptureError};
+use tightwire::packet::Identity;
 
 use super::chosen::Chosen;
 use super::meaning::Meaning;
@@ -12,7 +13,7 @@ use super::survey::Survey;
 use super::text::Paint;
 use super::values::Values;
 use super::{Shown, page, view};
-use tightwire_inspect::Xray;
+use tightwire::inspect::Xray;
 
 /// What a capture shows.
 pub(crate) struct EveryView {

@@ -1,10 +1,10 @@
 //! Where the bits went, by field.
 
-use tightwire::Tally;
+use tightwire::packet::Tally;
 
-use super::snapshots::{SnapshotTotal, Snapshots};
+use super::snapshots::{FieldBits, Snapshots};
 use super::survey::Survey;
-use tightwire_inspect::{family, group_in};
+use tightwire::inspect::{family, group_in};
 
 /// What one field took of all packets.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
@@ -58,7 +58,7 @@ pub(crate) fn fields(
             fields.push(total(path, place.count(), bits, colour));
         }
     }
-    for (path, SnapshotTotal { bits, count, colour }) in &snapshots.totals.fields {
+    for (path, FieldBits { bits, count, colour }) in &snapshots.totals.fields {
         let path = snapshots.whole_path(path);
         if snapshots.is_wanted(&path) {
             fields.push(total(path, *count, *bits, colour.clone()));

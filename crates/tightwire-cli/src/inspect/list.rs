@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 
-use tightwire::CaptureError;
+use tightwire::inspect::CaptureError;
 
 use super::reading::{Reading, Seen};
 use super::survey::{Mark, Survey};
@@ -14,7 +14,7 @@ use super::unknown::unknown;
 use super::values::Sample;
 use super::{Inspect, fields, view};
 use crate::terminal::counted;
-use tightwire_inspect::Xray;
+use tightwire::inspect::Xray;
 
 impl Inspect {
     /// Prints packets as they come.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use tightwire::{Identity, Protection, RecordedPackets, Refused, Schema, Shape};
+use tightwire::packet::{Identity, Protection, RecordedPackets, Refused};
+use tightwire::schema::Schema;
+use tightwire::stream::Shape;
 
 use crate::source::Source;
 

@@ -34,7 +34,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tightwire::{Capture, CaptureError, Protection};
+use tightwire::inspect::{Capture, CaptureError};
+use tightwire::packet::Protection;
 
 use crate::source::{Source, is_capture_at};
 use chosen::Chosen;
@@ -44,7 +45,7 @@ use reading::{Reading, Seen};
 use summary::Summary;
 use survey::Survey;
 use text::Paint;
-use tightwire_inspect::Xray;
+use tightwire::inspect::Xray;
 use unknown::unknown;
 use values::Values;
 

@@ -1,7 +1,7 @@
 //! The page: one file with everything in it, to be opened from a disk.
 
 use serde::Serialize;
-use tightwire_inspect::{XRAY_SCRIPT, XRAY_STYLE};
+use tightwire::inspect::{XRAY_SCRIPT, XRAY_STYLE};
 
 use super::chosen::{Chosen, ChosenPacket};
 use super::summary::{Document, Summary};

@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, ReadError, Refused, SnapshotProtocol, Tally, Trace};
+use tightwire::inspect::{Capture, CaptureError};
+use tightwire::packet::{Refused, Tally};
+use tightwire::snapshot;
+use tightwire::stream::{ReadError, Trace};
 
 use super::meaning::Meaning;
 use super::snapshots::Snapshots;
@@ -182,10 +185,10 @@ impl Seen<'_> {
 }
 
 /// What a capture says of its snapshots, or why it does not.
-fn protocol_in<R: Read>(capture: &Capture<R>) -> Result<SnapshotProtocol, String> {
+fn protocol_in<R: Read>(capture: &Capture<R>) -> Result<snapshot::Protocol, String> {
     match (capture.snapshots(), capture.snapshots_error()) {
         (Some(description), _) => {
-            SnapshotProtocol::from_description(description).map_err(|error| error.to_string())
+            snapshot::Protocol::from_description(description).map_err(|error| error.to_string())
         }
         (None, Some(error)) => {
             Err(format!("what the capture says of snapshots is damaged: {error}"))

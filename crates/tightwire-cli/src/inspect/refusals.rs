@@ -1,6 +1,7 @@
 //! Refused packets by their reasons.
 
-use tightwire::{ErrorKind, Refused};
+use tightwire::packet::Refused;
+use tightwire::stream::ErrorKind;
 
 use super::reading::{Refusal, Seen};
 

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use tightwire::{
-    Dynamic, Schema, Shape, SnapshotError, SnapshotPart, SnapshotProtocol, SnapshotReceiver,
-    SnapshotTrace, Tally, Value,
-};
+use tightwire::packet::Tally;
+use tightwire::schema::{Dynamic, Schema};
+use tightwire::snapshot;
+use tightwire::stream::{Shape, Value};
 
-use tightwire_inspect::{family, kind_of};
+use tightwire::inspect::{family, kind_of};
 
 /// Flows whose snapshots are read at a time: each has a world and its history, which are 10 MB for the
 /// 900 cubes of the demo.
@@ -29,12 +29,12 @@ const MAX_PLACES: usize = 32;
 const MAX_TOTALS: usize = 4096;
 
 /// The type whose bytes are a snapshot.
-const SNAPSHOT: &str = "SnapshotPacket";
+const SNAPSHOT: &str = "snapshot::Packet";
 
 /// Reads the snapshots of a capture.
 pub(crate) struct Snapshots {
     /// Or why there is none.
-    protocol: Result<SnapshotProtocol, String>,
+    protocol: Result<snapshot::Protocol, String>,
     /// The name of all packets.
     root: String,
     /// Where in a packet a snapshot can be.
@@ -43,7 +43,7 @@ pub(crate) struct Snapshots {
     /// Snapshots so far, and how many of them are taken apart.
     count: u64,
     pub(crate) most: u64,
-    trace: SnapshotTrace,
+    trace: snapshot::Trace,
     /// Of the last packet.
     last: Option<Last>,
     /// The steps of the field that was asked for.
@@ -55,7 +55,7 @@ pub(crate) struct Snapshots {
 struct Flow {
     source: SocketAddr,
     destination: SocketAddr,
-    receiver: SnapshotReceiver,
+    receiver: snapshot::Receiver,
     /// The number of the newest snapshot, as it says itself.
     newest: u64,
     /// How many snapshots of all flows there were when it had its last one.
@@ -77,14 +77,14 @@ pub(crate) struct SeenSnapshot<'a> {
     /// Its bytes.
     pub(crate) length: usize,
     /// What its bits are for, if it could be read.
-    pub(crate) trace: Result<&'a SnapshotTrace, &'a str>,
+    pub(crate) trace: Result<&'a snapshot::Trace, &'a str>,
 }
 
 /// What snapshots took.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotTotals {
     /// By the path below the packet.
-    pub(crate) fields: BTreeMap<String, SnapshotTotal>,
+    pub(crate) fields: BTreeMap<String, FieldBits>,
     pub(crate) decoded: u64,
     /// Those that were not, and why the first was not.
     pub(crate) not_decoded: u64,
@@ -93,7 +93,7 @@ pub(crate) struct SnapshotTotals {
 
 /// What one field took of all snapshots.
 #[derive(Debug, Default)]
-pub(crate) struct SnapshotTotal {
+pub(crate) struct FieldBits {
     pub(crate) bits: f64,
     pub(crate) count: u64,
     /// What its colour is by, the same as in x-rays.
@@ -108,7 +108,7 @@ impl Snapshots {
 
     /// Of packets with this schema.
     pub(crate) fn new(
-        protocol: Result<SnapshotProtocol, String>,
+        protocol: Result<snapshot::Protocol, String>,
         schema: &Schema,
         tally: &Tally,
     ) -> Self {
@@ -118,7 +118,11 @@ impl Snapshots {
         Self::with(protocol, root, places)
     }
 
-    fn with(protocol: Result<SnapshotProtocol, String>, root: String, places: Vec<String>) -> Self {
+    fn with(
+        protocol: Result<snapshot::Protocol, String>,
+        root: String,
+        places: Vec<String>,
+    ) -> Self {
         Self {
             protocol,
             root,
@@ -126,7 +130,7 @@ impl Snapshots {
             flows: Vec::new(),
             count: 0,
             most: u64::MAX,
-            trace: SnapshotTrace::new(),
+            trace: snapshot::Trace::new(),
             last: None,
             filter: None,
             totals: SnapshotTotals::default(),
@@ -188,7 +192,7 @@ impl Snapshots {
                     }
                     self.flows.swap_remove(silent);
                 }
-                let receiver = SnapshotReceiver::new(protocol);
+                let receiver = snapshot::Receiver::new(protocol);
                 self.flows.push(Flow { source, destination, receiver, newest: 0, heard: 0 });
                 self.flows.len() - 1
             }
@@ -197,23 +201,23 @@ impl Snapshots {
         let flow = &mut flows[at];
         flow.heard = self.count;
         let mut received = flow.receiver.handle_snapshot_traced(bytes, trace);
-        if received == Err(SnapshotError::Late)
-            && said(trace, SnapshotPart::Base).as_deref() == Some("none")
+        if received == Err(snapshot::ReceiveError::Late)
+            && said(trace, snapshot::TracePart::Base).as_deref() == Some("none")
             && number_of(trace).is_some_and(|number| number + MAX_LATE < flow.newest)
         {
-            flow.receiver = SnapshotReceiver::new(protocol);
+            flow.receiver = snapshot::Receiver::new(protocol);
             flow.newest = 0;
             received = flow.receiver.handle_snapshot_traced(bytes, trace);
         }
-        match (received, said(trace, SnapshotPart::Base)) {
+        match (received, said(trace, snapshot::TracePart::Base)) {
             (Ok(_), _) => {
                 flow.newest = number_of(trace).unwrap_or(flow.newest);
                 Ok(())
             }
-            (Err(SnapshotError::UnknownBase), Some(base)) if !base.is_empty() => {
+            (Err(snapshot::ReceiveError::UnknownBase), Some(base)) if !base.is_empty() => {
                 Err(format!("its baseline, snapshot {base}, is not in the capture"))
             }
-            (Err(SnapshotError::UnknownBase), _) => {
+            (Err(snapshot::ReceiveError::UnknownBase), _) => {
                 Err("its baseline is not in the capture".into())
             }
             (Err(error), _) => Err(error.to_string()),
@@ -246,7 +250,7 @@ impl Snapshots {
             return Vec::new();
         }
         let packet = self.whole_path(path.strip_suffix(".bytes").unwrap_or(path));
-        let fields = trace.spans().filter(|span| span.part == SnapshotPart::Field);
+        let fields = trace.spans().filter(|span| span.part == snapshot::TracePart::Field);
         let fields = fields.filter_map(|span| {
             let (class, field) = (span.class, span.field);
             let id = span.object?;
@@ -269,25 +273,25 @@ impl Snapshots {
 }
 
 impl SnapshotTotals {
-    fn add(&mut self, path: &str, trace: &SnapshotTrace) {
+    fn add(&mut self, path: &str, trace: &snapshot::Trace) {
         self.decoded += 1;
         let packet = path.strip_suffix(".bytes").unwrap_or(path);
         for total in trace.totals() {
             let name = match (total.part, total.class, total.field) {
-                (SnapshotPart::Field, class, "") => class.into(),
-                (SnapshotPart::Field, class, field) => {
+                (snapshot::TracePart::Field, class, "") => class.into(),
+                (snapshot::TracePart::Field, class, field) => {
                     format!("{class}.{}", without_numbers(field))
                 }
-                (SnapshotPart::Object, class, _) => format!("{class}.(changes)"),
+                (snapshot::TracePart::Object, class, _) => format!("{class}.(changes)"),
                 (part, ..) => format!("({part})"),
             };
             let mut path = format!("{packet}.{name}");
             if self.fields.len() >= MAX_TOTALS && !self.fields.contains_key(&path) {
                 path = format!("{packet}.(others)");
             }
-            let field = self.fields.entry(path).or_insert_with(|| SnapshotTotal {
+            let field = self.fields.entry(path).or_insert_with(|| FieldBits {
                 colour: colour_of(total.part, total.class, total.field),
-                ..SnapshotTotal::default()
+                ..FieldBits::default()
             });
             field.bits += total.bits;
             field.count += total.spans as u64;
@@ -303,22 +307,22 @@ impl SnapshotTotals {
 }
 
 /// What the x-ray colours such a field by.
-fn colour_of(part: SnapshotPart, class: &str, field: &str) -> String {
+fn colour_of(part: snapshot::TracePart, class: &str, field: &str) -> String {
     match (part, kind_of(part)) {
-        (SnapshotPart::Object, _) => class.into(),
-        (SnapshotPart::Field, _) => family(&format!("{class}.{field}"), class),
+        (snapshot::TracePart::Object, _) => class.into(),
+        (snapshot::TracePart::Field, _) => family(&format!("{class}.{field}"), class),
         (_, kind) => kind.into(),
     }
 }
 
 /// What the first span of this part says.
-fn said(trace: &SnapshotTrace, part: SnapshotPart) -> Option<String> {
+fn said(trace: &snapshot::Trace, part: snapshot::TracePart) -> Option<String> {
     trace.spans().find(|span| span.part == part).map(|span| span.value())
 }
 
 /// The number of a snapshot.
-fn number_of(trace: &SnapshotTrace) -> Option<u64> {
-    said(trace, SnapshotPart::Number)?.split(',').next()?.parse().ok()
+fn number_of(trace: &snapshot::Trace) -> Option<u64> {
+    said(trace, snapshot::TracePart::Number)?.split(',').next()?.parse().ok()
 }
 
 /// A step of a path without an index.
@@ -342,7 +346,7 @@ pub(crate) fn without_numbers(path: &str) -> String {
 
 /// Those that have at most one snapshot in them: not the elements of lists.
 fn find_places(shape: &Shape, path: &mut String, places: &mut Vec<String>) {
-    let mut look = |fields: &[tightwire::Field]| {
+    let mut look = |fields: &[tightwire::stream::Field]| {
         for field in fields {
             let length = path.len();
             if length > 0 {

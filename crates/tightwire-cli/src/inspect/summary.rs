@@ -1,7 +1,7 @@
 //! All that there is to say of a capture, for any of the views.
 
 use serde::Serialize;
-use tightwire::Tally;
+use tightwire::packet::Tally;
 
 use super::fields::{FieldTotal, fields};
 use super::meaning::Meaning;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use tightwire::Tally;
+use tightwire::packet::Tally;
 
 use super::meaning::Meaning;
 use super::reading::{Refusal, Seen, UNKNOWN};

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use tightwire::Tally;
+use tightwire::packet::Tally;
 
 use super::fields::{FieldTotal, all_paths};
 use super::snapshots::Snapshots;

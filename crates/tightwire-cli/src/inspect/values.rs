@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use tightwire::{Number, Tally, Value};
+use tightwire::packet::Tally;
+use tightwire::stream::{Number, Value};
 
 use super::reading::Seen;
 use super::snapshots::without_numbers;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use tightwire::Tally;
+use tightwire::packet::Tally;
 
 use super::fields::FieldTotal;
 use super::snapshots::SeenSnapshot;

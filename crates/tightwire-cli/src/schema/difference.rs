@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::json;
-use tightwire::Difference;
+use tightwire::schema::Difference;
 
 use crate::source::Source;
 use crate::terminal::{Colour, Terminal, counted, safe};

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use tightwire::{Field, Packing, Shape};
+use tightwire::bytes::Packing;
+use tightwire::stream::{Field, Shape};
 
 use super::words;
 use crate::source::Source;

@@ -1,6 +1,6 @@
 //! Parts of a schema in words and in bits.
 
-use tightwire::{Field, Number, Op, Shape, Variant};
+use tightwire::stream::{Field, Number, Op, Shape, Variant};
 
 use crate::terminal::{counted, cut, safe};
 

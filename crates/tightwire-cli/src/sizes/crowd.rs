@@ -1,6 +1,7 @@
 //! A world of a thousand objects, a tenth of a second before and now: the same numbers on every machine.
 
-use tightwire::{Dynamic, Object, Value, World};
+use tightwire::schema::{Dynamic, Object, World};
+use tightwire::stream::Value;
 
 /// The objects of each class.
 const PLAYERS: u32 = 32;

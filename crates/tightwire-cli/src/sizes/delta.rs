@@ -1,9 +1,8 @@
 //! What changed since the state before, as snapshots send it.
 
-use tightwire::{
-    Class, Dynamic, Leaving, Level, Object, Schema, Shape, SnapshotConfig, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender, World, WorldSchema,
-};
+use tightwire::schema::{Class, Dynamic, Object, Schema, World, WorldSchema};
+use tightwire::snapshot::{self, Leaving, Level};
+use tightwire::stream::Shape;
 
 use super::input::Input;
 use crate::terminal::safe;
@@ -20,8 +19,8 @@ pub(super) fn size(input: &Input, level: Level) -> Result<usize, String> {
     let previous = input.previous.as_ref();
     let most = input.world.objects().len() + previous.map_or(0, |world| world.objects().len());
     let protocol = protocol(&input.schema, level, most)?;
-    let mut sender = SnapshotSender::new(&protocol);
-    let mut receiver = SnapshotReceiver::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
+    let mut receiver = snapshot::Receiver::new(&protocol);
     let id = sender.add_receiver(Leaving::Despawn);
     let mut tick = 1;
     if let Some(previous) = previous {
@@ -57,14 +56,14 @@ fn protocol(
     schema: &WorldSchema,
     level: Level,
     objects: usize,
-) -> Result<SnapshotProtocol, String> {
-    let config = SnapshotConfig {
+) -> Result<snapshot::Protocol, String> {
+    let config = snapshot::Config {
         level,
         ticks_per_second: RATE,
         max_objects: objects.max(1),
-        ..SnapshotConfig::default()
+        ..snapshot::Config::default()
     };
-    let mut builder = SnapshotProtocol::builder(config);
+    let mut builder = snapshot::Protocol::builder(config);
     for Class { name, properties } in schema.classes() {
         let root = Shape::Struct { name: name.clone(), fields: properties.clone() };
         builder = builder.class_of(name, Schema::new(root).map_err(|error| error.to_string())?);
@@ -72,7 +71,7 @@ fn protocol(
     builder.build().map_err(|error| safe(&error.to_string()))
 }
 
-fn set(sender: &mut SnapshotSender, world: &World, schema: &WorldSchema) -> Result<(), String> {
+fn set(sender: &mut snapshot::Sender, world: &World, schema: &WorldSchema) -> Result<(), String> {
     for object in world.objects() {
         let class = schema.classes().iter().position(|class| class.name == object.class);
         let class = class.and_then(|class| u16::try_from(class).ok()).ok_or("too many classes")?;
@@ -87,7 +86,7 @@ fn tree(object: &Object) -> Dynamic {
     Dynamic::Struct { name: object.class.clone(), fields: object.properties.clone() }
 }
 
-fn is_same(receiver: &mut SnapshotReceiver, world: &World) -> bool {
+fn is_same(receiver: &mut snapshot::Receiver, world: &World) -> bool {
     receiver.objects().count() == world.objects().len()
         && world.objects().iter().all(|object| {
             receiver.get_dynamic(object.id()).is_some_and(|received| received == tree(object))

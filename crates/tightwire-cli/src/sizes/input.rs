@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
-use tightwire::{Representation, World, WorldError, WorldSchema};
+use tightwire::schema::{Representation, World, WorldError, WorldSchema};
 
 use super::crowd;
 use crate::files::read_limited;

@@ -1,6 +1,7 @@
 //! One world in every form, from what people read to what the network carries.
 
-use tightwire::{Level, Representation, World, WorldSchema};
+use tightwire::schema::{Representation, World, WorldSchema};
+use tightwire::snapshot::Level;
 
 use super::delta;
 use super::input::Input;

@@ -11,7 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tightwire::{WorldSchema, encode, measure};
+use tightwire::schema::WorldSchema;
+use tightwire::{encode, measure};
 
 use crate::terminal::Terminal;
 use input::{Example, Input};

@@ -4,16 +4,16 @@ use std::error::Error;
 use std::mem::take;
 
 use clap::ValueEnum;
-use tightwire::{
-    Hints, Schema, Shape, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire, decode, encode,
-};
+use tightwire::schema::Schema;
+use tightwire::stream::{Hints, Shape};
+use tightwire::{Wire, decode, encode, snapshot};
 
 /// Those of a protocol.
 pub(super) enum Classes {
     /// As their types are.
-    Whole(SnapshotProtocol),
+    Whole(snapshot::Protocol),
     /// With hints left out: no types have these schemas, so that objects go in and out as trees.
-    Bare(SnapshotProtocol),
+    Bare(snapshot::Protocol),
 }
 
 /// What a type says of a field for snapshots, called as its attribute is.
@@ -29,7 +29,7 @@ pub(super) enum Hint {
 
 impl Classes {
     /// Those of a protocol of types, without some of the hints that these have.
-    pub(super) fn new(whole: SnapshotProtocol, without: &[Hint]) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn new(whole: snapshot::Protocol, without: &[Hint]) -> Result<Self, Box<dyn Error>> {
         if without.is_empty() {
             return Ok(Self::Whole(whole));
         }
@@ -43,7 +43,7 @@ impl Classes {
             let (name, there) = (hint.name(), there.join(", "));
             return Err(format!("this scene has no hint {name}: it has {there}").into());
         }
-        let mut builder = SnapshotProtocol::builder(*whole.config());
+        let mut builder = snapshot::Protocol::builder(*whole.config());
         for (name, mut root) in classes {
             for hint in without {
                 hint.take_from(&mut root);
@@ -53,7 +53,7 @@ impl Classes {
         Ok(Self::Bare(builder.build()?))
     }
 
-    pub(super) fn protocol(&self) -> &SnapshotProtocol {
+    pub(super) fn protocol(&self) -> &snapshot::Protocol {
         match self {
             Self::Whole(protocol) | Self::Bare(protocol) => protocol,
         }
@@ -62,7 +62,7 @@ impl Classes {
     /// Gives an object to a sender, of the class at this place.
     pub(super) fn set<T: Wire + 'static>(
         &self,
-        sender: &mut SnapshotSender,
+        sender: &mut snapshot::Sender,
         id: u32,
         class: u16,
         value: &mut T,
@@ -75,7 +75,7 @@ impl Classes {
     /// An object that a receiver has.
     pub(super) fn get<T: Wire + Default + 'static>(
         &self,
-        receiver: &mut SnapshotReceiver,
+        receiver: &mut snapshot::Receiver,
         id: u32,
         class: u16,
     ) -> Option<T> {

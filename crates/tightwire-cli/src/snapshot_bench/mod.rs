@@ -14,9 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use tightwire::{
-    Leaving, Level, ReceiverId, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
-};
+use tightwire::snapshot::{self, Leaving, Level, ReceiverId};
 
 use classes::{Classes, Hint};
 use report::Report;
@@ -93,8 +91,8 @@ impl SnapshotBench {
         let ladder = ladder::sizes(&scene, frames);
         let mut report = Report::new(&self.file, &self.without, frames, ladder);
         for level in levels {
-            let config = SnapshotConfig { level, ..SnapshotConfig::default() };
-            let types = scene.classes(SnapshotProtocol::builder(config)).build()?;
+            let config = snapshot::Config { level, ..snapshot::Config::default() };
+            let types = scene.classes(snapshot::Protocol::builder(config)).build()?;
             let classes = Classes::new(types, &self.without)?;
             for setting in [Setting::Chain, Setting::History] {
                 report.add(level, setting, measure(&scene, frames, &classes, setting)?);
@@ -110,17 +108,17 @@ impl SnapshotBench {
 /// A sender and a receiver that get every packet.
 struct Pair<'c> {
     classes: &'c Classes,
-    sender: SnapshotSender,
-    receiver: SnapshotReceiver,
+    sender: snapshot::Sender,
+    receiver: snapshot::Receiver,
     id: ReceiverId,
     taken: Taken,
 }
 
 impl<'c> Pair<'c> {
     fn new(classes: &'c Classes) -> Self {
-        let mut sender = SnapshotSender::new(classes.protocol());
+        let mut sender = snapshot::Sender::new(classes.protocol());
         let id = sender.add_receiver(Leaving::Despawn);
-        let receiver = SnapshotReceiver::new(classes.protocol());
+        let receiver = snapshot::Receiver::new(classes.protocol());
         Self { classes, sender, receiver, id, taken: Taken::default() }
     }
 

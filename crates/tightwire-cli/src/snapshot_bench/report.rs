@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tightwire::Level;
+use tightwire::snapshot::Level;
 
 use super::classes::Hint;
 use super::ladder::Rung;

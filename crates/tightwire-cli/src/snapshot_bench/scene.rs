@@ -8,7 +8,7 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use ruzstd::decoding::StreamingDecoder;
-use tightwire::{SnapshotProtocolBuilder, SnapshotReceiver, SnapshotSender};
+use tightwire::snapshot;
 
 use super::arena::{self, Player, Projectile};
 use super::classes::Classes;
@@ -124,7 +124,7 @@ impl Scene {
     }
 
     /// The classes of the scene.
-    pub(super) fn classes(&self, builder: SnapshotProtocolBuilder) -> SnapshotProtocolBuilder {
+    pub(super) fn classes(&self, builder: snapshot::ProtocolBuilder) -> snapshot::ProtocolBuilder {
         match self.kind {
             Kind::Cubes => builder.class::<PlayerCube>().class::<Cube>(),
             Kind::Arena(_) => builder.class::<Player>().class::<Projectile>(),
@@ -141,7 +141,7 @@ impl Thing {
     pub(super) fn set(
         &mut self,
         classes: &Classes,
-        sender: &mut SnapshotSender,
+        sender: &mut snapshot::Sender,
         id: u32,
     ) -> Result<(), Box<dyn Error>> {
         match self {
@@ -156,7 +156,7 @@ impl Thing {
     pub(super) fn is_at(
         &self,
         classes: &Classes,
-        receiver: &mut SnapshotReceiver,
+        receiver: &mut snapshot::Receiver,
         id: u32,
     ) -> bool {
         match self {

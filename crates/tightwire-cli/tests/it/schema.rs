@@ -4,7 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tightwire::{Direction, Identity, Packing, Protection, Protocol, Recorder, Wire, schema};
+use tightwire::Wire;
+use tightwire::bytes::Packing;
+use tightwire::inspect::{CaptureWriter, Direction};
+use tightwire::packet::{Identity, Protection, Protocol};
+use tightwire::schema::Schema;
 
 use crate::common::tightwire;
 use crate::support::seed;
@@ -90,14 +94,14 @@ struct Player {
 }
 
 fn player() -> String {
-    file("player.json", serde_json::to_string(&schema::<Player>()).unwrap())
+    file("player.json", serde_json::to_string(&Schema::of::<Player>()).unwrap())
 }
 
 /// A second of packets in which most things are always the same.
 fn capture() -> String {
     let mut protocol = Protocol::<Player>::new("arena", "1.0", Protection::Crc32);
     let identity = protocol.identity().clone();
-    let mut recorder = Recorder::new(Vec::new(), &identity).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &identity).unwrap();
     let [server, client] = ["10.0.0.1:7777", "10.0.0.2:4242"].map(|at| at.parse().unwrap());
     let mut buffer = vec![0; 1 << 17];
     for tick in 0..60u32 {
@@ -166,7 +170,7 @@ fn a_difference_of_bytes_is_status_1_and_of_names_0() {
 
 #[test]
 fn identities_differ_in_more_than_their_packets() {
-    let identity = |version| Identity::new("arena", version, Protection::Crc32, schema::<u8>());
+    let identity = |version| Identity::new("arena", version, Protection::Crc32, Schema::of::<u8>());
     let [here, there, bytes] = [
         ("v1.json", identity("1.0")),
         ("v2.json", identity("1.1")),
@@ -214,7 +218,8 @@ fn following_the_advice_leaves_nothing_to_advise_on() {
 /// Whoever does what the advice says has so many bits fewer.
 #[test]
 fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
-    let bits = |json: &str| serde_json::from_str::<tightwire::Schema>(json).unwrap().max_bits();
+    let bits =
+        |json: &str| serde_json::from_str::<tightwire::schema::Schema>(json).unwrap().max_bits();
     for (wasteful, better) in [
         (r#"{"int": {"min": 0, "max": 128}}"#, r#"{"int": {"min": 0, "max": 127}}"#),
         (r#"{"int": {"min": -4, "max": 4}}"#, r#"{"int": {"min": -4, "max": 3}}"#),
@@ -244,7 +249,7 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
 
 #[test]
 fn bools_in_whole_bytes_are_flags() {
-    let identity = Identity::new("arena", "1", Protection::None, schema::<Player>());
+    let identity = Identity::new("arena", "1", Protection::None, Schema::of::<Player>());
     let identity = serde_json::to_string(&identity.with_packing(Packing::Bytes)).unwrap();
     let text = printed(&["schema", "lint", "--json", &file("whole.json", identity)], 0);
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -306,7 +311,7 @@ fn what_is_no_schema_is_refused_with_a_reason() {
 /// a sentence.
 #[test]
 fn changed_files_are_refused_or_read() {
-    let json = serde_json::to_vec(&schema::<Player>()).unwrap();
+    let json = serde_json::to_vec(&Schema::of::<Player>()).unwrap();
     let pcapng = std::fs::read(capture()).unwrap();
     let mut state = seed(7);
     let mut random = move |end: usize| {

@@ -133,12 +133,13 @@ fn objects_that_are_gone_are_gone() {
 #[test]
 fn a_world_may_be_xml() {
     let (schema, world) = (schema(), world());
-    let read: tightwire::WorldSchema =
+    let read: tightwire::schema::WorldSchema =
         serde_json::from_slice(&std::fs::read(&schema).unwrap()).unwrap();
     let bytes = std::fs::read(&world).unwrap();
     let read_world =
-        tightwire::World::read(tightwire::Representation::Json, &bytes, &read).unwrap();
-    let xml = file(read_world.write(tightwire::Representation::Xml, &read).unwrap());
+        tightwire::schema::World::read(tightwire::schema::Representation::Json, &bytes, &read)
+            .unwrap();
+    let xml = file(read_world.write(tightwire::schema::Representation::Xml, &read).unwrap());
     let of_xml = json(&["sizes", &xml, "--schema", &schema]);
     assert_eq!(of_xml["ladder"], json(&["sizes", &world, "--schema", &schema])["ladder"]);
 }

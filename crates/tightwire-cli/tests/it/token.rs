@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use tightwire_transport::Certificate;
+use tightwire::quic::Certificate;
 
 use crate::common::{Folder, tightwire as run};
 

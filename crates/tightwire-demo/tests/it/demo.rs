@@ -9,7 +9,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tightwire::{Capture, SnapshotPacket, SnapshotProtocol, SnapshotReceiver, Wire};
+use tightwire::inspect::Capture;
+use tightwire::{Wire, snapshot};
 
 use crate::browser::wait_for;
 use crate::common::{alone, demo, file, run};
@@ -112,14 +113,14 @@ fn what_makes_no_sense_is_refused() {
 
 #[derive(Wire, Default)]
 struct Snapshot {
-    packet: SnapshotPacket,
+    packet: snapshot::Packet,
 }
 
 /// Fails unless every snapshot in a recording can be read, up to the whole world of each client.
 fn check_recording(file: &str, clients: usize) {
     let mut capture = Capture::new(BufReader::new(File::open(file).unwrap())).unwrap();
     let identity = capture.identity().unwrap().clone();
-    let protocol = SnapshotProtocol::from_description(capture.snapshots().unwrap()).unwrap();
+    let protocol = snapshot::Protocol::from_description(capture.snapshots().unwrap()).unwrap();
     let (mut receivers, mut names) = (BTreeMap::new(), BTreeMap::<_, usize>::new());
     while let Some(record) = capture.next_record() {
         let record = record.unwrap();
@@ -131,7 +132,7 @@ fn check_recording(file: &str, clients: usize) {
             let snapshot: Snapshot = tightwire::decode(&packet[5..]).unwrap();
             let receiver = receivers
                 .entry(record.destination)
-                .or_insert_with(|| SnapshotReceiver::new(&protocol));
+                .or_insert_with(|| snapshot::Receiver::new(&protocol));
             receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
         }
     }

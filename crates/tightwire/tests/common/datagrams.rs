@@ -4,7 +4,9 @@ use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Identity, Protection, Recorder, schema};
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::rng::Rng;
 
@@ -19,7 +21,7 @@ pub(crate) struct Datagram {
 }
 
 impl Datagram {
-    pub(crate) fn record<W: Write>(&self, recorder: &mut Recorder<W>) {
+    pub(crate) fn record<W: Write>(&self, recorder: &mut CaptureWriter<W>) {
         let Self { time, direction, local, peer, bytes } = self;
         recorder.record(*time, *direction, *local, *peer, bytes).unwrap();
     }
@@ -88,11 +90,11 @@ pub(crate) fn small() -> [Datagram; 3] {
 
 /// Of packets of four bytes, as most of the small ones are.
 pub(crate) fn tanks(version: &str) -> Identity {
-    Identity::new("tanks", version, Protection::None, schema::<[u8; 4]>())
+    Identity::new("tanks", version, Protection::None, Schema::of::<[u8; 4]>())
 }
 
 pub(crate) fn record(identity: &Identity, datagrams: &[Datagram]) -> Vec<u8> {
-    let mut recorder = Recorder::new(Vec::new(), identity).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), identity).unwrap();
     for datagram in datagrams {
         datagram.record(&mut recorder);
     }

@@ -1,6 +1,7 @@
 //! One value that uses every operation of a stream.
 
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, at};
+use tightwire::stream::{Selection, SubsetCoding};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::field::{Field, Integer, Name, Nested, Plain, Weapon};
 

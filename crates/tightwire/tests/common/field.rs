@@ -2,7 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, at};
+use tightwire::stream::{Selection, SubsetCoding};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 /// One operation with its parameters and its value. Whole floats are kept as their bits, so that
 /// NaN compares.

@@ -1,6 +1,8 @@
 //! The packets of a small game.
 
-use tightwire::{Keys, Packing, Protection, Protocol, Wire};
+use tightwire::Wire;
+use tightwire::bytes::Packing;
+use tightwire::packet::{Keys, Protection, Protocol};
 
 use super::rng::Rng;
 

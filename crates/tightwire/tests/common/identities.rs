@@ -1,6 +1,8 @@
 //! Identities as long as a capture can hold them.
 
-use tightwire::{Field, Identity, Op, Protection, Schema, Shape};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
+use tightwire::stream::{Field, Op, Shape};
 
 /// As long as it says, when sent.
 pub(crate) fn identity_of(bytes: usize) -> Identity {

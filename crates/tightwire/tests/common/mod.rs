@@ -6,7 +6,6 @@ pub(crate) mod field;
 pub(crate) mod figures;
 pub(crate) mod game;
 pub(crate) mod identities;
-pub(crate) mod layers;
 pub(crate) mod mutate;
 pub(crate) mod office;
 pub(crate) mod replay;

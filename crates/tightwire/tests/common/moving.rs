@@ -1,6 +1,7 @@
 //! A small world in which every kind of field moves.
 
-use tightwire::{SetError, SnapshotSender, Wire};
+use tightwire::snapshot::SetError;
+use tightwire::{Wire, snapshot};
 
 /// Everything that moves.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
@@ -33,7 +34,7 @@ pub(crate) enum Sign {
 }
 
 /// Sets the objects of a tick: eight bodies, of which one may become a sign, and some that go.
-pub(crate) fn set_objects(sender: &mut SnapshotSender, tick: u32) -> Result<(), SetError> {
+pub(crate) fn set_objects(sender: &mut snapshot::Sender, tick: u32) -> Result<(), SetError> {
     for object in 0..8u32 {
         let way = (tick * (object + 1)) as f32 * 0.07;
         let body = Body {

@@ -3,10 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tightwire::{
-    Context, Delivery, Disconnected, Message, Messenger, MessengerBuilder, MessengerConfig, PeerId,
-    Stage, Stream, Target, Wire,
-};
+use tightwire::message::{Disconnected, Messenger, MessengerBuilder, MessengerConfig};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Stream, Target, Wire};
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Chat {

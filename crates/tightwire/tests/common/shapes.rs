@@ -1,7 +1,9 @@
 //! Random schemas and random values of them, the same ones in every run.
 
-use tightwire::{
-    Binary, Condition, Dynamic, Field, FloatRange, Number, Op, Shape, SubsetCoding, Value, Variant,
+use tightwire::FloatRange;
+use tightwire::schema::Dynamic;
+use tightwire::stream::{
+    Binary, Condition, Field, Number, Op, Shape, SubsetCoding, Value, Variant,
 };
 
 use super::rng::Rng;
@@ -195,7 +197,7 @@ pub(crate) fn value(rng: &mut Rng, shape: &Shape) -> Dynamic {
 }
 
 #[allow(dead_code, reason = "not every test uses them")]
-fn values(rng: &mut Rng, fields: &[Field]) -> Vec<(tightwire::Name, Dynamic)> {
+fn values(rng: &mut Rng, fields: &[Field]) -> Vec<(tightwire::stream::Name, Dynamic)> {
     fields.iter().map(|field| (field.name.clone(), value(rng, &field.shape))).collect()
 }
 

@@ -406,7 +406,7 @@ fn what_is_not_sent_decides_nothing() {
     let packet = tightwire::encode(&value, &mut buffer).unwrap();
     assert_eq!(tightwire::decode::<Chained>(packet), Ok(value));
     for flag in [0, 1] {
-        let schema = tightwire::schema::<Chained>();
+        let schema = tightwire::schema::Schema::of::<Chained>();
         let is_read = tightwire::decode::<Chained>(&[flag]).is_ok();
         assert_eq!(schema.decode(&[flag]).is_ok(), is_read);
     }
@@ -461,6 +461,6 @@ fn what_is_on_the_heap_of_a_variant_is_sent_on_a_condition() {
         let packet = tightwire::encode(&letter, &mut buffer).unwrap();
         tightwire::decode_into(packet, &mut read).unwrap();
         assert_eq!(read, comes);
-        assert!(tightwire::schema::<Letter>().decode(packet).is_ok());
+        assert!(tightwire::schema::Schema::of::<Letter>().decode(packet).is_ok());
     }
 }

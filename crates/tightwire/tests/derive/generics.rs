@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use tightwire::{Int, Stream, Wire};
+use tightwire::stream::Int;
+use tightwire::{Stream, Wire};
 
 use super::twin::{Twin, any, check, list, text, within};
 use crate::common::rng::Rng;

@@ -370,7 +370,7 @@ fn raw_names_are_shown_without_their_prefix() {
         r#fn: true,
         high: 0,
     };
-    let trace = tightwire::explain_write(&only);
+    let trace = tightwire::stream::explain_write(&only);
     let paths: Vec<String> = trace.spans().map(|span| span.path()).collect();
     assert_eq!(paths[..2], ["Variants", "Variants.type.stream"]);
     assert_eq!(paths[8], "Variants.type.fn");

@@ -1,6 +1,7 @@
 //! Numbers: whole, ranged, low bits, variable-length; whatever a number can be given as.
 
-use tightwire::{ReadStream, Stream, Wire, WriteStream};
+use tightwire::stream::{ReadStream, WriteStream};
+use tightwire::{Stream, Wire};
 
 use super::twin::{Any, Twin, any, check, within};
 use crate::common::rng::Rng;
@@ -193,7 +194,7 @@ impl Twin for LowBits {
             let mut wide = (*value).try_into().unwrap_or(0);
             if S::WRITING && (*value).try_into().is_err() {
                 let bit = stream.position();
-                stream.refuse_at(tightwire::ErrorKind::OutOfRange, bit)?;
+                stream.refuse_at(tightwire::stream::ErrorKind::OutOfRange, bit)?;
             }
             stream.bits(&mut wide, width)?;
             if S::READING {

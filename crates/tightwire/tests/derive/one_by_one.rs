@@ -1,6 +1,6 @@
 //! A stream on which nothing is merged.
 
-use tightwire::{ErrorKind, RawStream};
+use tightwire::stream::{ErrorKind, RawStream};
 
 /// Gives every field to the stream by itself, as a function by hand means it: also those of tuples
 /// and arrays, which merge theirs.

@@ -1,6 +1,7 @@
 //! The wire form as data.
 
-use tightwire::{Binary, Condition, Field, Number, Op, Shape, Wire};
+use tightwire::Wire;
+use tightwire::stream::{Binary, Condition, Field, Number, Op, Shape};
 
 #[derive(Wire, Default, Clone, Copy, PartialEq)]
 enum Kind {
@@ -65,9 +66,9 @@ fn every_rule_has_its_shape() {
     let kind = Shape::Enum {
         name: "Kind".into(),
         variants: vec![
-            tightwire::Variant { name: "Rock".into(), fields: vec![] },
-            tightwire::Variant { name: "Plant".into(), fields: vec![] },
-            tightwire::Variant {
+            tightwire::stream::Variant { name: "Rock".into(), fields: vec![] },
+            tightwire::stream::Variant { name: "Plant".into(), fields: vec![] },
+            tightwire::stream::Variant {
                 name: "Animal".into(),
                 fields: vec![Field::new("0", unsigned(255))],
             },

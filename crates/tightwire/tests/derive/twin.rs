@@ -5,10 +5,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use tightwire::{
-    DynamicError, ErrorKind, Node, RawStream, ReadError, ReadStream, Schema, Stream, Target,
-    TraceStream, Wire, WriteError, WriteStream,
+use tightwire::schema::{DynamicError, Schema};
+use tightwire::stream::{
+    ErrorKind, Node, RawStream, ReadError, ReadStream, TraceStream, WriteError, WriteStream,
 };
+use tightwire::{Stream, Target, Wire};
 
 use super::one_by_one::OneByOne;
 use crate::common::rng::Rng;
@@ -115,17 +116,17 @@ fn check_hostile<T: Twin>(value: &mut T) {
         changed[bit / 8] ^= 1 << (bit % 8);
     }
 
-    let written = tightwire::explain_write(value);
+    let written = tightwire::stream::explain_write(value);
     assert_eq!((written.failure(), written.bytes()), (None, &packet[..]));
-    assert_eq!(steps(&written), steps(&tightwire::explain_write(&twin)));
+    assert_eq!(steps(&written), steps(&tightwire::stream::explain_write(&twin)));
     let read = tightwire::explain::<T>(&packet);
     assert_eq!(read.failure(), None);
     assert_eq!(steps(&read), steps(&tightwire::explain::<ByHand<T>>(&packet)));
-    let paths = |trace: &tightwire::Trace| -> Vec<String> {
+    let paths = |trace: &tightwire::stream::Trace| -> Vec<String> {
         trace.spans().map(|span| span.path()).collect()
     };
     assert_eq!(paths(&read), paths(&written));
-    let schema = tightwire::schema::<T>();
+    let schema = tightwire::schema::Schema::of::<T>();
     assert_eq!(schema.max_bits(), T::MAX_BITS);
     if schema.decode(&packet).is_ok() {
         // The name in a schema has no parameters.
@@ -154,8 +155,8 @@ fn check_refused<T: Twin>(value: &mut T, start: u32) {
         );
     }
     if start == 0 {
-        let trace = tightwire::explain_write(value);
-        assert_eq!(trace.failure(), tightwire::explain_write(&twin).failure());
+        let trace = tightwire::stream::explain_write(value);
+        assert_eq!(trace.failure(), tightwire::stream::explain_write(&twin).failure());
         assert!(trace.refused().is_some());
     }
 }
@@ -263,7 +264,7 @@ fn same<T: PartialEq + Debug>(one: &T, other: &T) -> bool {
 }
 
 /// Every operation of a trace but for its name.
-fn steps(trace: &tightwire::Trace) -> Vec<String> {
+fn steps(trace: &tightwire::stream::Trace) -> Vec<String> {
     let step = |span: Node<'_>| format!("{:?} {:?} {:?}", span.bits(), span.op(), span.value());
     trace.spans().map(step).collect()
 }

@@ -3,10 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use tightwire::{
-    Context, Delivery, Keys, Link, LinkConfig, Message, Messenger, MessengerConfig, Packing,
-    Protection, Protocol, RegistryError, Route, SendError, Stage, Wire, at,
-};
+use tightwire::bytes::Packing;
+use tightwire::link::{Link, LinkConfig};
+use tightwire::message::{Messenger, MessengerConfig, RegistryError, Route, SendError};
+use tightwire::packet::{Keys, Protection, Protocol};
+use tightwire::{Context, Delivery, Message, Stage, Wire, at};
 
 #[derive(Wire, Message, Default, Clone)]
 struct Jump;
@@ -309,14 +310,14 @@ fn a_sealed_packet_that_is_too_long_is_not_blamed_on_the_buffer() {
 }
 
 /// Half of the objects and more, in whole bytes: an index of 2 bytes each, where a bit was declared.
-struct Chosen(tightwire::Selection);
+struct Chosen(tightwire::stream::Selection);
 impl Wire for Chosen {
     const MAX_BITS: u64 = 2 + 1000;
     fn serialize<S: tightwire::Stream>(
         mut this: tightwire::Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        stream.selection(at!(this.0), tightwire::SubsetCoding::Best)
+        stream.selection(at!(this.0), tightwire::stream::SubsetCoding::Best)
     }
 }
 
@@ -329,7 +330,7 @@ fn a_sealed_selection_fits_in_whole_bytes() {
         Protocol::<Chosen>::new("a", "1", Protection::Crc32).with_packing(Packing::Bytes);
     let mut sealed = sealed;
     let mut buffer = vec![0; 10_000];
-    let mut chosen = Chosen(tightwire::Selection::new(1000));
+    let mut chosen = Chosen(tightwire::stream::Selection::new(1000));
     (0..900).for_each(|index| assert!(chosen.0.insert(index)));
     assert!(plain.write(&chosen, &mut buffer).is_ok());
     assert_eq!(
@@ -341,8 +342,8 @@ fn a_sealed_selection_fits_in_whole_bytes() {
 #[test]
 fn a_hook_that_panicked_leaves_the_peer_its_allowance() {
     struct Once(bool);
-    impl tightwire::Hooks for Once {
-        fn after_receive(&mut self, _: &tightwire::MessageEvent) {
+    impl tightwire::message::Hooks for Once {
+        fn after_receive(&mut self, _: &tightwire::message::MessageEvent) {
             assert!(!std::mem::take(&mut self.0), "a bug in a log");
         }
     }

@@ -3,7 +3,9 @@
 
 use std::fmt::Debug;
 
-use tightwire::{ByteError, ByteReader, ByteWriter, ErrorKind, Int, Packing, Primitive, Stream};
+use tightwire::Stream;
+use tightwire::bytes::{ByteError, ByteReader, ByteWriter, Packing, Primitive};
+use tightwire::stream::{ErrorKind, Int};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 #[derive(FromBytes, IntoBytes, Immutable, Clone, Copy, PartialEq, Debug)]
@@ -167,10 +169,10 @@ fn check_varint<T: Int + Debug>(value: T, code: u128) {
     let packed = writer.finish().unwrap();
     assert_eq!(packed.len(), documented_size(code), "{value:?}");
     // The one format: the stream's.
-    let bits = tightwire::MeasureStream::bits_of(|stream| stream.varint(&mut { value }));
+    let bits = tightwire::stream::MeasureStream::bits_of(|stream| stream.varint(&mut { value }));
     assert_eq!(bits, packed.len() as u64 * 8);
     let mut buffer = [0; 24];
-    let mut stream = tightwire::WriteStream::new(&mut buffer);
+    let mut stream = tightwire::stream::WriteStream::new(&mut buffer);
     let Ok(()) = stream.varint(&mut { value });
     assert_eq!(stream.finish(), Ok(packed));
 

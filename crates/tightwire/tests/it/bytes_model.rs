@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tightwire::Packing;
+use tightwire::bytes::Packing;
 
 use crate::checks::bytes_model::{self, Step};
 

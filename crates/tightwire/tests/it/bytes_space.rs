@@ -1,9 +1,9 @@
 //! The room that a byte writer has: space that is filled later, buffers that grow, sections of bits
 //! and their padding, and that nothing but a growing buffer allocates.
 
-use tightwire::{
-    ByteError, ByteReader, ByteWriter, ErrorKind, GrowingBuffer, Packing, Stream, Wire,
-};
+use tightwire::bytes::{ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing};
+use tightwire::stream::ErrorKind;
+use tightwire::{Stream, Wire};
 
 #[test]
 fn space_is_filled_once_by_its_writer_as_long_as_it_is_there() {
@@ -122,7 +122,7 @@ fn padding_is_zero_in_a_buffer_that_was_used() {
 fn a_section_says_where_in_the_buffer_it_was_refused() {
     let mut writer = ByteWriter::new([0; 8]);
     writer.write(0u16).unwrap();
-    let section = |stream: &mut tightwire::WriteStream<'_>| {
+    let section = |stream: &mut tightwire::stream::WriteStream<'_>| {
         stream.bool(&mut true)?;
         stream.int(&mut 101u8, 0..=100)
     };
@@ -145,7 +145,7 @@ fn a_stream_of_another_buffer_does_not_pass_for_a_section() {
     let mut elsewhere = Some(elsewhere);
     let refused = writer.write_bits(|stream| {
         if let Some(elsewhere) = elsewhere.take() {
-            *stream = tightwire::WriteStream::new(elsewhere);
+            *stream = tightwire::stream::WriteStream::new(elsewhere);
         }
         stream.bits(&mut 7, 24)
     });

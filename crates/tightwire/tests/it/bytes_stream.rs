@@ -1,9 +1,11 @@
 //! The streams in whole bytes: every operation, with the same values and refusals as in bits.
 
-use tightwire::{
-    ByteStream, ErrorKind, FloatRange, Number, Op, Packing, ReadError, ReadStream, Selection,
-    Stream, SubsetCoding, TraceStream, Value, Wire, WriteError, WriteStream,
+use tightwire::bytes::Packing;
+use tightwire::stream::{
+    ByteStream, ErrorKind, Number, Op, ReadError, ReadStream, Selection, SubsetCoding, TraceStream,
+    Value, WriteError, WriteStream,
 };
+use tightwire::{FloatRange, Stream, Wire};
 
 use crate::common::everything::Everything;
 use crate::common::field::{Field, Integer};
@@ -86,7 +88,7 @@ fn a_flipped_bit_gives_a_value_in_range_or_a_refusal() {
 
 #[test]
 fn an_integer_is_itself_in_the_smallest_type_that_has_its_range() {
-    fn check<T: tightwire::Int + std::fmt::Debug>(
+    fn check<T: tightwire::stream::Int + std::fmt::Debug>(
         value: T,
         range: std::ops::RangeInclusive<T>,
         expected: &[u8],
@@ -284,7 +286,7 @@ fn a_written_trace_has_the_operations_of_the_read_one() {
     let mut stream = TraceStream::new(ByteStream::new(ReadStream::new(packet)));
     stream.object(&mut Player::default()).unwrap();
     let (_, read) = stream.into_parts();
-    let spans = |trace: &tightwire::Trace| -> Vec<(Option<Op>, _, Option<Value>)> {
+    let spans = |trace: &tightwire::stream::Trace| -> Vec<(Option<Op>, _, Option<Value>)> {
         trace.spans().map(|s| (s.op().cloned(), s.bits(), s.value().cloned())).collect()
     };
     assert_eq!(spans(&read), spans(&written));
@@ -312,8 +314,8 @@ fn a_schema_reads_whole_bytes_as_the_type_does() {
         scores: vec![None, Some(-1)],
     };
     let packet = encoded(&mut value);
-    let schema = tightwire::schema::<Described>();
-    let mut tree = tightwire::Dynamic::default();
+    let schema = tightwire::schema::Schema::of::<Described>();
+    let mut tree = tightwire::schema::Dynamic::default();
     let mut stream = ByteStream::new(ReadStream::new(&packet));
     schema.serialize(&mut tree, &mut stream).unwrap();
     stream.into_inner().finish().unwrap();

@@ -1,11 +1,11 @@
 //! Captures: what is recorded is read back, by us and by others.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use tightwire::{Capture, CaptureError, Direction, Recorder};
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
 
 use crate::common::datagrams::{Datagram, datagrams, read, record, small, tanks};
 
@@ -31,7 +31,7 @@ fn datagrams_come_back_as_they_were_recorded() {
 #[test]
 fn what_udp_cannot_carry_is_refused_and_nothing_is_written() {
     let (v4, v6) = (address("10.0.0.1:1"), address("[fe80::1]:1"));
-    let mut recorder = Recorder::new(Vec::new(), &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &tanks("1.3")).unwrap();
     let too_long = vec![0; 65_528];
     let late = Duration::from_nanos(u64::MAX) + Duration::from_nanos(1);
     for (time, peer, datagram) in [
@@ -50,7 +50,7 @@ fn what_udp_cannot_carry_is_refused_and_nothing_is_written() {
 #[test]
 fn an_ipv4_and_an_ipv6_address_are_both_ipv6_in_the_file() {
     let (local, peer) = (address("10.0.0.1:7777"), address("[2001:db8::1]:4242"));
-    let mut recorder = Recorder::new(Vec::new(), &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &tanks("1.3")).unwrap();
     recorder.record(Duration::ZERO, Direction::Sent, local, peer, b"one").unwrap();
     recorder.record(Duration::ZERO, Direction::Received, local, peer, b"two").unwrap();
     let (_, read, _) = read(&recorder.finish().unwrap());
@@ -77,7 +77,7 @@ fn recording_takes_no_memory_in_the_steady_state() {
     }
 
     let datagrams = datagrams(2, 2000);
-    let mut recorder = Recorder::new(Null(0), &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(Null(0), &tanks("1.3")).unwrap();
     let longest = datagrams.iter().max_by_key(|datagram| datagram.bytes.len()).unwrap();
     longest.record(&mut recorder);
     let info = allocation_counter::measure(|| {
@@ -121,7 +121,7 @@ fn each_record_is_one_write() {
         }
     }
 
-    let mut recorder = Recorder::new(Writes::default(), &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(Writes::default(), &tanks("1.3")).unwrap();
     for datagram in small() {
         datagram.record(&mut recorder);
     }
@@ -147,7 +147,7 @@ fn nothing_follows_a_block_that_was_not_written_whole() {
     }
 
     // The header, and nothing of the first record.
-    let mut recorder = Recorder::new(Full(100, Vec::new()), &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(Full(100, Vec::new()), &tanks("1.3")).unwrap();
     let [first, second, _] = small();
     let mut try_record = |datagram: &Datagram| {
         let Datagram { time, direction, local, peer, bytes } = datagram;

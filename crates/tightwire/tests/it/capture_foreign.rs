@@ -1,10 +1,13 @@
 //! Captures that other programs wrote: either byte order, other links, blocks and times.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
 use std::time::Duration;
 
 use etherparse::PacketBuilder;
-use tightwire::{Capture, CaptureError, Direction, Identity, Protection, Recorder, encode, schema};
+use tightwire::encode;
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 const SECTION: u32 = 0x0a0d_0d0a;
 const CUSTOM: u16 = 2989;
@@ -187,7 +190,7 @@ fn other_blocks_are_passed_over_however_long_they_are() {
 
 #[test]
 fn an_identity_is_found_among_other_options_in_either_byte_order() {
-    let identity = Identity::new("tanks", "1.3", Protection::Id, schema::<Option<u16>>());
+    let identity = Identity::new("tanks", "1.3", Protection::Id, Schema::of::<Option<u16>>());
     let mut buffer = [0; 64];
     let sent = encode(&identity, &mut buffer).unwrap();
     let (first, second) = sent.split_at(5);
@@ -277,7 +280,7 @@ fn a_block_of_nothing_but_options_takes_a_stated_amount_of_memory() {
 
 #[test]
 fn a_length_alone_takes_no_memory() {
-    let mut file = Recorder::new(Vec::new(), &Identity::default()).unwrap().finish().unwrap();
+    let mut file = CaptureWriter::new(Vec::new(), &Identity::default()).unwrap().finish().unwrap();
     let end = file.len() as u64;
     file.extend([6, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0]);
     let info = allocation_counter::measure(|| {

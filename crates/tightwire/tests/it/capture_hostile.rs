@@ -1,7 +1,7 @@
 //! Hostile captures: no panic, no endless loop, no memory but what the bytes pay for.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
-use tightwire::Capture;
+use tightwire::inspect::Capture;
 
 use crate::checks::capture as checks;
 use crate::common::datagrams::{record, small, tanks};

@@ -1,12 +1,13 @@
 //! What a capture says of its packets: kept whole, told apart from damage, and used.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use tightwire::{
-    BitWriter, Capture, Direction, Identity, Keys, Protection, Protocol, Recorder, Wire,
-};
+use tightwire::Wire;
+use tightwire::bits::BitWriter;
+use tightwire::inspect::{Capture, CaptureWriter, Direction};
+use tightwire::packet::{Identity, Keys, Protection, Protocol};
 
 use crate::common::datagrams::{read, record, small, tanks};
 use crate::common::identities::identity_of;
@@ -31,7 +32,7 @@ fn any_identity_comes_back() {
 fn identities_that_no_file_holds_are_refused_and_nothing_is_written() {
     let mut file = Vec::new();
     let mut refusal = |identity: &Identity| {
-        let refused = Recorder::new(&mut file, identity).unwrap_err();
+        let refused = CaptureWriter::new(&mut file, identity).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::InvalidInput);
         assert!(file.is_empty());
         refused.to_string()
@@ -39,7 +40,7 @@ fn identities_that_no_file_holds_are_refused_and_nothing_is_written() {
     let sentence = "the identity takes 245761 bytes: a capture holds at most 245760, so record with \
                     shorter names or fewer packets";
     assert_eq!(refusal(&identity_of(245_761)), sentence);
-    let schema = tightwire::schema::<u8>;
+    let schema = tightwire::schema::Schema::of::<u8>;
     let game = Identity::new(&"x".repeat(256), "1.3", Protection::None, schema());
     let sentence = "the identity cannot be sent: Identity.game at bit 0: 256 bytes are too many \
                     (string up to 255)";
@@ -115,7 +116,7 @@ fn a_capture_of_any_protocol_is_read_without_its_type() {
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
     for (protection, overhead) in protections {
         let mut protocol = Protocol::<Packet>::new("tanks", "1.3", protection()).with_checks();
-        let mut recorder = Recorder::new(Vec::new(), protocol.identity()).unwrap();
+        let mut recorder = CaptureWriter::new(Vec::new(), protocol.identity()).unwrap();
         for packet in [Packet::KeepAlive, Packet::Move { x: -7 }] {
             let datagram = protocol.write(&packet, &mut buffer).unwrap();
             let datagram = protocol.unsealed(datagram);

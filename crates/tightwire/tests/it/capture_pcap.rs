@@ -1,10 +1,10 @@
 //! Files of the older kind, and links of other systems.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
 use std::time::Duration;
 
 use etherparse::PacketBuilder;
-use tightwire::{Capture, CaptureError};
+use tightwire::inspect::{Capture, CaptureError};
 
 /// A file with a header of this magic number.
 fn pcap(magic: u32, is_big_endian: bool, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {

@@ -1,11 +1,11 @@
 //! Other programs on our captures: what they see, and what is left after they copied them.
-#![cfg(feature = "capture")]
+#![cfg(feature = "inspect")]
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use tightwire::{Direction, Recorder};
+use tightwire::inspect::{CaptureWriter, Direction};
 
 use crate::common::datagrams::{Datagram, datagrams, read, record, small, tanks};
 use crate::common::identities::identity_of;
@@ -21,7 +21,7 @@ fn tshark_sees_what_was_recorded() {
     datagrams.extend(small());
     let path = Temporary::new("tshark");
     let file = std::fs::File::create(&path.0).unwrap();
-    let mut recorder = Recorder::new(file, &tanks("1.3")).unwrap();
+    let mut recorder = CaptureWriter::new(file, &tanks("1.3")).unwrap();
     for datagram in &datagrams {
         datagram.record(&mut recorder);
     }

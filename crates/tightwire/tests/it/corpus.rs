@@ -10,7 +10,7 @@ fn bits_of_the_corpus_and_its_neighbours() {
     fuzz("bits", checks::bits, 740_000);
 }
 
-#[cfg(feature = "capture")]
+#[cfg(feature = "inspect")]
 #[test]
 fn captures_of_the_corpus_and_their_neighbours() {
     fuzz("capture", checks::capture, 50_000);

@@ -4,7 +4,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serialize::Stream as _;
-use tightwire::{ErrorKind, FloatRange, MeasureStream, RawStream, ReadStream, Stream, WriteStream};
+use tightwire::stream::{ErrorKind, MeasureStream, RawStream, ReadStream, WriteStream};
+use tightwire::{FloatRange, Stream};
 
 /// One operation with its parameters and its value; floats as their bits, so that NaN compares.
 #[derive(Clone, PartialEq, Debug)]

@@ -1,13 +1,15 @@
 //! The worked examples of docs/WIRE.md: each is written, compared with the bytes that stand in
 //! the document, and read back.
 
-use tightwire::{
-    ByteError, ByteReader, ByteStream, ByteWriter, Class, Condition, Delivery, Dynamic, Field,
-    FloatRange, Hints, Identity, InternalBatch, Keys, Message, Messenger, MessengerConfig, Node,
-    Number, Object, Op, Packing, Protection, Protocol, ReadStream, Representation, Route, Schema,
-    Selection, Shape, Stage, Stream, SubsetCoding, Target, TraceStream, Wire, World, WorldSchema,
-    WriteStream,
+use tightwire::bytes::{ByteError, ByteReader, ByteWriter, Packing};
+use tightwire::message::{InternalBatch, Messenger, MessengerConfig, Route};
+use tightwire::packet::{Identity, Keys, Protection, Protocol};
+use tightwire::schema::{Class, Dynamic, Object, Representation, Schema, World, WorldSchema};
+use tightwire::stream::{
+    ByteStream, Condition, Field, Hints, Node, Number, Op, ReadStream, Selection, Shape,
+    SubsetCoding, TraceStream, WriteStream,
 };
+use tightwire::{Delivery, FloatRange, Message, Stage, Stream, Target, Wire};
 
 const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
 
@@ -167,7 +169,7 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
         "datagram sealed" => datagram(s, Protection::Sealed(keys(Keys::client))),
         "identity" if fresh => s.object(&mut Identity::default()),
         "identity" => {
-            let schema = tightwire::schema::<bool>();
+            let schema = tightwire::schema::Schema::of::<bool>();
             s.object(&mut Identity::new("arena", "1.0", Protection::Crc32, schema))
         }
         other => panic!("docs/WIRE.md has an example {other:?} that this test does not know"),
@@ -413,9 +415,9 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
                 (name, read)
             }
         };
-        let written = tightwire::explain_write(&Example(name.into()));
+        let written = tightwire::stream::explain_write(&Example(name.into()));
         // Quantised values differ by less than their last digit shown here.
-        let shown = |trace: &tightwire::Trace| -> Vec<String> {
+        let shown = |trace: &tightwire::stream::Trace| -> Vec<String> {
             let shown =
                 |span: Node<'_>| format!("{} {:.2?}", span.op().unwrap(), span.value().unwrap());
             trace.spans().map(shown).collect()

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use tightwire::{
-    ErrorKind, Node, Op, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding, Target,
-    TraceStream, Wire,
+use tightwire::stream::{
+    ErrorKind, Node, Op, RawStream, ReadError, ReadStream, Selection, SubsetCoding, TraceStream,
 };
+use tightwire::{Stream, Target, Wire};
 
 use crate::common::everything::Everything;
 use crate::common::field::{Field, Nested};
@@ -73,7 +73,7 @@ fn encoded(value: &mut Everything) -> Vec<u8> {
 
 #[test]
 fn the_sample_uses_every_operation() {
-    let trace = tightwire::explain_write(&Everything::sample());
+    let trace = tightwire::stream::explain_write(&Everything::sample());
     let used: BTreeSet<&str> = trace.spans().filter_map(Node::op).map(Op::name).collect();
     let all = "align bits blob bool bytes check compressed_float compressed_vector double enumerate \
                fixed float index int int_relative pod quaternion selection smallest_three string \
@@ -342,9 +342,8 @@ fn operations_on_nothing_at_all_are_refused_by_a_failed_reader() {
             accepted.push(name);
         }
     };
-    let element = |value: Target<'_, tightwire::Unique, u8>, stream: &mut ReadStream<'_>| {
-        stream.object(value)
-    };
+    let element = |value: Target<'_, tightwire::stream::Unique, u8>,
+                   stream: &mut ReadStream<'_>| { stream.object(value) };
     let coding = SubsetCoding::BitPerObject;
     check("fixed_array", after_a_failure(|stream| stream.fixed_array(&mut [], element)));
     check("selection", after_a_failure(|stream| stream.selection(&mut Selection::new(0), coding)));
@@ -360,7 +359,7 @@ fn operations_on_nothing_at_all_are_refused_by_a_failed_reader() {
 /// A refused integer is shown as the number that it would have been.
 #[test]
 fn a_trace_shows_the_refused_number_of_every_type() {
-    fn shown<T: tightwire::Int>(packet: &[u8], min: T, max: T) -> String {
+    fn shown<T: tightwire::stream::Int>(packet: &[u8], min: T, max: T) -> String {
         let mut stream = TraceStream::new(ReadStream::new(packet));
         let refused = stream.named("field").int(&mut T::default(), min..=max);
         assert!(refused.is_err());
@@ -381,7 +380,7 @@ fn a_trace_shows_the_refused_number_of_every_type() {
 /// The number may not exist in the type, or in any: that must not overflow.
 #[test]
 fn a_trace_of_a_range_at_the_top_of_a_type_does_not_panic() {
-    fn explained<T: tightwire::Int>(min: T, max: T) -> ErrorKind {
+    fn explained<T: tightwire::stream::Int>(min: T, max: T) -> ErrorKind {
         let mut stream = TraceStream::new(ReadStream::new(&[0xff]));
         let refused = stream.int(&mut T::default(), min..=max).unwrap_err();
         assert!(!stream.into_parts().1.to_string().is_empty());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tightwire::{Bandwidth, Bursts, Link, LinkConfig};
+use tightwire::link::{Bandwidth, Bursts, Link, LinkConfig};
 
 use crate::common::seed;
 

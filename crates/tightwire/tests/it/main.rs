@@ -23,7 +23,6 @@ mod corpus;
 mod differential;
 mod golden;
 mod hostile;
-mod layers;
 mod link;
 mod messages;
 mod messages_hostile;

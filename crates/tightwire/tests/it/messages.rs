@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tightwire::{
-    Delivery, Disconnected, ErrorKind, MessengerConfig, Packing, PeerId, Route, SendError, Stage,
-    Wire, WriteError,
-};
+use tightwire::bytes::Packing;
+use tightwire::message::{Disconnected, MessengerConfig, Route, SendError};
+use tightwire::stream::{ErrorKind, WriteError};
+use tightwire::{Delivery, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Counting, Jump, Level, Score, Side, batches_to};
 

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use allocation_counter::measure;
-use tightwire::{Delivery, MessengerConfig, Packing};
+use tightwire::Delivery;
+use tightwire::bytes::Packing;
+use tightwire::message::MessengerConfig;
 
 use crate::checks::messages::{DELIVERIES, Room, fix_size, messages};
 use crate::common::rng::Rng;

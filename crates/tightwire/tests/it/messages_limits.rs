@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, Route, SendError, Stage, Wire,
-};
+use tightwire::message::{Messenger, MessengerConfig, Route, SendError};
+use tightwire::{Context, Delivery, Message, Stage, Wire};
 
 use crate::common::office::{Jump, Level, Side, batches_to};
 

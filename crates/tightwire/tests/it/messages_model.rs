@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use tightwire::{
-    Context, Delivery, Disconnected, Message, Messenger, MessengerConfig, Packing, PeerId, Route,
-    SendError, Stage, Wire,
-};
+use tightwire::bytes::Packing;
+use tightwire::message::{Disconnected, Messenger, MessengerConfig, Route, SendError};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::volume::volume;
 

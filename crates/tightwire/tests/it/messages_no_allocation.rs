@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Route, SendError, Stage, Wire,
-};
+use tightwire::message::{Messenger, MessengerConfig, Route, SendError};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::figures::say;
 use crate::common::rng::Rng;

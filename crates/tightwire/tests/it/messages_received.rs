@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tightwire::{
-    Context, Delivery, ErrorKind, Explained, Hooks, Message, MessageEvent, MessageFault, Messenger,
-    MessengerConfig, Packing, PeerId, ReadError, RefusedMessage, Route, Stage, Wire,
+use tightwire::bytes::Packing;
+use tightwire::message::{
+    Hooks, MessageEvent, MessageFault, Messenger, MessengerConfig, RefusedMessage, Route,
 };
+use tightwire::stream::{ErrorKind, Explained, ReadError};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Jump, Log, Score, Side, batches_to, builder};
 

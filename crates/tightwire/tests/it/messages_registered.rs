@@ -1,9 +1,7 @@
 //! Which messages there are: their numbers, their handlers, and what a handler can do.
 
-use tightwire::{
-    Context, Delivery, Message, Messenger, MessengerConfig, PeerId, RegistryError, Route,
-    SendError, Stage, Wire,
-};
+use tightwire::message::{Messenger, MessengerConfig, RegistryError, Route, SendError};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to, builder};
 

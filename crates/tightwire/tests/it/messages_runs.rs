@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tightwire::{Context, Delivery, Message, Messenger, MessengerConfig, PeerId, Stage, Wire};
+use tightwire::message::{Messenger, MessengerConfig};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 /// Handled if it is true.
 #[derive(Wire, Message, Default)]

@@ -3,10 +3,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tightwire::{
-    ErrorKind, FloatRange, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding,
-    Target, Wire, WriteError, WriteStream, at,
+use tightwire::stream::{
+    ErrorKind, RawStream, ReadError, ReadStream, Selection, SubsetCoding, WriteError, WriteStream,
 };
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use crate::common::everything::Everything;
 
@@ -280,7 +280,7 @@ fn a_refused_write_is_explained_whatever_refused_it() {
     }
     let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
     assert_eq!(tightwire::encode(&TooWide, &mut [0; 8]), Err(refused));
-    let trace = tightwire::explain_write(&TooWide);
+    let trace = tightwire::stream::explain_write(&TooWide);
     assert_eq!(trace.failure(), Some((ErrorKind::OutOfRange, 1)));
     assert_eq!(trace.refused().unwrap().path(), "TooWide.flags");
 }

@@ -2,9 +2,8 @@
 //! pays for itself.
 
 use allocation_counter::AllocationInfo;
-use tightwire::{
-    ErrorKind, ReadError, ReadStream, Selection, Stream, SubsetCoding, Wire, WriteStream,
-};
+use tightwire::stream::{ErrorKind, ReadError, ReadStream, Selection, SubsetCoding, WriteStream};
+use tightwire::{Stream, Wire};
 
 use crate::common::everything::Everything;
 use crate::common::field::Field;

@@ -1,10 +1,10 @@
 //! Datagrams: what is let in, and what is refused at which gate.
 
 use allocation_counter::measure;
-use tightwire::{
-    Counters, ErrorKind, NotWritten, Packing, Protection, Protocol, ReadError, Refused, Shape,
-    Stream, Target, Wire, WriteError, at,
-};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Counters, NotWritten, Protection, Protocol, Refused};
+use tightwire::stream::{ErrorKind, ReadError, Shape, WriteError};
+use tightwire::{Stream, Target, Wire, at};
 
 use crate::common::figures::say;
 use crate::common::game::{PROTECTIONS, Packet, Pair, client_keys, protection_with};

@@ -1,7 +1,9 @@
 //! A million hostile datagrams for each protection: no panic, no memory, each of them counted.
 
 use allocation_counter::measure;
-use tightwire::{Keys, Protection, Protocol, Refused, Shape, Stream, Target, Wire};
+use tightwire::packet::{Keys, Protection, Protocol, Refused};
+use tightwire::stream::Shape;
+use tightwire::{Stream, Target, Wire};
 
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;

@@ -1,6 +1,8 @@
 //! Identities: which builds understand each other, and why others do not.
 
-use tightwire::{Identity, Keys, Packing, Protection, Protocol, Refused, Wire, decode, encode};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Keys, Protection, Protocol, Refused};
+use tightwire::{Wire, decode, encode};
 
 /// The packets of one build.
 mod version_1 {
@@ -110,7 +112,7 @@ fn a_packet_of_version_1_is_refused_by_version_2_which_can_say_why() {
 
 #[test]
 fn everything_that_is_not_the_same_is_said() {
-    let schema = tightwire::schema::<version_1::Packet>();
+    let schema = tightwire::schema::Schema::of::<version_1::Packet>();
     let here = Identity::new("arena", "1.0", Protection::Crc32, schema.clone());
     let there = Identity::new("du\u{1b}el", "1.1", Protection::Sealed(()), schema).with_checks();
     let mismatch = here.mismatch(&there).unwrap();
@@ -137,7 +139,7 @@ fn names_of_types_and_fields_do_not_matter() {
 
 #[test]
 fn every_part_of_an_identity_changes_the_id() {
-    let schema = tightwire::schema::<version_1::Packet>;
+    let schema = tightwire::schema::Schema::of::<version_1::Packet>;
     let ids = [
         Identity::new("arena", "1.0", Protection::Crc32, schema()),
         Identity::new("arena", "1.0", Protection::Crc32, schema()).with_checks(),
@@ -148,7 +150,12 @@ fn every_part_of_an_identity_changes_the_id() {
         Identity::new("arena", "1.1", Protection::Crc32, schema()),
         Identity::new("arena1", ".0", Protection::Crc32, schema()),
         Identity::new("", "arena1.0", Protection::Crc32, schema()),
-        Identity::new("arena", "1.0", Protection::Crc32, tightwire::schema::<version_2::Packet>()),
+        Identity::new(
+            "arena",
+            "1.0",
+            Protection::Crc32,
+            tightwire::schema::Schema::of::<version_2::Packet>(),
+        ),
     ]
     .map(|identity| identity.id());
     for (place, id) in ids.iter().enumerate() {
@@ -241,7 +248,7 @@ fn an_identity_finds_a_packet_exactly_where_its_protocol_does() {
 #[cfg(feature = "serde")]
 #[test]
 fn an_identity_is_json() {
-    let schema = tightwire::schema::<u8>();
+    let schema = tightwire::schema::Schema::of::<u8>();
     let identity = Identity::new("arena", "1.0", Protection::Sealed(()), schema).with_checks();
     let json = serde_json::to_string(&identity).unwrap();
     let expected =

@@ -1,9 +1,9 @@
 //! Traces as people and tools see them; the pictures stand in tests/snapshots.
 
 use insta::assert_snapshot;
+use tightwire::stream::{Trace, explain_write};
 use tightwire::{
-    FloatRange, Stream, Target, Trace, Wire, at, decode_explained, encode, encode_explained,
-    explain, explain_write,
+    FloatRange, Stream, Target, Wire, at, decode_explained, encode, encode_explained, explain,
 };
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.01);

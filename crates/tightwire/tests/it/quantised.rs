@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 
-use tightwire::{ErrorKind, FloatRange, ReadError, ReadStream, Stream, WriteError, WriteStream};
+use tightwire::stream::{ErrorKind, ReadError, ReadStream, WriteError, WriteStream};
+use tightwire::{FloatRange, Stream};
 
 use crate::common::rng::Rng;
 

@@ -3,7 +3,8 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tightwire::{FloatRange, Selection, Stream, SubsetCoding, Target, Wire, WriteStream, at};
+use tightwire::stream::{Selection, SubsetCoding, WriteStream};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use crate::common::field::{Field, Integer, Name, Nested, Plain, WEAPONS};
 

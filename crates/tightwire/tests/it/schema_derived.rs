@@ -1,6 +1,8 @@
 //! The schema of a derived type is the type: the same bytes, the same worst case, the same story.
 
-use tightwire::{Schema, Trace, Wire, schema};
+use tightwire::Wire;
+use tightwire::schema::Schema;
+use tightwire::stream::Trace;
 
 #[derive(Wire, Clone, Default, PartialEq, Debug)]
 struct Player {
@@ -73,7 +75,7 @@ fn players() -> Vec<Player> {
 
 /// Everything of a trace but where in the source the operations stand.
 fn told(trace: &Trace) -> Vec<String> {
-    let line = |node: tightwire::Node<'_>| {
+    let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
         format!("{} {op} {:?} {value} {}", node.path(), node.bits(), node.is_refused())
     };
@@ -85,7 +87,7 @@ fn told(trace: &Trace) -> Vec<String> {
 #[test]
 fn a_derived_type_and_its_schema_agree() {
     let schema = Schema::new(Player::describe()).unwrap();
-    assert_eq!(schema, tightwire::schema::<Player>());
+    assert_eq!(schema, tightwire::schema::Schema::of::<Player>());
     assert_eq!(schema.max_bits(), Player::MAX_BITS);
     for player in players() {
         let (mut buffer, mut other) = ([0; 256], [0; 256]);
@@ -109,7 +111,7 @@ fn a_derived_type_and_its_schema_agree() {
 
 #[test]
 fn the_schema_of_a_type_goes_over_the_wire() {
-    let sent = schema::<Player>();
+    let sent = Schema::of::<Player>();
     let mut buffer = [0; 1024];
     let packet = tightwire::encode(&sent, &mut buffer).unwrap();
     assert_eq!(tightwire::decode::<Schema>(packet).unwrap(), sent);

@@ -1,9 +1,10 @@
 //! Packets read and written with a schema alone, against the types that it describes.
 
-use tightwire::{
-    Binary, Condition, Dynamic, DynamicError, ErrorKind, Field, FloatRange, MeasureStream, Number,
-    Op, ReadError, Schema, Shape, Stream, Target, Trace, Value, Wire, at, schema,
+use tightwire::schema::{Dynamic, DynamicError, Schema};
+use tightwire::stream::{
+    Binary, Condition, ErrorKind, Field, MeasureStream, Number, Op, ReadError, Shape, Trace, Value,
 };
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
@@ -156,7 +157,7 @@ fn player(at_rest: bool) -> Player {
 
 /// Everything of a trace but where in the source the operations stand.
 fn told(trace: &Trace) -> Vec<String> {
-    let line = |node: tightwire::Node<'_>| {
+    let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
         format!("{} {op} {:?} {value} {}", node.path(), node.bits(), node.is_refused())
     };
@@ -271,7 +272,7 @@ fn a_field_that_is_not_sent_counts_as_its_default_in_later_conditions() {
 
 #[test]
 fn a_tree_of_another_form_is_refused_by_its_path() {
-    let schema = schema::<Player>();
+    let schema = Schema::of::<Player>();
     let mut buffer = [0; 256];
     let packet = tightwire::encode(&player(false), &mut buffer).unwrap();
     let refusal = |change: &dyn Fn(&mut Dynamic)| {

@@ -1,9 +1,9 @@
 //! Hints for snapshots as a part of a schema: where they may stand, and how they are compared and
 //! sent.
 
-use tightwire::{
-    Condition, Field, FloatRange, Hints, Op, Schema, Shape, Variant, Wire, decode, encode, schema,
-};
+use tightwire::schema::Schema;
+use tightwire::stream::{Condition, Field, Hints, Op, Shape, Variant};
+use tightwire::{FloatRange, Wire, decode, encode};
 
 use crate::common::rng::Rng;
 
@@ -82,13 +82,13 @@ fn of(fields: Vec<Field>) -> Schema {
 
 #[test]
 fn the_derive_makes_hints_of_its_attributes() {
-    let described = schema::<Body>();
+    let described = Schema::of::<Body>();
     let Shape::Struct { fields, .. } = described.root() else { panic!() };
     let hints: Vec<_> = fields.iter().map(|field| field.hints.to_string()).collect();
     let expected =
         ["spatial, reference", "wraps", "", "derivative_of = position", "derivative_of = yaw"];
     assert_eq!(hints, expected);
-    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+    for schema in [Schema::of::<Body>(), Schema::of::<Pair>(), Schema::of::<Thing>()] {
         assert!(Schema::new(schema.root().clone()).is_ok(), "{schema:?}");
     }
 }
@@ -106,7 +106,7 @@ fn hints_change_no_packet() {
 
 #[test]
 fn two_sides_with_other_hints_are_told_apart() {
-    let diff = schema::<Body>().diff(&schema::<PlainBody>());
+    let diff = Schema::of::<Body>().diff(&Schema::of::<PlainBody>());
     assert_eq!(
         diff.to_string(),
         "Body: called `PlainBody` there, which does not change the bytes\n\
@@ -148,16 +148,16 @@ fn the_names_of_hinted_fields_are_not_in_the_fingerprint() {
 #[test]
 fn hints_come_back_over_the_wire_and_as_json() {
     let mut buffer = [0; 512];
-    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+    for schema in [Schema::of::<Body>(), Schema::of::<Pair>(), Schema::of::<Thing>()] {
         let packet = encode(&schema, &mut buffer).unwrap();
         assert_eq!(decode::<Schema>(packet).unwrap(), schema);
-        let mut other = tightwire::schema::<Body>();
+        let mut other = tightwire::schema::Schema::of::<Body>();
         tightwire::decode_into(packet, &mut other).unwrap();
         assert_eq!(other, schema);
     }
-    let plain = schema::<PlainBody>();
+    let plain = Schema::of::<PlainBody>();
     let packet = encode(&plain, &mut buffer).unwrap();
-    let mut other = schema::<Body>();
+    let mut other = Schema::of::<Body>();
     tightwire::decode_into(packet, &mut other).unwrap();
     assert_eq!(other, plain);
 }
@@ -165,11 +165,11 @@ fn hints_come_back_over_the_wire_and_as_json() {
 #[cfg(feature = "serde")]
 #[test]
 fn hints_stand_beside_the_name_in_json() {
-    let json = serde_json::to_string(&schema::<Pair>()).unwrap();
+    let json = serde_json::to_string(&Schema::of::<Pair>()).unwrap();
     let first = r#"{"struct":{"name":"Pair","fields":[{"name":"0","int":{"min":0,"max":9}},"#;
     let second = r#"{"name":"1","derivative_of":"0","int":{"min":0,"max":9}}]}}"#;
     assert_eq!(json, format!("{first}{second}"));
-    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+    for schema in [Schema::of::<Body>(), Schema::of::<Pair>(), Schema::of::<Thing>()] {
         let json = serde_json::to_string(&schema).unwrap();
         assert_eq!(serde_json::from_str::<Schema>(&json).unwrap(), schema);
     }
@@ -228,7 +228,7 @@ fn hostile_bytes_do_not_make_nonsense_of_hints() {
     let mut buffer = [0; 512];
     let mut rng = Rng::new(7);
     let mut accepted = 0;
-    for schema in [schema::<Body>(), schema::<Pair>(), schema::<Thing>()] {
+    for schema in [Schema::of::<Body>(), Schema::of::<Pair>(), Schema::of::<Thing>()] {
         let packet = encode(&schema, &mut buffer).unwrap().to_vec();
         for _ in 0..20_000 {
             let mut wrong = packet.clone();

@@ -1,7 +1,9 @@
 //! Hostile schemas and hostile packets: no panic, no memory but what the bytes pay for.
 
 use allocation_counter::measure;
-use tightwire::{Condition, Field, Op, Schema, Shape, decode, encode};
+use tightwire::schema::Schema;
+use tightwire::stream::{Condition, Field, Op, Shape};
+use tightwire::{decode, encode};
 
 use crate::checks::schema as checks;
 use crate::common::mutate::mutate;

@@ -1,9 +1,9 @@
 //! Schemas compared: fingerprints that change with the bytes, and what a diff says.
 
 use insta::assert_snapshot;
-use tightwire::{
-    Binary, Condition, Field, FloatRange, Number, Op, Schema, Shape, SubsetCoding, Variant, schema,
-};
+use tightwire::FloatRange;
+use tightwire::schema::Schema;
+use tightwire::stream::{Binary, Condition, Field, Number, Op, Shape, SubsetCoding, Variant};
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
@@ -95,9 +95,9 @@ fn fingerprint(fields: Vec<Field>) -> u64 {
 fn fingerprints_stay_what_they_are() {
     // Whoever changes one of these makes every client of every game reconnect with an update.
     let fingerprints = [
-        schema::<()>().fingerprint(),
-        schema::<u8>().fingerprint(),
-        schema::<Option<[i32; 4]>>().fingerprint(),
+        Schema::of::<()>().fingerprint(),
+        Schema::of::<u8>().fingerprint(),
+        Schema::of::<Option<[i32; 4]>>().fingerprint(),
         fingerprint(player()),
     ];
     let shown = fingerprints.map(|fingerprint| format!("{fingerprint:016x}"));
@@ -372,9 +372,9 @@ fn a_diff_says_when_only_names_are_different() {
 #[test]
 fn a_diff_compares_forms_of_any_kind() {
     let other = Schema::new(Shape::Opaque { name: "Brain".into(), max_bits: 900 }).unwrap();
-    assert_snapshot!(schema::<Option<u8>>().diff(&other), @"packet: option of int 0..=255 (8 bits) here, `Brain`, serialized by hand in up to 900 bits there");
-    assert_snapshot!(schema::<Option<u8>>().diff(&schema::<Option<i16>>()), @"packet: range 0..=255 (8 bits) here, -32768..=32767 (16 bits) there");
-    assert_snapshot!(schema::<[u8; 3]>().diff(&schema::<[[u8; 3]; 2]>()), @r"
+    assert_snapshot!(Schema::of::<Option<u8>>().diff(&other), @"packet: option of int 0..=255 (8 bits) here, `Brain`, serialized by hand in up to 900 bits there");
+    assert_snapshot!(Schema::of::<Option<u8>>().diff(&Schema::of::<Option<i16>>()), @"packet: range 0..=255 (8 bits) here, -32768..=32767 (16 bits) there");
+    assert_snapshot!(Schema::of::<[u8; 3]>().diff(&Schema::of::<[[u8; 3]; 2]>()), @r"
     packet: 3 elements here, 2 there
     packet[]: int 0..=255 (8 bits) here, array of 3 elements, each int 0..=255 (8 bits) there
     ");

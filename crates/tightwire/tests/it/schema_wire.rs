@@ -1,9 +1,10 @@
 //! Schemas on the wire and as JSON: they come back as they were, and nothing else comes.
 
-use tightwire::{
-    Binary, Condition, ErrorKind, Field, Number, Op, ReadError, Schema, Shape, WriteStream, decode,
-    encode, schema,
+use tightwire::schema::Schema;
+use tightwire::stream::{
+    Binary, Condition, ErrorKind, Field, Number, Op, ReadError, Shape, WriteStream,
 };
+use tightwire::{decode, encode};
 
 use crate::common::rng::Rng;
 use crate::common::shapes;
@@ -59,7 +60,7 @@ fn what_makes_no_sense_is_not_sent_and_not_received() {
             Shape::Op(Op::Int { min: Number::Unsigned(1), max: Number::Unsigned(0) })
         }
     }
-    assert!(encode(&schema::<Reversed>(), &mut [0; 64]).is_err());
+    assert!(encode(&Schema::of::<Reversed>(), &mut [0; 64]).is_err());
     // By hand: an op, an int, without a sign, of 1..=0.
     let mut packet = [0; 4];
     let mut stream = WriteStream::new(&mut packet);
@@ -147,7 +148,8 @@ fn names_are_short_and_harmless() {
 mod json {
     use super::*;
     use insta::assert_snapshot;
-    use tightwire::{Dynamic, Wire};
+    use tightwire::Wire;
+    use tightwire::schema::Dynamic;
 
     #[derive(Wire, Default)]
     struct Player {
@@ -175,7 +177,7 @@ mod json {
 
     #[test]
     fn a_schema_is_readable() {
-        let schema = schema::<Player>();
+        let schema = Schema::of::<Player>();
         let json = serde_json::to_string(&schema).unwrap();
         // A field on a line.
         let lines = json.replace(r#"{"name"#, "\n{\"name");
@@ -230,7 +232,7 @@ mod json {
                 let shape = match is_enum {
                     true => Shape::Enum {
                         name,
-                        variants: vec![tightwire::Variant { name: "V".into(), fields }],
+                        variants: vec![tightwire::stream::Variant { name: "V".into(), fields }],
                     },
                     false => Shape::Struct { name, fields },
                 };
@@ -293,7 +295,7 @@ mod json {
 
     #[test]
     fn a_tree_is_plain_json() {
-        let schema = schema::<Player>();
+        let schema = Schema::of::<Player>();
         let player = Player {
             health: 77,
             at_rest: false,

@@ -1,9 +1,7 @@
 //! Snapshot protocols as data: the same worlds, and nothing that a hostile description can do.
 
-use tightwire::{
-    Leaving, Level, SnapshotConfig, SnapshotDescription, SnapshotProtocol, SnapshotProtocolError,
-    SnapshotReceiver, SnapshotSender, Wire, decode, encode,
-};
+use tightwire::snapshot::{Leaving, Level};
+use tightwire::{Wire, decode, encode, snapshot};
 
 use crate::common::mutate::mutate;
 use crate::common::rng::Rng;
@@ -32,12 +30,12 @@ enum Pickup {
     },
 }
 
-fn protocol(level: Level) -> SnapshotProtocol {
-    let config = SnapshotConfig { level, ..SnapshotConfig::default() };
-    SnapshotProtocol::builder(config).class::<Ship>().class::<Pickup>().build().unwrap()
+fn protocol(level: Level) -> snapshot::Protocol {
+    let config = snapshot::Config { level, ..snapshot::Config::default() };
+    snapshot::Protocol::builder(config).class::<Ship>().class::<Pickup>().build().unwrap()
 }
 
-fn bytes_of(description: &SnapshotDescription) -> Vec<u8> {
+fn bytes_of(description: &snapshot::Description) -> Vec<u8> {
     let mut buffer = vec![0; 1 << 16];
     encode(&description.clone(), &mut buffer).unwrap().to_vec()
 }
@@ -46,9 +44,9 @@ fn bytes_of(description: &SnapshotDescription) -> Vec<u8> {
 fn worlds_are_the_same_by_the_description() {
     for level in [Level::Packed, Level::Modeled] {
         let protocol = protocol(level);
-        let described: SnapshotDescription = decode(&bytes_of(&protocol.description())).unwrap();
+        let described: snapshot::Description = decode(&bytes_of(&protocol.description())).unwrap();
         assert_eq!(described, protocol.description());
-        let elsewhere = SnapshotProtocol::from_description(&described).unwrap();
+        let elsewhere = snapshot::Protocol::from_description(&described).unwrap();
         assert_eq!(elsewhere.fingerprint(), protocol.fingerprint());
         assert_eq!(elsewhere.description(), described);
         assert_eq!(
@@ -56,10 +54,10 @@ fn worlds_are_the_same_by_the_description() {
             [Some("Ship"), Some("Pickup")]
         );
 
-        let mut sender = SnapshotSender::new(&protocol);
+        let mut sender = snapshot::Sender::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
-        let mut typed = SnapshotReceiver::new(&protocol);
-        let mut untyped = SnapshotReceiver::new(&elsewhere);
+        let mut typed = snapshot::Receiver::new(&protocol);
+        let mut untyped = snapshot::Receiver::new(&elsewhere);
         let mut buffer = [0; 256];
         for tick in 1..=120u32 {
             sender.begin_tick(tick);
@@ -103,7 +101,7 @@ fn a_description_has_the_bytes_of_the_document() {
         open: bool,
     }
     let protocol =
-        SnapshotProtocol::builder(SnapshotConfig::default()).class::<Door>().build().unwrap();
+        snapshot::Protocol::builder(snapshot::Config::default()).class::<Door>().build().unwrap();
     let hex: Vec<_> =
         bytes_of(&protocol.description()).iter().map(|byte| format!("{byte:02x}")).collect();
     let line = format!("→ `{}`", hex.join(" "));
@@ -121,11 +119,11 @@ fn hostile_descriptions_do_no_harm() {
     for _ in 0..rounds {
         let mut bytes = samples[rng.below(2)].clone();
         mutate(&mut rng, &mut bytes);
-        let Ok(description) = decode::<SnapshotDescription>(&bytes) else { continue };
+        let Ok(description) = decode::<snapshot::Description>(&bytes) else { continue };
         read += 1;
-        let Ok(protocol) = SnapshotProtocol::from_description(&description) else { continue };
+        let Ok(protocol) = snapshot::Protocol::from_description(&description) else { continue };
         made += 1;
-        let mut receiver = SnapshotReceiver::new(&protocol);
+        let mut receiver = snapshot::Receiver::new(&protocol);
         let junk: Vec<u8> = (0..rng.below(300)).map(|_| rng.next() as u8).collect();
         let _ = receiver.handle_snapshot(&junk);
     }
@@ -145,24 +143,24 @@ fn what_asks_for_too_much_is_refused() {
             Self { many: [(); 250].map(|()| [(); 256].map(|()| Nothing)) }
         }
     }
-    let config = SnapshotConfig::default();
+    let config = snapshot::Config::default();
     // Each is one that a game may have.
-    let build = SnapshotProtocol::builder(config).class::<Wide>().class::<[Wide; 1]>().build();
+    let build = snapshot::Protocol::builder(config).class::<Wide>().class::<[Wide; 1]>().build();
     let described = build.unwrap().description();
-    let refused = SnapshotProtocol::from_description(&described).unwrap_err();
-    assert!(matches!(refused, SnapshotProtocolError::TooLarge { .. }), "{refused}");
+    let refused = snapshot::Protocol::from_description(&described).unwrap_err();
+    assert!(matches!(refused, snapshot::ProtocolError::TooLarge { .. }), "{refused}");
 
     // As many objects as the numbers of one allow.
-    let config = SnapshotConfig { max_objects: usize::MAX, ..config };
-    let built = SnapshotProtocol::builder(config).class::<[u64; 100]>().build().unwrap();
-    let protocol = SnapshotProtocol::from_description(&built.description()).unwrap();
+    let config = snapshot::Config { max_objects: usize::MAX, ..config };
+    let built = snapshot::Protocol::builder(config).class::<[u64; 100]>().build().unwrap();
+    let protocol = snapshot::Protocol::from_description(&built.description()).unwrap();
     assert!((10_000..1_000_000).contains(&protocol.config().max_objects));
 
     // Another protocol than it says.
     let mut bytes = bytes_of(&built.description());
     bytes[0] ^= 1;
-    let changed: SnapshotDescription = decode(&bytes).unwrap();
-    let refused = SnapshotProtocol::from_description(&changed).unwrap_err();
-    assert!(matches!(refused, SnapshotProtocolError::Fingerprint { .. }), "{refused}");
+    let changed: snapshot::Description = decode(&bytes).unwrap();
+    let refused = snapshot::Protocol::from_description(&changed).unwrap_err();
+    assert!(matches!(refused, snapshot::ProtocolError::Fingerprint { .. }), "{refused}");
     assert!(refused.to_string().contains("another version"));
 }

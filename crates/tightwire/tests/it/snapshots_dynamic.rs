@@ -1,10 +1,9 @@
 //! Objects that are set by schema are those that are set by their types, byte for byte.
 
-use tightwire::{
-    Dynamic, DynamicError, Leaving, Level, Op, Schema, SetError, Shape, SnapshotConfig,
-    SnapshotProtocol, SnapshotProtocolError, SnapshotReceiver, SnapshotSender, Wire, encode,
-    schema,
-};
+use tightwire::schema::{Dynamic, DynamicError, Schema};
+use tightwire::snapshot::{Leaving, Level, SetError};
+use tightwire::stream::{Op, Shape};
+use tightwire::{Wire, encode, snapshot};
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Player {
@@ -49,16 +48,16 @@ fn door(tick: u32) -> Door {
 
 fn tree<T: Wire>(value: &mut T) -> Dynamic {
     let mut buffer = [0; 256];
-    schema::<T>().decode(encode(value, &mut buffer).unwrap()).unwrap()
+    Schema::of::<T>().decode(encode(value, &mut buffer).unwrap()).unwrap()
 }
 
-fn protocols(level: Level) -> [SnapshotProtocol; 2] {
-    let builder = || SnapshotProtocol::builder(SnapshotConfig { level, ..Default::default() });
+fn protocols(level: Level) -> [snapshot::Protocol; 2] {
+    let builder = || snapshot::Protocol::builder(snapshot::Config { level, ..Default::default() });
     [
         builder().class::<Player>().class::<Door>().build().unwrap(),
         builder()
-            .class_of("Player", schema::<Player>())
-            .class_of("Door", schema::<Door>())
+            .class_of("Player", Schema::of::<Player>())
+            .class_of("Door", Schema::of::<Door>())
             .build()
             .unwrap(),
     ]
@@ -69,10 +68,10 @@ fn the_packets_are_the_same() {
     for level in [Level::Packed, Level::Modeled] {
         let protocols = protocols(level);
         assert_eq!(protocols[0].fingerprint(), protocols[1].fingerprint());
-        let [mut typed, mut dynamic] = [0, 1].map(|place| SnapshotSender::new(&protocols[place]));
+        let [mut typed, mut dynamic] = [0, 1].map(|place| snapshot::Sender::new(&protocols[place]));
         let client = typed.add_receiver(Leaving::Despawn);
         assert_eq!(dynamic.add_receiver(Leaving::Despawn), client);
-        let mut receiver = SnapshotReceiver::new(&protocols[1]);
+        let mut receiver = snapshot::Receiver::new(&protocols[1]);
         for tick in 1..40 {
             typed.begin_tick(tick);
             dynamic.begin_tick(tick);
@@ -97,7 +96,7 @@ fn the_packets_are_the_same() {
 #[test]
 fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
     let [_, protocol] = protocols(Level::Packed);
-    let mut sender = SnapshotSender::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
     let client = sender.add_receiver(Leaving::Despawn);
     sender.begin_tick(1);
     let good = tree(&mut player(1, 1));
@@ -111,7 +110,7 @@ fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
         let refused = sender.set_dynamic(1, 0, &bad).unwrap_err().to_string();
         assert!(refused.contains("Player: a struct is needed, not "), "{refused}");
     }
-    let mut receiver = SnapshotReceiver::new(&protocol);
+    let mut receiver = snapshot::Receiver::new(&protocol);
     receiver.handle_snapshot(sender.snapshot(client, 1200).unwrap()).unwrap();
     assert_eq!(receiver.objects().count(), 0);
     assert_eq!(sender.set_dynamic(1, 0, &good), Err(SetError::TickIsSent));
@@ -119,14 +118,15 @@ fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
 
 #[test]
 fn classes_by_schema_have_names_of_their_own_and_bounds() {
-    let builder = || SnapshotProtocol::builder(SnapshotConfig::default());
-    let twice = builder().class_of("door", schema::<Door>()).class_of("door", schema::<u8>());
+    let builder = || snapshot::Protocol::builder(snapshot::Config::default());
+    let twice =
+        builder().class_of("door", Schema::of::<Door>()).class_of("door", Schema::of::<u8>());
     assert!(
-        matches!(twice.build(), Err(SnapshotProtocolError::Twice { class }) if class == "door")
+        matches!(twice.build(), Err(snapshot::ProtocolError::Twice { class }) if class == "door")
     );
-    let beside = builder().class::<Door>().class_of("door", schema::<Door>()).build();
+    let beside = builder().class::<Door>().class_of("door", Schema::of::<Door>()).build();
     assert!(beside.is_ok());
     let huge = Schema::new(Shape::Array { len: 1 << 31, element: Box::new(Shape::Op(Op::Bool)) });
     let huge = builder().class_of("huge", huge.unwrap()).build().unwrap_err();
-    assert!(matches!(huge, SnapshotProtocolError::TooLarge { .. }), "{huge}");
+    assert!(matches!(huge, snapshot::ProtocolError::TooLarge { .. }), "{huge}");
 }

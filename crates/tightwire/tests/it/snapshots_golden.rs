@@ -1,10 +1,8 @@
 //! The worked examples of snapshots in docs/WIRE.md and docs/MODELED.md: each is written, compared with
 //! the bytes that stand in the document, and read back.
 
-use tightwire::{
-    Leaving, Level, SnapshotAck, SnapshotConfig, SnapshotProtocol, SnapshotReceiver,
-    SnapshotSender, Wire, encode,
-};
+use tightwire::snapshot::{Leaving, Level};
+use tightwire::{Wire, encode, snapshot};
 
 const DOCUMENTS: [&str; 2] =
     [include_str!("../../../../docs/WIRE.md"), include_str!("../../../../docs/MODELED.md")];
@@ -50,15 +48,15 @@ fn bytes(hex: &str) -> Vec<u8> {
     hex.split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-fn protocol() -> SnapshotProtocol {
-    let config = SnapshotConfig { level: Level::Packed, ..SnapshotConfig::default() };
-    SnapshotProtocol::builder(config).class::<Ball>().build().unwrap()
+fn protocol() -> snapshot::Protocol {
+    let config = snapshot::Config { level: Level::Packed, ..snapshot::Config::default() };
+    snapshot::Protocol::builder(config).class::<Ball>().build().unwrap()
 }
 
 #[test]
 fn the_document_has_the_snapshots_that_are_written() {
-    let mut sender = SnapshotSender::new(&protocol());
-    let mut receiver = SnapshotReceiver::new(&protocol());
+    let mut sender = snapshot::Sender::new(&protocol());
+    let mut receiver = snapshot::Receiver::new(&protocol());
     let id = sender.add_receiver(Leaving::Despawn);
     let mut wrong = String::new();
     let mut compare = |name: &str, written: &[u8]| {
@@ -77,22 +75,22 @@ fn the_document_has_the_snapshots_that_are_written() {
         receiver.handle_snapshot(packet).unwrap();
         let ack = receiver.ack().unwrap();
         if name == "third" {
-            compare("ack", encode(&ack, &mut [0; SnapshotAck::MAX_BYTES + 2]).unwrap());
+            compare("ack", encode(&ack, &mut [0; snapshot::Ack::MAX_BYTES + 2]).unwrap());
         }
         sender.handle_ack(id, ack);
     }
     assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");
 }
 
-fn modeled() -> SnapshotProtocol {
-    let config = SnapshotConfig { level: Level::Modeled, ..SnapshotConfig::default() };
-    SnapshotProtocol::builder(config).class::<Lamp>().build().unwrap()
+fn modeled() -> snapshot::Protocol {
+    let config = snapshot::Config { level: Level::Modeled, ..snapshot::Config::default() };
+    snapshot::Protocol::builder(config).class::<Lamp>().build().unwrap()
 }
 
 #[test]
 fn the_document_has_the_modeled_snapshots_that_are_written() {
-    let mut sender = SnapshotSender::new(&modeled());
-    let mut receiver = SnapshotReceiver::new(&modeled());
+    let mut sender = snapshot::Sender::new(&modeled());
+    let mut receiver = snapshot::Receiver::new(&modeled());
     let id = sender.add_receiver(Leaving::Despawn);
     let mut wrong = String::new();
     for (name, tick, lamp) in LAMPS {
@@ -110,7 +108,7 @@ fn the_document_has_the_modeled_snapshots_that_are_written() {
 
 #[test]
 fn the_modeled_snapshots_of_the_document_read_back_to_the_example() {
-    let mut receiver = SnapshotReceiver::new(&modeled());
+    let mut receiver = snapshot::Receiver::new(&modeled());
     for (name, tick, lamp) in LAMPS {
         let received = receiver.handle_snapshot(&bytes(documented(name))).unwrap();
         assert_eq!((received.tick, received.is_complete), (tick, true), "{name}");
@@ -120,7 +118,7 @@ fn the_modeled_snapshots_of_the_document_read_back_to_the_example() {
 
 #[test]
 fn the_snapshots_of_the_document_read_back_to_the_example() {
-    let mut receiver = SnapshotReceiver::new(&protocol());
+    let mut receiver = snapshot::Receiver::new(&protocol());
     for (name, tick, ball) in STEPS {
         let received = receiver.handle_snapshot(&bytes(documented(name))).unwrap();
         assert_eq!((received.tick, received.is_complete), (tick, true), "{name}");

@@ -1,10 +1,8 @@
 //! A million hostile snapshots for each level: no panic, a refused one changes nothing, and an
 //! accepted one leaves a world that can be read.
 
-use tightwire::{
-    Level, ObjectId, Received, SnapshotAck, SnapshotConfig, SnapshotError, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender,
-};
+use tightwire::snapshot::{Level, Received};
+use tightwire::{ObjectId, snapshot};
 
 use crate::common::figures::say;
 use crate::common::moving::{Body, Sign, set_objects};
@@ -20,22 +18,22 @@ const MOST: usize = 24;
 
 /// The honest snapshots that a receiver got, and those that it could get next.
 struct Scene {
-    protocol: SnapshotProtocol,
+    protocol: snapshot::Protocol,
     past: Vec<Vec<u8>>,
     next: Vec<Vec<u8>>,
 }
 
 /// All that the application can see.
-type Contents = (Option<Received>, Option<SnapshotAck>, Vec<(ObjectId, Body, Sign)>);
+type Contents = (Option<Received>, Option<snapshot::Ack>, Vec<(ObjectId, Body, Sign)>);
 
 impl Scene {
     /// Some ticks of a world, of which every third snapshot was lost.
     fn new(level: Level) -> Self {
-        let config = SnapshotConfig { level, max_objects: MOST, ..SnapshotConfig::default() };
-        let builder = SnapshotProtocol::builder(config).class::<Body>().class::<Sign>();
+        let config = snapshot::Config { level, max_objects: MOST, ..snapshot::Config::default() };
+        let builder = snapshot::Protocol::builder(config).class::<Body>().class::<Sign>();
         let protocol = builder.build().unwrap();
-        let mut sender = SnapshotSender::new(&protocol);
-        let mut receiver = SnapshotReceiver::new(&protocol);
+        let mut sender = snapshot::Sender::new(&protocol);
+        let mut receiver = snapshot::Receiver::new(&protocol);
         let id = sender.add_receiver(Default::default());
         let (mut past, mut next) = (Vec::new(), Vec::new());
         for tick in 1..=14 {
@@ -53,8 +51,8 @@ impl Scene {
         Self { protocol, past, next }
     }
 
-    fn receiver(&self) -> SnapshotReceiver {
-        let mut receiver = SnapshotReceiver::new(&self.protocol);
+    fn receiver(&self) -> snapshot::Receiver {
+        let mut receiver = snapshot::Receiver::new(&self.protocol);
         for packet in &self.past {
             receiver.handle_snapshot(packet).unwrap();
         }
@@ -92,7 +90,7 @@ impl Scene {
 }
 
 /// Reads every object as what it is.
-fn contents(receiver: &mut SnapshotReceiver) -> Contents {
+fn contents(receiver: &mut snapshot::Receiver) -> Contents {
     let objects: Vec<_> = receiver.objects().collect();
     assert!(objects.len() <= MOST);
     let read = |(id, class)| {
@@ -116,12 +114,12 @@ fn attack(level: Level) {
     for _ in 0..inputs() {
         let mut packet = scene.hostile(&mut rng);
         let mut handled = receiver.handle_snapshot(&packet);
-        if let Err(SnapshotError::Check { at, computed, .. }) = handled {
+        if let Err(snapshot::ReceiveError::Check { at, computed, .. }) = handled {
             // A hostile sender computes the check as well as anybody.
             packet[at..at + 2].copy_from_slice(&computed.to_le_bytes());
             repaired += 1;
             handled = receiver.handle_snapshot(&packet);
-            assert!(!matches!(handled, Err(SnapshotError::Check { .. })), "{handled:?}");
+            assert!(!matches!(handled, Err(snapshot::ReceiveError::Check { .. })), "{handled:?}");
         }
         let after = contents(&mut receiver);
         match handled {

@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::{
-    Leaving, Level, ObjectView, Playback, PlaybackConfig, ReceiverId, SnapshotConfig,
-    SnapshotProtocol, SnapshotReceiver, SnapshotSender, SnapshotTrace, Wire,
-};
+use tightwire::snapshot::{Leaving, Level, ObjectView, Playback, PlaybackConfig, ReceiverId};
+use tightwire::{Wire, snapshot};
 
 use crate::common::figures::say;
 use crate::common::rng::Rng;
@@ -27,27 +25,27 @@ struct Body {
 
 /// A sender and four receivers, of which one traces, one sees a part and one little at a time.
 struct World {
-    sender: SnapshotSender,
-    receivers: Vec<(ReceiverId, SnapshotReceiver, Playback, usize)>,
+    sender: snapshot::Sender,
+    receivers: Vec<(ReceiverId, snapshot::Receiver, Playback, usize)>,
     bodies: Vec<Body>,
     rng: Rng,
-    trace: SnapshotTrace,
+    trace: snapshot::Trace,
     packets: u64,
 }
 
 impl World {
     fn new(level: Level) -> Self {
-        let config = SnapshotConfig { level, max_objects: 1000, ..SnapshotConfig::default() };
-        let protocol = SnapshotProtocol::builder(config).class::<Body>().build().unwrap();
-        let mut sender = SnapshotSender::new(&protocol);
+        let config = snapshot::Config { level, max_objects: 1000, ..snapshot::Config::default() };
+        let protocol = snapshot::Protocol::builder(config).class::<Body>().build().unwrap();
+        let mut sender = snapshot::Sender::new(&protocol);
         let receivers = [1200, 1200, 1200, 200].map(|budget| {
             let id = sender.add_receiver(Leaving::Despawn);
             let playback = Playback::new(&protocol, PlaybackConfig::default());
-            (id, SnapshotReceiver::new(&protocol), playback, budget)
+            (id, snapshot::Receiver::new(&protocol), playback, budget)
         });
         let body = Body { rotation: [0.0, 0.0, 0.0, 1.0], ..Body::default() };
         let (bodies, rng) = (vec![body; 300], Rng::new(1));
-        let trace = SnapshotTrace::new();
+        let trace = snapshot::Trace::new();
         Self { sender, receivers: receivers.into(), bodies, rng, trace, packets: 0 }
     }
 

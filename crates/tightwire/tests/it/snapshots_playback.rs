@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use tightwire::{
-    ChangeKind, Leaving, Link, LinkConfig, Playback, PlaybackConfig, SnapshotConfig,
-    SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire, decode, encode,
-};
+use tightwire::link::{Link, LinkConfig};
+use tightwire::snapshot::{ChangeKind, Leaving, Playback, PlaybackConfig};
+use tightwire::{Wire, decode, encode, snapshot};
 
 use crate::common::seed::seed;
 
@@ -44,9 +43,9 @@ struct Shown {
 /// Plays twenty seconds over a network, in frames of a screen with 144 Hz.
 fn play(network: LinkConfig) -> Shown {
     let protocol =
-        SnapshotProtocol::builder(SnapshotConfig::default()).class::<Ball>().build().unwrap();
+        snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build().unwrap();
     let (mut sender, mut receiver) =
-        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+        (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
     let mut playback = Playback::new(&protocol, PlaybackConfig::default());
     let (mut down, mut up) = (Link::new(network, seed(1)), Link::new(network, seed(2)));
@@ -118,9 +117,9 @@ fn a_bad_network_makes_it_later_but_not_wrong() {
 #[test]
 fn objects_come_and_go_at_their_time() {
     let protocol =
-        SnapshotProtocol::builder(SnapshotConfig::default()).class::<Ball>().build().unwrap();
+        snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build().unwrap();
     let (mut sender, mut receiver) =
-        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+        (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
     let mut playback = Playback::new(&protocol, PlaybackConfig::default());
     let mut seen = Vec::new();
@@ -157,13 +156,13 @@ struct Door {
 
 #[test]
 fn objects_are_read_through_a_shared_reference_and_changes_say_their_class() {
-    let protocol = SnapshotProtocol::builder(SnapshotConfig::default())
+    let protocol = snapshot::Protocol::builder(snapshot::Config::default())
         .class::<Ball>()
         .class::<Door>()
         .build()
         .unwrap();
     let (mut sender, mut receiver) =
-        (SnapshotSender::new(&protocol), SnapshotReceiver::new(&protocol));
+        (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
     let mut playback = Playback::new(&protocol, PlaybackConfig::default());
     let mut seen = Vec::new();

@@ -1,9 +1,7 @@
 //! What the bits of snapshots are for, from packet to text.
 
-use tightwire::{
-    Leaving, Level, SnapshotConfig, SnapshotError, SnapshotPart, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender, SnapshotTrace, Wire,
-};
+use tightwire::snapshot::{Leaving, Level};
+use tightwire::{Wire, snapshot};
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Item {
@@ -41,9 +39,9 @@ struct Door {
     open: bool,
 }
 
-fn protocol(level: Level) -> SnapshotProtocol {
-    let config = SnapshotConfig { level, ..SnapshotConfig::default() };
-    SnapshotProtocol::builder(config).class::<Door>().class::<Player>().build().unwrap()
+fn protocol(level: Level) -> snapshot::Protocol {
+    let config = snapshot::Config { level, ..snapshot::Config::default() };
+    snapshot::Protocol::builder(config).class::<Door>().class::<Player>().build().unwrap()
 }
 
 const LEVELS: [Level; 2] = [Level::Packed, Level::Modeled];
@@ -66,13 +64,13 @@ fn player(tick: u32) -> Player {
 }
 
 /// Packets of sixty ticks, of which some are lost, to two receivers: one traces.
-fn run(level: Level, mut each: impl FnMut(u32, &[u8], &SnapshotTrace)) {
+fn run(level: Level, mut each: impl FnMut(u32, &[u8], &snapshot::Trace)) {
     let protocol = protocol(level);
-    let mut sender = SnapshotSender::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
     let client = sender.add_receiver(Leaving::Despawn);
-    let mut plain = SnapshotReceiver::new(&protocol);
-    let mut traced = SnapshotReceiver::new(&protocol);
-    let mut trace = SnapshotTrace::new();
+    let mut plain = snapshot::Receiver::new(&protocol);
+    let mut traced = snapshot::Receiver::new(&protocol);
+    let mut trace = snapshot::Trace::new();
     for tick in 1..60 {
         sender.begin_tick(tick);
         for id in 0..5 {
@@ -87,8 +85,11 @@ fn run(level: Level, mut each: impl FnMut(u32, &[u8], &SnapshotTrace)) {
         assert_eq!(traced.handle_snapshot_traced(packet, &mut trace), received);
         each(tick, packet, &trace);
         assert_eq!(plain.changes(), traced.changes());
-        assert_eq!(traced.handle_snapshot_traced(packet, &mut trace), Err(SnapshotError::Late));
-        assert_eq!(plain.handle_snapshot(packet), Err(SnapshotError::Late));
+        assert_eq!(
+            traced.handle_snapshot_traced(packet, &mut trace),
+            Err(snapshot::ReceiveError::Late)
+        );
+        assert_eq!(plain.handle_snapshot(packet), Err(snapshot::ReceiveError::Late));
         sender.handle_ack(client, traced.ack().unwrap());
     }
     // Everything that it knows: the world, what was learned, the packets.
@@ -98,7 +99,7 @@ fn run(level: Level, mut each: impl FnMut(u32, &[u8], &SnapshotTrace)) {
 /// The whole of a receiver.
 #[derive(Debug)]
 #[allow(dead_code)]
-struct Known<'r>(&'r SnapshotReceiver);
+struct Known<'r>(&'r snapshot::Receiver);
 
 #[test]
 fn a_traced_receiver_is_as_another_one_and_spans_cover_its_packets() {
@@ -124,7 +125,7 @@ fn a_field_has_the_value_that_the_object_has() {
     for level in LEVELS {
         let mut seen = std::collections::BTreeMap::<String, usize>::new();
         run(level, |tick, _, trace| {
-            for span in trace.spans().filter(|span| span.part == SnapshotPart::Field) {
+            for span in trace.spans().filter(|span| span.part == snapshot::TracePart::Field) {
                 *seen.entry(format!("{}.{}", span.class, span.field)).or_default() += 1;
                 if span.class == "Door" {
                     assert_eq!(span.value(), (tick % 8 == 0).to_string());
@@ -168,12 +169,12 @@ fn the_first_packet_says_what_its_parts_are() {
         let parts: Vec<_> = trace.spans().map(|span| (span.part, span.value())).collect();
         let value =
             |part| parts.iter().find(|(other, _)| *other == part).map(|(_, value)| &**value);
-        assert_eq!(value(SnapshotPart::Tick), Some(&*tick.to_string()));
-        assert_eq!(value(SnapshotPart::Number), Some(&*format!("{tick}, complete")));
-        assert_eq!(value(SnapshotPart::Base), Some(if tick == 1 { "none" } else { "1" }));
-        assert_eq!(value(SnapshotPart::Known), (tick == 2).then_some("1 of 1"));
-        assert_eq!(value(SnapshotPart::Objects), Some(if tick == 1 { "6" } else { "5" }));
-        let check = trace.spans().find(|span| span.part == SnapshotPart::Check).unwrap();
+        assert_eq!(value(snapshot::TracePart::Tick), Some(&*tick.to_string()));
+        assert_eq!(value(snapshot::TracePart::Number), Some(&*format!("{tick}, complete")));
+        assert_eq!(value(snapshot::TracePart::Base), Some(if tick == 1 { "none" } else { "1" }));
+        assert_eq!(value(snapshot::TracePart::Known), (tick == 2).then_some("1 of 1"));
+        assert_eq!(value(snapshot::TracePart::Objects), Some(if tick == 1 { "6" } else { "5" }));
+        let check = trace.spans().find(|span| span.part == snapshot::TracePart::Check).unwrap();
         let at = check.start as usize / 8;
         let sum = u16::from_le_bytes([packet[at], packet[at + 1]]);
         assert_eq!((check.bits, check.value()), (16.0, format!("{sum:#06x}")));
@@ -184,17 +185,17 @@ fn the_first_packet_says_what_its_parts_are() {
 fn a_refused_packet_is_traced_up_to_the_refusal() {
     for level in LEVELS {
         let protocol = protocol(level);
-        let mut sender = SnapshotSender::new(&protocol);
+        let mut sender = snapshot::Sender::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
         sender.begin_tick(1);
         (0..5).for_each(|id| sender.set(id, &player(id)).unwrap());
         let packet = sender.snapshot(client, 4000).unwrap().to_vec();
-        let mut trace = SnapshotTrace::new();
-        let mut whole = SnapshotTrace::new();
-        SnapshotReceiver::new(&protocol).handle_snapshot_traced(&packet, &mut whole).unwrap();
+        let mut trace = snapshot::Trace::new();
+        let mut whole = snapshot::Trace::new();
+        snapshot::Receiver::new(&protocol).handle_snapshot_traced(&packet, &mut whole).unwrap();
         let mut most = 0;
         for len in 0..packet.len() {
-            let mut receiver = SnapshotReceiver::new(&protocol);
+            let mut receiver = snapshot::Receiver::new(&protocol);
             receiver.handle_snapshot_traced(&packet[..len], &mut trace).unwrap_err();
             let spans = trace.spans().len();
             // As in the whole packet, but for what is near the cut: a decoder looks ahead.
@@ -213,7 +214,7 @@ fn a_refused_packet_is_traced_up_to_the_refusal() {
         }
         assert!(most > 20, "{level:?}: {most}");
         // Another packet, and nothing is left of the last.
-        SnapshotReceiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace).unwrap();
+        snapshot::Receiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace).unwrap();
         assert_eq!(format!("{:?}", trace.totals()), format!("{:?}", whole.totals()));
     }
 }

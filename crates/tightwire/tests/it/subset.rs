@@ -1,8 +1,9 @@
 //! Which elements of an array are sent: what each coding costs, that it comes back, and that no
 //! packet selects what is not there.
 
-use tightwire::{
-    ErrorKind, MeasureStream, RawStream, ReadError, ReadStream, Selection, Stream, SubsetCoding,
+use tightwire::Stream;
+use tightwire::stream::{
+    ErrorKind, MeasureStream, RawStream, ReadError, ReadStream, Selection, SubsetCoding,
     WriteStream,
 };
 
@@ -232,7 +233,7 @@ struct Counting<'a> {
 
 impl RawStream for Counting<'_> {
     type Error = ReadError;
-    type Access = tightwire::Unique;
+    type Access = tightwire::stream::Unique;
 
     fn position(&self) -> u64 {
         self.inner.position()

@@ -1,9 +1,10 @@
 //! Totals over many packets, and trees that are read into again.
 
-use tightwire::{
-    Dynamic, Identity, Message, Messenger, MessengerConfig, Protection, ReadStream, Tally, Wire,
-    encode, schema,
-};
+use tightwire::message::{Messenger, MessengerConfig};
+use tightwire::packet::{Identity, Protection, Tally};
+use tightwire::schema::{Dynamic, Schema};
+use tightwire::stream::ReadStream;
+use tightwire::{Message, Wire, encode};
 
 #[derive(Wire, Clone, Debug)]
 enum Packet {
@@ -59,7 +60,7 @@ fn encoded(number: usize) -> Vec<u8> {
 
 #[test]
 fn a_tree_that_was_used_is_read_into_as_an_empty_one() {
-    let schema = schema::<Packet>();
+    let schema = Schema::of::<Packet>();
     let mut used = Dynamic::default();
     for number in 0..500 {
         let bytes = encoded(number * 31 % 500);
@@ -72,7 +73,7 @@ fn a_tree_that_was_used_is_read_into_as_an_empty_one() {
 
 #[test]
 fn totals_are_those_of_the_traces_and_refused_packets_add_nothing() {
-    let identity = Identity::new("test", "1", Protection::None, schema::<Packet>());
+    let identity = Identity::new("test", "1", Protection::None, Schema::of::<Packet>());
     let mut tally = Tally::new(&identity);
     let (mut bits, mut operations, mut accepted) = (0, 0, 0);
     for number in 0..500 {

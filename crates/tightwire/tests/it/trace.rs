@@ -1,9 +1,7 @@
 //! What traces call things, and whom they blame.
 
-use tightwire::{
-    ErrorKind, Node, ReadStream, Stream, Target, TraceStream, Wire, WriteStream, at, explain,
-    explain_write,
-};
+use tightwire::stream::{ErrorKind, Node, ReadStream, TraceStream, WriteStream, explain_write};
+use tightwire::{Stream, Target, Wire, at, explain};
 
 #[derive(Default)]
 struct Item {

@@ -6,9 +6,8 @@ use std::fmt::Write;
 use std::str::FromStr;
 
 use serde_json::Value as Json;
-use tightwire::{
-    FloatRange, MeasureStream, RawStream, ReadStream, Stream, TraceStream, WriteStream,
-};
+use tightwire::stream::{MeasureStream, RawStream, ReadStream, TraceStream, WriteStream};
+use tightwire::{FloatRange, Stream};
 
 const VALID: &str = include_str!("vectors/serialize_cpp.jsonl");
 const REJECTED: &str = include_str!("vectors/serialize_cpp_reject.jsonl");
@@ -274,8 +273,8 @@ fn carried(op: &Json) -> String {
     }
 }
 
-trait Number: tightwire::Int + FromStr + ToString {}
-impl<T: tightwire::Int + FromStr + ToString> Number for T {}
+trait Number: tightwire::stream::Int + FromStr + ToString {}
+impl<T: tightwire::stream::Int + FromStr + ToString> Number for T {}
 
 /// The value that a writer is given; a reader gets none, and starts at zero.
 fn given<S: RawStream, T: FromStr + Default>(op: &Json, key: &str) -> T {

@@ -1,10 +1,9 @@
 //! One and the same world in every representation.
 #![cfg(feature = "formats")]
 
-use tightwire::{
-    Class, Condition, Dynamic, Field, Object, ObjectId, Op, Representation, Shape, Stream, Value,
-    Variant, Wire, World, WorldError, WorldSchema, WriteStream, decode, encode,
-};
+use tightwire::schema::{Class, Dynamic, Object, Representation, World, WorldError, WorldSchema};
+use tightwire::stream::{Condition, Field, Op, Shape, Value, Variant, WriteStream};
+use tightwire::{ObjectId, Stream, Wire, decode, encode};
 
 use crate::common::rng::Rng;
 use crate::common::shapes;

@@ -2,10 +2,9 @@
 #![cfg(feature = "formats")]
 
 use allocation_counter::measure;
-use tightwire::{
-    Class, Condition, Dynamic, Field, Number, Object, Op, Representation, Shape, World,
-    WorldSchema, decode, encode,
-};
+use tightwire::schema::{Class, Dynamic, Object, Representation, World, WorldSchema};
+use tightwire::stream::{Condition, Field, Number, Op, Shape};
+use tightwire::{decode, encode};
 
 use crate::checks::world as checks;
 use crate::common::rng::Rng;
@@ -198,10 +197,13 @@ fn conditions_without_text_end() {
     }
     let field = |index| Field {
         when: Some(Condition::Binary(
-            tightwire::Binary::And,
+            tightwire::stream::Binary::And,
             Box::new([
                 when.clone(),
-                Condition::Binary(tightwire::Binary::Equal, Box::new([number(1), number(2)])),
+                Condition::Binary(
+                    tightwire::stream::Binary::Equal,
+                    Box::new([number(1), number(2)]),
+                ),
             ]),
         )),
         ..Field::new(&format!("f{index}"), Shape::Op(Op::Bool))

@@ -9,10 +9,9 @@ mod sets;
 
 use std::fmt::Debug;
 
-use tightwire::{
-    ErrorKind, ExplainedRefusal, Protocol, ReadError, ReadStream, Refused, Stream, Target, Wire,
-    at, decode,
-};
+use tightwire::packet::{ExplainedRefusal, Protocol, Refused};
+use tightwire::stream::{ErrorKind, ReadError, ReadStream};
+use tightwire::{Stream, Target, Wire, at, decode};
 
 pub(crate) use open::{packet_crc32, packet_id, packet_none};
 pub(crate) use sealed::packet_sealed;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use tightwire::{Identity, Protection, Protocol};
+use tightwire::packet::{Identity, Protection, Protocol};
 
 use super::sets::{Input, Message};
 use super::{Packets, check_explained, expected, read, write_again};

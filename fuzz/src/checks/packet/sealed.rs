@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use tightwire::{Keys, Protection, Protocol, ReadStream, Refused, Shape, Stream, Target, Wire};
+use tightwire::packet::{Keys, Protection, Protocol, Refused};
+use tightwire::stream::{ReadStream, Shape};
+use tightwire::{Stream, Target, Wire};
 
 use super::sets::{Input, Message};
 use super::{Packets, check_explained, expected, read, write_again};

@@ -1,6 +1,7 @@
 //! Parts of arrays, and the indices that they are made of.
 
-use tightwire::{Selection, Stream, SubsetCoding, Target, Wire, at};
+use tightwire::stream::{Selection, SubsetCoding};
+use tightwire::{Stream, Target, Wire, at};
 
 use super::Hostile;
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use tightwire::{Direction, Identity, Protection, Recorder, Wire, encode, schema};
+use tightwire::inspect::{CaptureWriter, Direction};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
+use tightwire::{Wire, encode};
 
 /// All that travels.
 #[derive(Wire, Clone, Debug)]
@@ -46,7 +49,7 @@ pub(super) struct Player {
 }
 
 pub(super) fn identity() -> Identity {
-    Identity::new("arena", "1.3", Protection::None, schema::<Packet>())
+    Identity::new("arena", "1.3", Protection::None, Schema::of::<Packet>())
 }
 
 impl Packet {
@@ -95,13 +98,13 @@ pub(super) fn capture_of(
     identity: &Identity,
     datagrams: impl IntoIterator<Item = Vec<u8>>,
 ) -> Vec<u8> {
-    let mut recorder = Recorder::new(Vec::new(), identity).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), identity).unwrap();
     record(&mut recorder, datagrams);
     recorder.finish().unwrap()
 }
 
 pub(super) fn record<W: std::io::Write>(
-    recorder: &mut Recorder<W>,
+    recorder: &mut CaptureWriter<W>,
     datagrams: impl IntoIterator<Item = Vec<u8>>,
 ) {
     let (server, client) = ("10.0.0.1:7000".parse().unwrap(), "10.0.0.2:50001".parse().unwrap());

@@ -1,6 +1,6 @@
 //! The page holds what was captured, and nothing of it is markup.
 
-use tightwire::{Identity, Protection};
+use tightwire::packet::{Identity, Protection};
 
 use super::super::meaning::Meaning;
 use super::game::{Packet, capture, capture_of, encoded, identity};
@@ -49,9 +49,12 @@ fn no_text_of_a_packet_ends_a_script() {
 #[test]
 fn names_from_a_schema_are_text_too() {
     let name = "</script><b>\u{202e}";
-    let fields = vec![tightwire::Field::new(name, tightwire::Shape::Op(tightwire::Op::Bool))];
-    let shape = tightwire::Shape::Struct { name: name.into(), fields };
-    let schema = tightwire::Schema::new(shape).unwrap();
+    let fields = vec![tightwire::stream::Field::new(
+        name,
+        tightwire::stream::Shape::Op(tightwire::stream::Op::Bool),
+    )];
+    let shape = tightwire::stream::Shape::Struct { name: name.into(), fields };
+    let schema = tightwire::schema::Schema::new(shape).unwrap();
     let identity = Identity::new(name, name, Protection::None, schema);
     let file = capture_of(&identity, [vec![1], vec![2]]);
     let inspected = inspect(&file, Some(Meaning::of_identity(identity)), None, 9).unwrap();

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tightwire::{
-    Capture, CaptureError, Direction, Identity, Leaving, Protection, Recorder, SnapshotConfig,
-    SnapshotPacket, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire, encode, schema,
-};
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
+use tightwire::snapshot::Leaving;
+use tightwire::{Wire, encode, snapshot};
 
 use super::super::reading::Reading;
 use super::game::record;
@@ -22,19 +23,19 @@ struct Cube {
 #[derive(Wire, Default)]
 struct Snapshot {
     tick: u32,
-    packet: SnapshotPacket,
+    packet: snapshot::Packet,
 }
 
-fn protocol() -> SnapshotProtocol {
-    SnapshotProtocol::builder(SnapshotConfig::default()).class::<Cube>().build().unwrap()
+fn protocol() -> snapshot::Protocol {
+    snapshot::Protocol::builder(snapshot::Config::default()).class::<Cube>().build().unwrap()
 }
 
 /// So many snapshots of some cubes that move, each of which arrives.
 fn datagrams(count: u32) -> Vec<Vec<u8>> {
     let protocol = protocol();
-    let mut sender = SnapshotSender::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
     let client = sender.add_receiver(Leaving::Despawn);
-    let mut receiver = SnapshotReceiver::new(&protocol);
+    let mut receiver = snapshot::Receiver::new(&protocol);
     let mut datagrams = Vec::new();
     for tick in 1..=count {
         sender.begin_tick(tick);
@@ -43,7 +44,7 @@ fn datagrams(count: u32) -> Vec<Vec<u8>> {
             let cube = Cube { position, awake: tick % 3 == id % 3 };
             sender.set(id, &cube).unwrap();
         }
-        let mut snapshot = Snapshot { tick, packet: SnapshotPacket::default() };
+        let mut snapshot = Snapshot { tick, packet: snapshot::Packet::default() };
         snapshot.packet.replace(sender.snapshot(client, 1000).unwrap());
         receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
         sender.handle_ack(client, receiver.ack().unwrap());
@@ -54,11 +55,11 @@ fn datagrams(count: u32) -> Vec<Vec<u8>> {
 }
 
 fn identity() -> Identity {
-    Identity::new("cubes", "1", Protection::None, schema::<Snapshot>())
+    Identity::new("cubes", "1", Protection::None, Schema::of::<Snapshot>())
 }
 
 fn capture_of(datagrams: Vec<Vec<u8>>) -> Vec<u8> {
-    let mut recorder = Recorder::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
+    let mut recorder = CaptureWriter::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
     // All in one direction: the recorder of the other game alternates.
     for datagram in datagrams {
         record(&mut recorder, [datagram]);
@@ -165,7 +166,7 @@ fn a_snapshot_that_comes_twice_or_late_does_not_begin_anew() {
 
 /// So many snapshots to each of so many clients: to all in turn, or to one after the other.
 fn to_many(clients: u16, count: u32, in_turn: bool) -> Vec<u8> {
-    let mut recorder = Recorder::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
+    let mut recorder = CaptureWriter::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
     let datagrams = datagrams(count);
     let both = |number: usize| (0..clients).map(move |client| (number, client));
     let mut order: Vec<_> = (0..datagrams.len()).flat_map(both).collect();
@@ -201,7 +202,7 @@ fn of_too_many_clients_at_a_time_some_are_read_to_the_end() {
 
 #[test]
 fn another_capture_says_what_snapshots_are() {
-    let mut recorder = Recorder::new(Vec::new(), &identity()).unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &identity()).unwrap();
     for datagram in datagrams(20) {
         record(&mut recorder, [datagram]);
     }

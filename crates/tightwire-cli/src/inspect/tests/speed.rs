@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use tightwire::{Capture, CaptureError, Recorder};
+use tightwire::inspect::{Capture, CaptureError, CaptureWriter};
 
 use super::super::input::Input;
 use super::super::meaning::Meaning;
@@ -20,7 +20,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
     let megabytes = std::env::var("TIGHTWIRE_CAPTURE_MB").map_or(300, |text| text.parse().unwrap());
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/large.pcapng");
     let writer = BufWriter::new(File::create(&file).unwrap());
-    let mut recorder = Recorder::new(writer, &identity()).unwrap();
+    let mut recorder = CaptureWriter::new(writer, &identity()).unwrap();
     // The same thousand packets again and again: encoding them takes longer than reading.
     let some: Vec<_> = (0..1000).map(|number| encoded(Packet::at(number))).collect();
     let mut written = 0u64;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tightwire::{Identity, Protection, Protocol};
+use tightwire::packet::{Identity, Protection, Protocol};
 
 use super::super::meaning::Meaning;
 use super::game::{Packet, capture, capture_of, encoded, identity};
@@ -107,7 +107,12 @@ fn a_schema_or_an_identity_as_json_says_what_packets_are() {
 
 #[test]
 fn with_the_wrong_schema_packets_are_refused_and_reasons_are_few() {
-    let other = Identity::new("arena", "1.3", Protection::None, tightwire::schema::<[u16; 3]>());
+    let other = Identity::new(
+        "arena",
+        "1.3",
+        Protection::None,
+        tightwire::schema::Schema::of::<[u16; 3]>(),
+    );
     let inspected = inspect(&capture(500), Some(Meaning::of_identity(other)), None, 10).unwrap();
     assert_eq!(inspected.json["refused"], 500);
     assert!(inspected.json["refusals"].as_array().unwrap().len() <= 3);

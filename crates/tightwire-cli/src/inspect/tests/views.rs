@@ -39,11 +39,11 @@ fn one_field_is_shown_with_its_values() {
 #[test]
 fn packets_are_listed_and_drawn() {
     let file = with_mistakes();
-    let capture = tightwire::Capture::new(&file[..]).unwrap();
+    let capture = tightwire::inspect::Capture::new(&file[..]).unwrap();
     let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
     let mut text = view::line_heading(Paint::PLAIN) + "\n";
     reading
-        .each::<tightwire::CaptureError>(|seen| {
+        .each::<tightwire::inspect::CaptureError>(|seen| {
             if [1, 2, 21, 41].contains(&seen.number) {
                 let line = Mark::of(&seen).line(seen.tally, seen.meaning);
                 text += &(view::draw_line(&line, Paint::PLAIN) + "\n");
@@ -76,14 +76,14 @@ fn a_narrow_terminal_cuts_no_line_in_two() {
     let file = with_mistakes();
     for width in [40, 60, 80, 100, 160] {
         let paint = Paint { columns: Some(width), ..Paint::PLAIN };
-        let capture = tightwire::Capture::new(&file[..]).unwrap();
+        let capture = tightwire::inspect::Capture::new(&file[..]).unwrap();
         let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
         let mut shown =
             Shown { survey: Survey::new(3), values: Some(Values::new(3)), chosen: Chosen::new(0) };
         reading.watch("players.health");
         let mut text = String::new();
         reading
-            .each::<tightwire::CaptureError>(|seen| {
+            .each::<tightwire::inspect::CaptureError>(|seen| {
                 shown.add(&seen);
                 let line = Mark::of(&seen).line(seen.tally, seen.meaning);
                 text += &(view::draw_line(&line, paint) + "\n");

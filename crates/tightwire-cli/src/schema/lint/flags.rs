@@ -1,6 +1,7 @@
 //! Bools that stand together.
 
-use tightwire::{Field, Op, Packing, Shape};
+use tightwire::bytes::Packing;
+use tightwire::stream::{Field, Op, Shape};
 
 use super::{Lint, Saving};
 use crate::terminal::safe;

@@ -1,6 +1,6 @@
 //! Lengths: of text, bytes and lists.
 
-use tightwire::{Op, Shape};
+use tightwire::stream::{Op, Shape};
 
 use super::super::words;
 use super::{Lint, Saving, numbers};

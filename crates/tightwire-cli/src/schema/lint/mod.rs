@@ -7,7 +7,8 @@ mod observed;
 mod report;
 pub(super) mod seen;
 
-use tightwire::{Field, Packing, Shape};
+use tightwire::bytes::Packing;
+use tightwire::stream::{Field, Shape};
 
 use crate::source::Source;
 use crate::terminal::safe;

@@ -1,6 +1,7 @@
 //! Numbers: ranges that waste almost a bit, numbers without a range, steps that are too fine.
 
-use tightwire::{FloatRange, Number, Op};
+use tightwire::FloatRange;
+use tightwire::stream::{Number, Op};
 
 use super::super::words;
 use super::{Lint, Saving};

@@ -1,6 +1,7 @@
 //! What a capture says of fields: those that never varied, and those that used a part of their range.
 
-use tightwire::{FloatRange, Number, Op, Shape};
+use tightwire::FloatRange;
+use tightwire::stream::{Number, Op, Shape};
 
 use super::super::words;
 use super::seen::ENOUGH;

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
-use tightwire::{Capture, Dynamic, Field, Identity, Number, Shape, Value};
+use tightwire::inspect::Capture;
+use tightwire::packet::Identity;
+use tightwire::schema::Dynamic;
+use tightwire::stream::{Field, Number, Shape, Value};
 
 use super::flags::{SOME, runs};
 use crate::terminal::{cut, safe};
@@ -110,7 +113,7 @@ impl Seen {
         &mut self,
         path: &mut String,
         fields: &[Field],
-        values: &[(tightwire::Name, Dynamic)],
+        values: &[(tightwire::stream::Name, Dynamic)],
     ) {
         let is_true = |field: &Field| {
             let value = values.iter().find(|(name, _)| *name == field.name);

@@ -1,6 +1,7 @@
 //! Whether tshark and the library say the same of a datagram.
 
-use tightwire::{ErrorKind, Identity, Node, Number, Op, Trace, Value};
+use tightwire::packet::Identity;
+use tightwire::stream::{ErrorKind, Node, Number, Op, Trace, Value};
 
 use super::tshark::Item;
 

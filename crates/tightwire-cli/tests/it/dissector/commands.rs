@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use tightwire::{Identity, Protection, Schema};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::datagram;
 use super::tshark::{dissected, record, tshark, write_dissector};

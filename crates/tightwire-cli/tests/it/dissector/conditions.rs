@@ -1,6 +1,8 @@
 //! Conditions of every kind, on values of every size.
 
-use tightwire::{Identity, Packing, Protection, Schema};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::library::rng::Rng;
 use super::packets::{damaged, packet, value};

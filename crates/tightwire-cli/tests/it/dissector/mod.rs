@@ -18,7 +18,10 @@ use agreement::assert_agrees;
 use library::rng::Rng;
 use library::shapes;
 use packets::{damaged, datagram, packet, value};
-use tightwire::{Identity, Packing, Protection, Schema, Shape};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
+use tightwire::stream::Shape;
 use tshark::{Item, dissected, record, write_dissector};
 
 use crate::common::Folder;
@@ -100,7 +103,7 @@ fn every_operation_is_read_as_the_library_reads_it() {
         let mut fields = Vec::new();
         while fields.len() < 60 {
             let name = format!("field{}", fields.len());
-            fields.push(tightwire::Field::new(&name, Shape::Op(shapes::op(&mut rng))));
+            fields.push(tightwire::stream::Field::new(&name, Shape::Op(shapes::op(&mut rng))));
         }
         let schema = Schema::new(Shape::Struct { name: "Everything".into(), fields }).unwrap();
         let identity = identity(number, schema);

@@ -1,8 +1,10 @@
 //! Packets of any schema: written, damaged, put into datagrams.
 
-use tightwire::{
-    ByteStream, Dynamic, Identity, Op, Packing, Protection, Shape, Stream, Value, WriteStream,
-};
+use tightwire::Stream;
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Dynamic;
+use tightwire::stream::{ByteStream, Op, Shape, Value, WriteStream};
 
 use super::library::rng::Rng;
 use super::library::shapes;
@@ -52,10 +54,10 @@ fn vary_leaf(rng: &mut Rng, op: &Op, value: &mut Value) {
             components.iter_mut().for_each(|component| *component /= length);
         }
         (Op::Float, Value::Number(number)) if rng.below(2) == 0 => {
-            *number = tightwire::Number::Float(f32::from_bits(rng.next() as u32));
+            *number = tightwire::stream::Number::Float(f32::from_bits(rng.next() as u32));
         }
         (Op::Double, Value::Number(number)) if rng.below(2) == 0 => {
-            *number = tightwire::Number::Double(f64::from_bits(rng.next()));
+            *number = tightwire::stream::Number::Double(f64::from_bits(rng.next()));
         }
         (Op::Vector { .. }, Value::Vector(components)) => {
             components.fill_with(|| f32::from_bits(rng.next() as u32));

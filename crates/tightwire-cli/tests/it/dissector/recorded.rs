@@ -5,14 +5,14 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::time::Duration;
 
-use tightwire::{
-    Capture, Context, Delivery, Leaving, LinkConfig, Message, MessengerBuilder, PeerId, Recorder,
-    SnapshotAck, SnapshotConfig, SnapshotPacket, SnapshotProtocol, SnapshotReceiver,
-    SnapshotSender, Wire,
-};
-use tightwire_transport::{
-    Captured, Client, InProcess, InProcessConfig, Server, SessionConfig, SessionEvent,
-};
+use tightwire::inspect::Captured;
+use tightwire::inspect::{Capture, CaptureWriter};
+use tightwire::link::LinkConfig;
+use tightwire::message::MessengerBuilder;
+use tightwire::snapshot::Leaving;
+use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::{Client, Server, SessionConfig, SessionEvent};
+use tightwire::{Context, Delivery, Message, PeerId, Wire, snapshot};
 
 use super::agreement::assert_agrees;
 use super::tshark::{dissected, write_dissector};
@@ -33,7 +33,7 @@ struct Input {
     #[wire(range = -100..=100)]
     stick: [i8; 2],
     jump: bool,
-    ack: Option<SnapshotAck>,
+    ack: Option<snapshot::Ack>,
 }
 
 #[derive(Wire, Message, Default, Clone)]
@@ -44,12 +44,12 @@ struct Chat {
 
 #[derive(Wire, Message, Default)]
 struct Snapshot {
-    packet: SnapshotPacket,
+    packet: snapshot::Packet,
 }
 
 #[derive(Default)]
 struct Inbox {
-    acks: Vec<(PeerId, SnapshotAck)>,
+    acks: Vec<(PeerId, snapshot::Ack)>,
     snapshots: Vec<Vec<u8>>,
 }
 
@@ -67,8 +67,8 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
 
 /// Four seconds of 60 ticks over a link that loses packets, recorded by the server.
 fn record(file: &str, seed: u64) {
-    let snapshots = SnapshotConfig::default();
-    let protocol = SnapshotProtocol::builder(snapshots).class::<Cube>().build().unwrap();
+    let snapshots = snapshot::Config::default();
+    let protocol = snapshot::Protocol::builder(snapshots).class::<Cube>().build().unwrap();
     let link =
         LinkConfig { latency: Duration::from_millis(30), loss: 0.05, ..LinkConfig::default() };
     let (client_end, server_end) =
@@ -80,15 +80,15 @@ fn record(file: &str, seed: u64) {
     let builder = Server::builder(config.clone()).register(messages).open_to_anyone();
     let identity = builder.capture_identity().unwrap();
     let file = BufWriter::new(File::create(file).unwrap());
-    let recorder = Recorder::with_snapshots(file, &identity, &protocol).unwrap();
+    let recorder = CaptureWriter::with_snapshots(file, &identity, &protocol).unwrap();
     let local = "127.0.0.1:7777".parse().unwrap();
     let captured = Captured::new(server_end, recorder, local, config.unix_start);
     let mut server = builder.build(captured).unwrap();
     let mut client = Client::builder(config).register(messages).build(client_end).unwrap();
 
     let (mut at_server, mut at_client) = (Inbox::default(), Inbox::default());
-    let mut sender = SnapshotSender::new(&protocol);
-    let mut receiver = SnapshotReceiver::new(&protocol);
+    let mut sender = snapshot::Sender::new(&protocol);
+    let mut receiver = snapshot::Receiver::new(&protocol);
     let mut peer = None;
     for tick in 1..=240_u32 {
         let now = Duration::from_millis(16) * tick;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use tightwire::{Identity, Packing, Protection, Schema};
+use tightwire::bytes::Packing;
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::tshark::{Item, dissected, record, write_dissector};
 use super::{agree, datagram};

@@ -1,7 +1,8 @@
 //! A capture of a session: each record is a message with its header, and its schema says by
 //! conditions which message it is.
 
-use tightwire::{Identity, Protection, Schema};
+use tightwire::packet::{Identity, Protection};
+use tightwire::schema::Schema;
 
 use super::library::rng::Rng;
 use super::packets::{damaged, packet, value};
@@ -21,7 +22,7 @@ fn messages() -> Schema {
                 {{"name": "stick", "array": {{"len": 2, "element": {{"int": {{"min": -100, "max": 100}}}}}}}},
                 {{"name": "jump", "bool": {{}}}}
             ]}}}},
-            {{"name": "Snapshot", "when": ["==", "number", 18], "struct": {{"name": "SnapshotPacket",
+            {{"name": "Snapshot", "when": ["==", "number", 18], "struct": {{"name": "snapshot::Packet",
               "fields": [{{"name": "bytes", "blob": {{"max_len": 1200}}}}]}}}}
         ]}}}}"#,
         number("stage"),

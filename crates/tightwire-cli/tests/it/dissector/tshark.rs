@@ -5,14 +5,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use roxmltree::{Document, Node};
-use tightwire::{Direction, Identity, Recorder};
+use tightwire::inspect::{CaptureWriter, Direction};
+use tightwire::packet::Identity;
 
 use crate::common::tightwire;
 
 /// Records datagrams, in both directions.
 pub(crate) fn record(file: &str, identity: &Identity, datagrams: &[Vec<u8>]) {
     let file = fs::File::create(file).unwrap();
-    let mut recorder = Recorder::new(std::io::BufWriter::new(file), identity).unwrap();
+    let mut recorder = CaptureWriter::new(std::io::BufWriter::new(file), identity).unwrap();
     let (server, client) = ("10.0.0.1:7777".parse().unwrap(), "10.0.0.2:50001".parse().unwrap());
     for (number, datagram) in datagrams.iter().enumerate() {
         let direction = [Direction::Sent, Direction::Received][number % 2];

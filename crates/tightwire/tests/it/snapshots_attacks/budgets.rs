@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use tightwire::{
-    Leaving, Level, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
-};
+use tightwire::snapshot::{self, Leaving, Level};
 
 use super::game::{Big, Game, LEVELS, config, thing};
 
@@ -83,10 +81,10 @@ fn an_object_that_never_fits_leaves_the_room_to_others_while_it_is_there() {
 #[test]
 fn a_small_budget_after_a_large_packet_has_its_packets() {
     for level in LEVELS {
-        let protocol = SnapshotProtocol::builder(config(level)).class::<bool>().build().unwrap();
-        let mut sender = SnapshotSender::new(&protocol);
+        let protocol = snapshot::Protocol::builder(config(level)).class::<bool>().build().unwrap();
+        let mut sender = snapshot::Sender::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
-        let mut receiver = SnapshotReceiver::new(&protocol);
+        let mut receiver = snapshot::Receiver::new(&protocol);
         let mut none = 0;
         for tick in 1..=300u32 {
             sender.begin_tick(tick);
@@ -109,7 +107,7 @@ fn a_small_budget_after_a_large_packet_has_its_packets() {
 /// costs must not be the largest packet times all packets that there can be.
 #[test]
 fn one_large_snapshot_does_not_make_all_records_large() {
-    let mut game = Game::new(SnapshotConfig { max_objects: 10_000, ..config(Level::Packed) });
+    let mut game = Game::new(snapshot::Config { max_objects: 10_000, ..config(Level::Packed) });
     let large = allocation_counter::measure(|| {
         game.begin();
         (0..10_000u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
@@ -134,7 +132,7 @@ fn one_large_snapshot_does_not_make_all_records_large() {
 fn a_budget_can_be_large() {
     for level in LEVELS {
         for budget in [10_000, 100_000, 1_000_000, 10_000_000] {
-            let mut game = Game::new(SnapshotConfig { max_objects: 10_000, ..config(level) });
+            let mut game = Game::new(snapshot::Config { max_objects: 10_000, ..config(level) });
             game.begin();
             (0..2000u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
             let packet = game.sender.snapshot(game.client, budget);

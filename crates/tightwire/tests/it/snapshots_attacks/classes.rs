@@ -1,15 +1,16 @@
 //! Every kind of class.
 
-use tightwire::{Leaving, SnapshotProtocol, SnapshotReceiver, SnapshotSender, Wire};
+use tightwire::snapshot::Leaving;
+use tightwire::{Wire, snapshot};
 
 use super::game::{LEVELS, config, thing};
 use super::values::{Any, Nothing, Random, any};
 
 fn survives<T: Wire + Default + Clone + 'static>(name: &str, values: &[T]) -> Result<(), String> {
     for level in LEVELS {
-        let protocol = SnapshotProtocol::builder(config(level)).class::<T>().build().unwrap();
-        let mut sender = SnapshotSender::new(&protocol);
-        let mut receiver = SnapshotReceiver::new(&protocol);
+        let protocol = snapshot::Protocol::builder(config(level)).class::<T>().build().unwrap();
+        let mut sender = snapshot::Sender::new(&protocol);
+        let mut receiver = snapshot::Receiver::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
         let random = &mut Random::new(99);
         for tick in 1..500 {

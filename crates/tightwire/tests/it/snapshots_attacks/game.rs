@@ -1,9 +1,7 @@
 //! A sender and a receiver between which nothing gets lost, and objects for them.
 
-use tightwire::{
-    Leaving, Level, ReceiverId, SnapshotConfig, SnapshotProtocol, SnapshotReceiver, SnapshotSender,
-    Wire,
-};
+use tightwire::snapshot::{Leaving, Level, ReceiverId};
+use tightwire::{Wire, snapshot};
 
 pub(crate) const LEVELS: [Level; 2] = [Level::Packed, Level::Modeled];
 
@@ -31,23 +29,23 @@ pub(crate) fn thing(number: u32) -> Thing {
     Thing { position: [part(0), part(8), part(16)], state: noise }
 }
 
-pub(crate) fn protocol(config: SnapshotConfig) -> SnapshotProtocol {
-    SnapshotProtocol::builder(config).class::<Thing>().class::<Big>().build().unwrap()
+pub(crate) fn protocol(config: snapshot::Config) -> snapshot::Protocol {
+    snapshot::Protocol::builder(config).class::<Thing>().class::<Big>().build().unwrap()
 }
 
 pub(crate) struct Game {
-    pub(crate) sender: SnapshotSender,
-    pub(crate) receiver: SnapshotReceiver,
+    pub(crate) sender: snapshot::Sender,
+    pub(crate) receiver: snapshot::Receiver,
     pub(crate) client: ReceiverId,
     pub(crate) tick: u32,
 }
 
 impl Game {
-    pub(crate) fn new(config: SnapshotConfig) -> Self {
+    pub(crate) fn new(config: snapshot::Config) -> Self {
         let protocol = protocol(config);
-        let mut sender = SnapshotSender::new(&protocol);
+        let mut sender = snapshot::Sender::new(&protocol);
         let client = sender.add_receiver(Leaving::Despawn);
-        Self { sender, receiver: SnapshotReceiver::new(&protocol), client, tick: 0 }
+        Self { sender, receiver: snapshot::Receiver::new(&protocol), client, tick: 0 }
     }
 
     pub(crate) fn begin(&mut self) {
@@ -63,6 +61,6 @@ impl Game {
     }
 }
 
-pub(crate) fn config(level: Level) -> SnapshotConfig {
-    SnapshotConfig { level, ..SnapshotConfig::default() }
+pub(crate) fn config(level: Level) -> snapshot::Config {
+    snapshot::Config { level, ..snapshot::Config::default() }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tightwire::{Leaving, Level, SetError, SnapshotConfig, SnapshotReceiver, SnapshotSender};
+use tightwire::snapshot::{self, Leaving, Level, SetError};
 
 use super::game::{Game, LEVELS, Thing, config, protocol, thing};
 
@@ -33,7 +33,7 @@ fn what_is_set_after_the_snapshot_of_its_tick_is_refused() {
 #[test]
 fn a_full_world_can_replace_an_object() {
     for level in LEVELS {
-        let mut game = Game::new(SnapshotConfig { max_objects: 4, ..config(level) });
+        let mut game = Game::new(snapshot::Config { max_objects: 4, ..config(level) });
         game.begin();
         (0..4u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
         game.exchange(1000);
@@ -75,7 +75,7 @@ fn an_acknowledgement_of_a_receiver_that_left_is_not_for_the_next() {
     let stale = game.receiver.ack().unwrap();
     game.sender.remove_receiver(old);
     game.client = game.sender.add_receiver(Leaving::Despawn);
-    let mut receiver = SnapshotReceiver::new(&protocol(config(Level::Packed)));
+    let mut receiver = snapshot::Receiver::new(&protocol(config(Level::Packed)));
     game.begin();
     // This one gets lost.
     game.sender.snapshot(game.client, 1000).unwrap();
@@ -103,7 +103,7 @@ fn what_was_not_of_interest_comes_when_everything_is() {
     let mut game = Game::new(config(Level::Packed));
     game.begin();
     (0..10u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
-    let hidden = |object: tightwire::ObjectView| (object.id.0 != 3).then_some(1);
+    let hidden = |object: tightwire::snapshot::ObjectView| (object.id.0 != 3).then_some(1);
     let packet = game.sender.snapshot_with(game.client, 1000, hidden).unwrap();
     game.receiver.handle_snapshot(packet).unwrap();
     game.sender.handle_ack(game.client, game.receiver.ack().unwrap());
@@ -120,8 +120,8 @@ fn what_was_not_of_interest_comes_when_everything_is() {
 fn what_leaves_before_it_is_acknowledged_freezes_too() {
     for budget in [1000, 64] {
         let config = config(Level::Packed);
-        let mut sender = SnapshotSender::new(&protocol(config));
-        let mut receiver = SnapshotReceiver::new(&protocol(config));
+        let mut sender = snapshot::Sender::new(&protocol(config));
+        let mut receiver = snapshot::Receiver::new(&protocol(config));
         let client = sender.add_receiver(Leaving::Freeze);
         let mut acks = VecDeque::new();
         for tick in 1..100u32 {

@@ -1,6 +1,6 @@
 //! Packets and acknowledgements that get lost for long.
 
-use tightwire::{ChangeKind, Leaving, Level, SnapshotError};
+use tightwire::snapshot::{self, ChangeKind, Leaving, Level};
 
 use super::game::{Big, Game, LEVELS, config, thing};
 
@@ -114,7 +114,7 @@ fn a_base_that_goes_back_is_refused_and_changes_nothing() {
             if tick == 6 {
                 let before = game.receiver.newest();
                 let refused = game.receiver.handle_snapshot(&other);
-                assert_eq!(refused, Err(SnapshotError::UnknownBase), "{level:?}");
+                assert_eq!(refused, Err(snapshot::ReceiveError::UnknownBase), "{level:?}");
                 assert_eq!(game.receiver.newest(), before);
             }
             game.receiver.handle_snapshot(&packet).unwrap();

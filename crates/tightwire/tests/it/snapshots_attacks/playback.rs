@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tightwire::{Level, Playback, PlaybackConfig};
+use tightwire::snapshot::{Level, Playback, PlaybackConfig};
 
 use super::game::{Big, Game, Thing, config, protocol, thing};
 use super::values::Random;

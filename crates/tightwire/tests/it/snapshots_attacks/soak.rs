@@ -3,10 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::catch_unwind;
 
-use tightwire::{
-    Leaving, ReceiverId, SnapshotAck, SnapshotConfig, SnapshotError, SnapshotProtocol,
-    SnapshotReceiver, SnapshotSender,
-};
+use tightwire::snapshot::{self, Leaving, ReceiverId};
 
 use super::game::{LEVELS, config};
 use super::values::{Any, Mover, Nothing, Random, Shape, any, quantised, read, truth};
@@ -28,8 +25,8 @@ const STEPS: u64 = 500;
 struct Soak {
     seed: u64,
     random: Random,
-    protocol: SnapshotProtocol,
-    sender: SnapshotSender,
+    protocol: snapshot::Protocol,
+    sender: snapshot::Sender,
     tick: u32,
     /// Nothing changes or gets lost any more.
     is_calm: bool,
@@ -45,9 +42,9 @@ struct Soak {
 
 struct Peer {
     id: ReceiverId,
-    receiver: SnapshotReceiver,
+    receiver: snapshot::Receiver,
     packets: Vec<Vec<u8>>,
-    acks: Vec<SnapshotAck>,
+    acks: Vec<snapshot::Ack>,
     sees_all: bool,
     every: u64,
     outage: u64,
@@ -56,10 +53,10 @@ struct Peer {
 impl Soak {
     fn new(seed: u64) -> Self {
         let mut random = Random::new(seed * 7919 + 12345);
-        let config = SnapshotConfig { max_objects: 400, ..config(LEVELS[seed as usize % 2]) };
-        let builder = SnapshotProtocol::builder(config).class::<Nothing>().class::<Mover>();
+        let config = snapshot::Config { max_objects: 400, ..config(LEVELS[seed as usize % 2]) };
+        let builder = snapshot::Protocol::builder(config).class::<Nothing>().class::<Mover>();
         let protocol = builder.class::<Shape>().build().unwrap();
-        let mut sender = SnapshotSender::new(&protocol);
+        let mut sender = snapshot::Sender::new(&protocol);
         let (position, rotation) = ([1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 1.0]);
         let body = Body { position, rotation, ..Body::default() };
         let mover = Mover { body, ..Mover::default() };
@@ -138,7 +135,7 @@ impl Soak {
         let random = &mut self.random;
         if self.peers.len() < 4 && random.below(20) == 0 || self.peers.is_empty() {
             let leaving = if random.below(3) == 0 { Leaving::Freeze } else { Leaving::Despawn };
-            let mut receiver = SnapshotReceiver::new(&self.protocol);
+            let mut receiver = snapshot::Receiver::new(&self.protocol);
             for (id, mover) in &mut self.initial {
                 receiver.set_initial(*id, mover).unwrap();
             }
@@ -216,7 +213,7 @@ impl Soak {
                 let is_right = !is_whole || shown == self.worlds[&received.tick];
                 assert!(is_right, "seed {} tick {}", self.seed, self.tick);
             }
-            Err(SnapshotError::Late) => {}
+            Err(snapshot::ReceiveError::Late) => {}
             Err(error) => panic!("seed {} tick {}: {error}", self.seed, self.tick),
         }
     }

@@ -1,6 +1,6 @@
 //! Values of every kind, many of them at the ends of their ranges.
 
-use tightwire::{ObjectId, SnapshotReceiver, Wire};
+use tightwire::{ObjectId, Wire, snapshot};
 
 use crate::common::moving::Body;
 use crate::common::seed::seed;
@@ -111,7 +111,7 @@ pub(crate) fn truth(any: &Any) -> Vec<u8> {
     }
 }
 
-pub(crate) fn read(receiver: &mut SnapshotReceiver) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn read(receiver: &mut snapshot::Receiver) -> Vec<(u32, Vec<u8>)> {
     let objects: Vec<_> = receiver.objects().collect();
     let read = |(id, class): (ObjectId, u16)| {
         let any = match class {

@@ -1,0 +1,322 @@
+//! Reading bits out of a byte slice.
+
+use core::fmt;
+
+use super::{WORD_FIELD, low_mask, short_word};
+
+/// Reads bits out of exactly the bytes it is given: it needs no slack behind them and never
+/// looks there.
+///
+/// A read loads the 64-bit word that starts at its byte; the last word of the packet was loaded
+/// when the reader was made, so that the end needs no slower way. After a refusal every further
+/// read is refused too.
+///
+/// Nouns are getters, verbs read.
+///
+/// ```
+/// use tightwire::bits::{BitReader, UnexpectedEnd};
+///
+/// let mut reader = BitReader::new(&[0x45, 0x1f]);
+/// assert_eq!(reader.read_bits(3)?, 5);
+/// assert_eq!(reader.read_bits(10)?, 1000);
+/// assert_eq!(reader.remaining(), 3);
+/// assert_eq!(reader.read_bits(4), Err(UnexpectedEnd));
+/// assert_eq!(reader.read_bits(1), Err(UnexpectedEnd));
+/// # Ok::<(), UnexpectedEnd>(())
+/// ```
+#[derive(Clone)]
+pub struct BitReader<'a> {
+    data: &'a [u8],
+    /// The last eight bytes of the packet; a shorter one stands in the upper ones.
+    last_word: u64,
+    /// The bits read so far; with [`FAILED`] on top after a refusal, so that the one comparison
+    /// with `end` refuses everything.
+    position: u64,
+    /// The bits of the packet; none after a refusal.
+    end: u64,
+}
+
+/// Far beyond the end of any packet.
+const FAILED: u64 = 1 << 62;
+
+/// The packet ended before the value did, or a width was above 64.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnexpectedEnd;
+
+impl<'a> BitReader<'a> {
+    /// Starts at the first bit of `data`.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn new(data: &'a [u8]) -> Self {
+        let last_word = match data.last_chunk() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => short_word(data),
+        };
+        Self { data, last_word, position: 0, end: data.len() as u64 * 8 }
+    }
+
+    /// The bits read so far.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn position(&self) -> u64 {
+        self.position & !FAILED
+    }
+
+    /// The bits that are left; none after a refusal.
+    #[must_use]
+    #[inline]
+    pub fn remaining(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// Whether a read was refused.
+    #[must_use]
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        self.position & FAILED != 0
+    }
+
+    /// Reads a field of `width` bits, `width` being `0..=64`.
+    ///
+    /// # Errors
+    ///
+    /// [`UnexpectedEnd`] if fewer bits are left.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_bits(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
+        if width <= WORD_FIELD {
+            return self.read_word(width);
+        }
+        // A ninth byte holds what the word that starts with the first one does not.
+        let start = (self.position >> 3) as usize;
+        if let Some((&last, bytes)) = self.data.get(start..start + 9).and_then(<[u8]>::split_last)
+            && let Ok(bytes) = bytes.try_into()
+            && width <= u64::BITS
+        {
+            let shift = self.position & 7;
+            let value = u64::from_le_bytes(bytes) >> shift | u64::from(last) << 1 << (63 - shift);
+            self.position += u64::from(width);
+            return Ok(value & u64::MAX >> (u64::BITS - width));
+        }
+        // Asked before the first half is taken, so that a refusal takes nothing.
+        if self.position + u64::from(width) > self.end || width > u64::BITS {
+            return self.refuse();
+        }
+        let low = self.read_word(32)?;
+        let high = self.read_word(width - 32)?;
+        Ok(low | high << 32)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn read_word(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
+        let start = (self.position >> 3) as usize;
+        let bytes = self.data.get(start..start + 8).and_then(|bytes| bytes.try_into().ok());
+        let (word, shift) = match bytes {
+            // A whole word is there, so any field of up to `WORD_FIELD` bits is.
+            Some(bytes) => (u64::from_le_bytes(bytes), self.position & 7),
+            None => {
+                let remaining = self.end.wrapping_sub(self.position);
+                if i64::from(width) > remaining.cast_signed() {
+                    return self.refuse();
+                }
+                // What is left stands on top. If nothing is left, only a field of no bits is here.
+                (self.last_word, remaining.wrapping_neg() & 63)
+            }
+        };
+        self.position += u64::from(width);
+        Ok(word >> shift & low_mask(width))
+    }
+
+    /// Counts the zeros in front of the next one, and takes them and the one. After `limit` zeros
+    /// no one follows, and none is taken.
+    ///
+    /// # Errors
+    ///
+    /// [`UnexpectedEnd`] if the packet ends before the one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_unary(&mut self, limit: u32) -> Result<u32, UnexpectedEnd> {
+        let mut zeros = 0;
+        loop {
+            // Fewer at the end of the packet, but never none before the limit: that is refused.
+            let ahead = (limit - zeros).min(WORD_FIELD).min(self.remaining().clamp(1, 64) as u32);
+            let start = self.position;
+            let bits = self.read_word(ahead)?;
+            if bits != 0 {
+                let run = bits.trailing_zeros();
+                self.position = start + u64::from(run) + 1;
+                return Ok(zeros + run);
+            }
+            zeros += ahead;
+            if zeros == limit {
+                return Ok(limit);
+            }
+        }
+    }
+
+    /// Goes on to the next whole byte. `Ok(false)` says that a bit of the padding was set; the
+    /// reader has not moved then, and refuses to go on.
+    ///
+    /// # Errors
+    ///
+    /// [`UnexpectedEnd`] if the reader has failed before.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn align(&mut self) -> Result<bool, UnexpectedEnd> {
+        let used = self.position & 7;
+        if used == 0 {
+            return if self.has_failed() { Err(UnexpectedEnd) } else { Ok(true) };
+        }
+        // One byte, since the padding never reaches into the next: this stands before every text.
+        let Some(byte) = self.data.get((self.position >> 3) as usize) else { return self.refuse() };
+        let is_zero = byte >> used == 0;
+        if is_zero {
+            self.position += 8 - used;
+        } else {
+            self.fail();
+        }
+        Ok(is_zero)
+    }
+
+    /// The next `length` bytes as they stand in the packet; the position must be a whole byte.
+    ///
+    /// # Errors
+    ///
+    /// [`UnexpectedEnd`] if fewer bytes are left, or the position is within a byte: call
+    /// [`align`](Self::align) first.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], UnexpectedEnd> {
+        let start = (self.position >> 3) as usize;
+        let bytes = self.data.get(start..).and_then(|rest| rest.get(..length));
+        match bytes {
+            Some(bytes) if self.position & 7 == 0 && !self.has_failed() => {
+                self.position += length as u64 * 8;
+                Ok(bytes)
+            }
+            _ => self.refuse(),
+        }
+    }
+
+    /// Whether the packet has been read: all of it but less than a byte of zeros.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn is_at_end(&self) -> bool {
+        let remaining = self.end.wrapping_sub(self.position);
+        remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0
+    }
+
+    /// From here on, every read is refused.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn fail(&mut self) {
+        self.position |= FAILED;
+        self.data = &[];
+        self.end = 0;
+    }
+
+    /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse<T>(&mut self) -> Result<T, UnexpectedEnd> {
+        self.fail();
+        Err(UnexpectedEnd)
+    }
+}
+
+impl fmt::Debug for BitReader<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BitReader")
+            .field("position", &self.position())
+            .field("remaining", &self.remaining())
+            .field("has_failed", &self.has_failed())
+            .finish()
+    }
+}
+
+impl fmt::Display for UnexpectedEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "the packet ends before this value does: it was cut short, or is not what is read",
+        )
+    }
+}
+
+impl core::error::Error for UnexpectedEnd {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+
+    #[test]
+    fn every_width_at_every_position_of_packets_of_every_length() {
+        let bytes: Vec<u8> = (0..40u8).map(|i| i.wrapping_mul(151).wrapping_add(89)).collect();
+        let bit = |index: u64| u64::from(bytes[(index / 8) as usize] >> (index % 8) & 1);
+        for length in 0..bytes.len() {
+            for start in 0..=length as u64 * 8 {
+                for width in 0..=64 {
+                    let mut reader = BitReader::new(&bytes[..length]);
+                    reader.position = start;
+                    let fits = start + u64::from(width) <= length as u64 * 8;
+                    let expected = (0..u64::from(width))
+                        .rev()
+                        .filter(|_| fits)
+                        .fold(0, |value, i| value << 1 | bit(start + i));
+                    assert_eq!(
+                        reader.read_bits(width),
+                        if fits { Ok(expected) } else { Err(UnexpectedEnd) },
+                        "{width} bits at bit {start} of {length} bytes",
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_refusal_everything_is_refused_even_what_takes_no_bits() {
+        let mut reader = BitReader::new(&[0; 32]);
+        assert_eq!(reader.read_bits(65), Err(UnexpectedEnd));
+        assert!(reader.has_failed());
+        assert_eq!(reader.read_bits(0), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bits(64), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bytes(0), Err(UnexpectedEnd));
+        assert_eq!(reader.align(), Err(UnexpectedEnd));
+        assert_eq!((reader.position(), reader.remaining()), (0, 0));
+    }
+
+    #[test]
+    fn unary_counts_zeros_up_to_its_limit() {
+        let mut packet = [0; 20];
+        packet[12] = 0b1000_0001;
+        let mut reader = BitReader::new(&packet);
+        assert_eq!(reader.read_unary(1000), Ok(96));
+        assert_eq!(reader.read_unary(6), Ok(6));
+        assert_eq!(reader.read_unary(0), Ok(0));
+        assert_eq!(reader.read_unary(1), Ok(0));
+        assert_eq!(reader.position(), 104);
+        assert_eq!(reader.read_unary(56), Ok(56));
+        assert_eq!(reader.read_unary(1), Err(UnexpectedEnd));
+        assert_eq!(reader.read_unary(0), Err(UnexpectedEnd), "after a refusal");
+    }
+
+    #[test]
+    fn padding_must_be_zero() {
+        let mut reader = BitReader::new(&[0b0000_0101, 0b0001_0001]);
+        assert_eq!(reader.read_bits(3), Ok(5));
+        assert_eq!(reader.align(), Ok(true));
+        assert_eq!(reader.align(), Ok(true));
+        assert_eq!(reader.read_bits(1), Ok(1));
+        assert_eq!(reader.align(), Ok(false));
+        assert_eq!(reader.position(), 9);
+        assert_eq!(reader.read_bits(1), Err(UnexpectedEnd));
+    }
+
+    #[test]
+    fn bytes_are_a_view_into_the_packet() {
+        let packet = [1, 2, 3, 4];
+        let mut reader = BitReader::new(&packet);
+        assert_eq!(reader.read_bits(8), Ok(1));
+        assert_eq!(reader.read_bytes(2), Ok(&packet[1..3]));
+        assert_eq!(reader.read_bytes(2), Err(UnexpectedEnd));
+        let mut reader = BitReader::new(&packet);
+        assert_eq!(reader.read_bits(1), Ok(1));
+        assert_eq!(reader.read_bytes(1), Err(UnexpectedEnd), "not at a whole byte");
+    }
+}

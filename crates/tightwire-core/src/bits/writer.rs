@@ -1,0 +1,467 @@
+//! Writing bits into a byte slice.
+
+use core::fmt;
+use core::hint::{cold_path, select_unpredictable};
+
+use super::short_word;
+
+/// Writes bits into a caller's byte slice of any length and alignment.
+///
+/// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
+/// branch, whether it was full: random widths would mispredict one. A slice that is too small is
+/// never exceeded; the writer goes on counting, and [`finish`](Self::finish) says how many bits
+/// would have been needed. Bytes of the slice behind the packet may be overwritten.
+///
+/// Nouns are getters, verbs write; only `finish` reports.
+///
+/// ```
+/// use tightwire::bits::{BitReader, BitWriter};
+///
+/// let mut buffer = [0; 16];
+/// let mut writer = BitWriter::new(&mut buffer);
+/// writer.write_bits(5, 3);
+/// writer.write_bits(1000, 10);
+/// assert_eq!(writer.position(), 13);
+/// let packet = writer.finish()?;
+/// assert_eq!(packet, [0x45, 0x1f]);
+///
+/// let mut reader = BitReader::new(packet);
+/// assert_eq!(reader.read_bits(3)?, 5);
+/// assert_eq!(reader.read_bits(10)?, 1000);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct BitWriter<'a> {
+    data: &'a mut [u8],
+    state: Checkpoint,
+}
+
+/// A place to come back to: see [`BitWriter::checkpoint`].
+#[derive(Clone, Copy, Debug)]
+pub struct Checkpoint {
+    /// The word of the slice that is being filled.
+    word_index: usize,
+    /// Its lower bits, which are written; above them zeros.
+    word: u64,
+    /// How many those are, `0..64`.
+    used: u32,
+    /// The bit of the first refused value, above eight bits that say why; or [`NONE_REFUSED`]. One
+    /// number, since every field that can be refused carries it past the refusal.
+    refused: u64,
+}
+
+/// Why [`BitWriter::finish`] hands out no bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WriteRefused {
+    /// The slice was too small.
+    Full {
+        /// The bits that were written, with and without room.
+        needed_bits: u64,
+        /// The bits that the slice holds.
+        capacity_bits: u64,
+    },
+    /// A value was larger than its width, a width larger than 64, or the caller refused it.
+    Value {
+        /// Where the value would have stood.
+        bit: u64,
+    },
+}
+
+impl<'a> BitWriter<'a> {
+    /// Starts at the first bit of `data`, whose contents do not matter.
+    #[must_use]
+    #[inline]
+    pub fn new(data: &'a mut [u8]) -> Self {
+        let state = Checkpoint { word_index: 0, word: 0, used: 0, refused: NONE_REFUSED };
+        Self { data, state }
+    }
+
+    /// The bits written so far; more than [`capacity`](Self::capacity) after an overflow.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn position(&self) -> u64 {
+        self.state.word_index as u64 * 64 + u64::from(self.state.used)
+    }
+
+    /// The bits that the slice holds.
+    #[must_use]
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.data.len() as u64 * 8
+    }
+
+    /// Whether more was written than the slice holds.
+    #[must_use]
+    #[inline]
+    pub fn has_overflowed(&self) -> bool {
+        self.position() > self.capacity()
+    }
+
+    /// Where the first value stood that was refused, if one was.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn refused_at(&self) -> Option<u64> {
+        self.refusal().map(|(bit, _)| bit)
+    }
+
+    /// The same, with the reason that [`refuse_because`](Self::refuse_because) was given.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn refusal(&self) -> Option<(u64, u8)> {
+        let refused = self.state.refused;
+        (refused != NONE_REFUSED).then_some((refused >> REASON_BITS, refused as u8))
+    }
+
+    /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
+    ///
+    /// A value that needs more bits, or a larger width, is remembered as a mistake, and `finish`
+    /// refuses the packet.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_bits(&mut self, value: u64, width: u32) {
+        match LARGEST.get(width as usize) {
+            Some(&largest) if value <= largest => self.push(value, width),
+            _ if width == u64::BITS => self.push(value, u64::BITS),
+            _ => {
+                cold_path();
+                self.refuse(self.position());
+                self.push(0, width.min(u64::BITS));
+            }
+        }
+    }
+
+    /// As [`push`](Self::push), for many bits at once: in an empty word, nothing is stored yet. That
+    /// is known at compile time where a packet begins, and rarely so within.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn push_word(&mut self, value: u64, width: u32) {
+        if self.state.used == 0 && width < u64::BITS {
+            self.state.word = value;
+            self.state.used = width;
+        } else {
+            self.push(value, width);
+        }
+    }
+
+    /// Writes `width <= 64` bits of a `value` that needs no more.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn push(&mut self, value: u64, width: u32) {
+        self.state.word |= value << self.state.used;
+        let filled = self.state.word.to_le_bytes();
+        match self.word_in_slice() {
+            Some(bytes) => *bytes = filled,
+            // The last bytes of a slice that is not made of whole words: `finish` stores them.
+            None => cold_path(),
+        }
+        let Checkpoint { word_index, word, used, .. } = &mut self.state;
+        // What of `value` is beyond the word.
+        let beyond = if width < u64::BITS {
+            // For `used == 0` this is `value` itself, but then the word does not get full.
+            value.wrapping_shr(used.wrapping_neg())
+        } else {
+            value >> 1 >> (63 - *used)
+        };
+        *used += width;
+        *word = select_unpredictable(*used >= u64::BITS, beyond, *word);
+        *word_index += (*used / u64::BITS) as usize;
+        *used %= u64::BITS;
+    }
+
+    /// Writes `zeros` zeros, and then a one unless `zeros` is at its `limit`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_unary(&mut self, zeros: u32, limit: u32) {
+        if zeros > limit {
+            self.refuse(self.position());
+        }
+        let mut zeros_left = zeros;
+        while zeros_left >= 63 {
+            self.push(0, 63);
+            zeros_left -= 63;
+        }
+        let one = u32::from(zeros < limit);
+        self.push(u64::from(one) << zeros_left, zeros_left + one);
+    }
+
+    /// Writes zeros up to the next whole byte.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn align(&mut self) {
+        self.push(0, self.state.used.wrapping_neg() % 8);
+    }
+
+    /// Aligns to a whole byte, then copies `bytes`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        let (position, word) = copy_bytes(self.data, self.position(), self.state.word, bytes);
+        self.go_to(position, word);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn go_to(&mut self, position: u64, word: u64) {
+        self.state.word_index = (position / 64) as usize;
+        self.state.used = (position % 64) as u32;
+        self.state.word = word;
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn copy(&mut self, bytes: &[u8]) {
+        self.align();
+        let Some(last) = bytes.last_chunk() else {
+            let width = bytes.len() as u32 * 8;
+            return self.push(short_word(bytes).unbounded_shr(u64::BITS - width), width);
+        };
+        self.store_word();
+        let start = self.state.word_index * 8 + self.state.used as usize / 8;
+        let end = start.saturating_add(bytes.len());
+        if let Some(room) = self.data.get_mut(start..end) {
+            room.copy_from_slice(bytes);
+        }
+        self.state.word_index = end / 8;
+        self.state.used = (end % 8 * 8) as u32;
+        // The copy ended within a word, whose lower bits are the last bytes. They are taken from
+        // the source: loading what was just stored piece by piece would wait for it.
+        self.state.word = u64::from_le_bytes(*last).unbounded_shr(u64::BITS - self.state.used);
+    }
+
+    /// The bytes of the word that is being filled, if the slice holds all of them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn word_in_slice(&mut self) -> Option<&mut [u8; 8]> {
+        self.data.as_chunks_mut().0.get_mut(self.state.word_index)
+    }
+
+    /// Stores the word that is being filled, or as much of it as there is room for.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn store_word(&mut self) {
+        let value = self.state.word.to_le_bytes();
+        if let Some(bytes) = self.word_in_slice() {
+            *bytes = value;
+            return;
+        }
+        store_tail(self.data, self.state.word_index * 8, value);
+    }
+
+    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows.
+    ///
+    /// ```
+    /// use tightwire::bits::BitWriter;
+    ///
+    /// // Fill a packet until the next item does not fit.
+    /// let mut buffer = [0; 2];
+    /// let mut writer = BitWriter::new(&mut buffer);
+    /// let mut items = 0;
+    /// loop {
+    ///     let before = writer.checkpoint();
+    ///     writer.write_bits(0b101, 3);
+    ///     if writer.has_overflowed() {
+    ///         writer.rollback(before);
+    ///         break;
+    ///     }
+    ///     items += 1;
+    /// }
+    /// assert_eq!((items, writer.position()), (5, 15));
+    /// assert_eq!(writer.finish()?, [0b01_101_101, 0b0_101_101_1]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.state
+    }
+
+    /// Takes back everything written since `checkpoint`, mistakes and overflow included.
+    ///
+    /// A checkpoint of another writer, or of a place that a rollback has since left behind, is
+    /// a programming error: the bytes are then unspecified.
+    #[inline]
+    pub fn rollback(&mut self, checkpoint: Checkpoint) {
+        self.state = checkpoint;
+    }
+
+    /// The packet: the bytes written, the unused bits of the last one zero.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn finish(self) -> Result<&'a [u8], WriteRefused> {
+        self.finish_or(|refusal, needed_bits, capacity_bits| match refusal {
+            Some((bit, _)) if needed_bits <= capacity_bits => WriteRefused::Value { bit },
+            _ => WriteRefused::Full { needed_bits, capacity_bits },
+        })
+    }
+
+    /// As [`finish`](Self::finish), with an error made of the first refusal, the bits that are needed
+    /// and those that there are.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn finish_or<E>(
+        mut self,
+        refused: impl FnOnce(Option<(u64, u8)>, u64, u64) -> E,
+    ) -> Result<&'a [u8], E> {
+        self.store_word();
+        let (refusal, needed_bits, capacity_bits) =
+            (self.refusal(), self.position(), self.capacity());
+        // Shorter than `div_ceil`, which is careful about sums that no packet has.
+        match self.data.get(..((needed_bits + 7) >> 3) as usize) {
+            Some(packet) if refusal.is_none() => Ok(packet),
+            _ => {
+                cold_path();
+                Err(refused(refusal, needed_bits, capacity_bits))
+            }
+        }
+    }
+
+    /// Remembers that the value at `bit` must not be sent: `finish` refuses the packet.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn refuse(&mut self, bit: u64) {
+        self.refuse_because(bit, 0);
+    }
+
+    /// As [`refuse`](Self::refuse), with a reason that the caller understands. The first one stands.
+    // Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn refuse_because(&mut self, bit: u64, reason: u8) {
+        if self.state.refused == NONE_REFUSED {
+            self.state.refused = bit.min(LAST_BIT) << REASON_BITS | u64::from(reason);
+        }
+    }
+}
+
+/// [`BitWriter::copy`] as a call, since that is long and would stand at every text of every type. The
+/// state goes by value: with its address, all fields around it would go through memory. All of it
+/// fits into registers, which a tuple of its three parts would not.
+#[inline(never)]
+fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, u64) {
+    let mut writer = BitWriter::new(data);
+    writer.go_to(position, word);
+    writer.copy(bytes);
+    (writer.position(), writer.state.word)
+}
+
+/// Stores what there is room for, where a slice does not end with a whole word.
+#[inline(never)]
+fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
+    let room = data.get_mut(start..).unwrap_or_default();
+    for (byte, value) in room.iter_mut().zip(word) {
+        *byte = value;
+    }
+}
+
+/// The largest value of each width below 64. A look-up is cheaper than shifting, and constant
+/// widths never get to it.
+const LARGEST: [u64; 64] = {
+    let mut largest = [0; 64];
+    let mut width = 0;
+    while width < 64 {
+        largest[width] = (1 << width) - 1;
+        width += 1;
+    }
+    largest
+};
+
+/// More than any refusal.
+const NONE_REFUSED: u64 = u64::MAX;
+
+/// The bits of a reason.
+const REASON_BITS: u32 = 8;
+
+/// The last bit that can be told beside a reason, behind every packet.
+const LAST_BIT: u64 = (u64::MAX >> REASON_BITS) - 1;
+
+impl fmt::Debug for BitWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BitWriter")
+            .field("position", &self.position())
+            .field("capacity", &self.capacity())
+            .field("state", &self.state)
+            .finish()
+    }
+}
+
+impl fmt::Display for WriteRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full { needed_bits, capacity_bits } => write!(
+                f,
+                "the buffer of {} bytes is too small, the packet needs {}: give it a larger one",
+                capacity_bits / 8,
+                needed_bits.div_ceil(8),
+            ),
+            Self::Value { bit } => write!(
+                f,
+                "the value at bit {bit} was refused: it needs more bits than its width, or must not be sent",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for WriteRefused {}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn a_slice_of_any_length_at_any_alignment_is_filled_to_its_last_bit() {
+        for offset in 0..8 {
+            for length in 0..24 {
+                let mut memory = vec![0xaa; offset + length + 8];
+                let mut writer = BitWriter::new(&mut memory[offset..offset + length]);
+                for _ in 0..length * 8 {
+                    writer.write_bits(1, 1);
+                }
+                assert_eq!(writer.finish(), Ok(&*vec![0xff; length]));
+                assert!(memory[..offset].iter().all(|&byte| byte == 0xaa));
+                assert!(memory[offset + length..].iter().all(|&byte| byte == 0xaa));
+            }
+        }
+    }
+
+    #[test]
+    fn an_overflow_writes_nothing_outside_and_says_what_was_needed() {
+        for width in 1..=64 {
+            let mut memory = [0xaa; 24];
+            let mut writer = BitWriter::new(&mut memory[4..12]);
+            for _ in 0..20 {
+                writer.write_bits(u64::MAX >> (64 - width), width);
+            }
+            writer.write_bytes(&[0x55; 3]);
+            let needed_bits = (20 * u64::from(width)).next_multiple_of(8) + 24;
+            assert_eq!(
+                writer.finish().err(),
+                (needed_bits > 64).then_some(WriteRefused::Full { needed_bits, capacity_bits: 64 }),
+            );
+            assert!(memory[..4].iter().chain(&memory[12..]).all(|&byte| byte == 0xaa));
+        }
+    }
+
+    #[test]
+    fn a_value_above_its_width_is_refused_at_the_end_and_harms_no_neighbour() {
+        let mut buffer = [0; 8];
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(1, 2);
+        writer.write_bits(8, 3);
+        writer.write_bits(16, 3);
+        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 2 }));
+        assert_eq!(buffer[0], 1);
+
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(0, 65);
+        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 0 }));
+    }
+
+    #[test]
+    fn a_rollback_takes_back_bits_bytes_overflow_and_mistakes() {
+        let mut buffer = [0xff; 6];
+        let mut writer = BitWriter::new(&mut buffer);
+        writer.write_bits(0b11, 2);
+        let before = writer.checkpoint();
+        writer.write_bits(9, 3);
+        writer.write_bytes(&[0xee; 40]);
+        assert!(writer.has_overflowed());
+        writer.write_bits(4, 2);
+        writer.rollback(before);
+        assert!(!writer.has_overflowed());
+        writer.write_bits(0b0, 1);
+        writer.align();
+        assert_eq!(writer.finish(), Ok(&[0b011][..]));
+    }
+}

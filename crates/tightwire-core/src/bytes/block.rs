@@ -1,0 +1,160 @@
+//! One check for many operations.
+
+use core::mem::take;
+
+use super::{ByteError, Primitive};
+use crate::stream::{ErrorKind, Pod};
+
+/// Room that [`ByteWriter::reserve`](crate::bytes::ByteWriter::reserve) has checked: what is written here
+/// cannot fail on the way.
+///
+/// Where the length of the block and what goes into it are known at compile time, nothing is left
+/// of an operation but its store. Going beyond the block writes nothing and refuses the whole of it.
+///
+/// ```
+/// use tightwire::bytes::{ByteWriter, WriteBlock};
+///
+/// // Whoever calls it has checked for six bytes.
+/// fn write_header(block: &mut WriteBlock<'_>, kind: u8, tick: u32) {
+///     block.write(kind);
+///     block.write(tick);
+///     block.write_bytes(b"!");
+/// }
+///
+/// let mut writer = ByteWriter::new([0; 16]);
+/// writer.reserve(6, |block| write_header(block, 7, 0x0102))?;
+/// assert_eq!(writer.finish()?, [7, 2, 1, 0, 0, b'!']);
+/// # Ok::<(), tightwire::bytes::ByteError>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteBlock<'w> {
+    rest: &'w mut [u8],
+    has_overrun: bool,
+}
+
+impl<'w> WriteBlock<'w> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn new(room: &'w mut [u8]) -> Self {
+        Self { rest: room, has_overrun: false }
+    }
+
+    /// The bytes that are not written yet.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// A primitive number.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write<P: Primitive>(&mut self, value: P) {
+        self.write_pod(&value.to_image());
+    }
+
+    /// Bytes, as they are.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_bytes(&mut self, bytes: &[u8]) {
+        self.write_pod(bytes);
+    }
+
+    /// The memory image of a plain struct, or of a slice of them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn write_pod<T: Pod + ?Sized>(&mut self, value: &T) {
+        // Without a rest, whatever comes after an overrun is one too.
+        let Some((room, rest)) = take(&mut self.rest).split_at_mut_checked(size_of_val(value))
+        else {
+            self.has_overrun = true;
+            return;
+        };
+        self.has_overrun |= value.write_to(room).is_err();
+        self.rest = rest;
+    }
+
+    /// The bytes that were not written.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
+        match self.has_overrun {
+            true => Err(ByteError::Overrun { byte, reserved }),
+            false => Ok(self.rest.len()),
+        }
+    }
+}
+
+/// Bytes that [`ByteReader::require`](crate::bytes::ByteReader::require) has checked: reading here cannot
+/// fail on the way.
+///
+/// Reading beyond the block gives zeros, and refuses the whole of it: the zeros do not get out.
+///
+/// ```
+/// use tightwire::bytes::{ByteReader, ReadBlock};
+///
+/// // Whoever calls it has checked for five bytes.
+/// fn read_header(block: &mut ReadBlock<'_>) -> (u8, u32) {
+///     (block.read(), block.read())
+/// }
+///
+/// let mut reader = ByteReader::new(&[7, 2, 1, 0, 0]);
+/// assert_eq!(reader.require(5, read_header)?, (7, 0x0102));
+/// # Ok::<(), tightwire::bytes::ByteError>(())
+/// ```
+#[derive(Debug)]
+pub struct ReadBlock<'a> {
+    rest: &'a [u8],
+    has_overrun: bool,
+    is_refused: bool,
+}
+
+impl<'a> ReadBlock<'a> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn new(data: &'a [u8]) -> Self {
+        Self { rest: data, has_overrun: false, is_refused: false }
+    }
+
+    /// The bytes that are not read yet.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// A primitive number. A `bool` that is neither 0 nor 1 refuses the block.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read<P: Primitive>(&mut self) -> P {
+        let (value, is_one) = P::from_image(self.read_pod());
+        self.is_refused |= !is_one;
+        value
+    }
+
+    /// The next `length` bytes, as they stand in the data.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_bytes(&mut self, length: usize) -> &'a [u8] {
+        let (bytes, rest) = match take(&mut self.rest).split_at_checked(length) {
+            Some(parts) => parts,
+            None => {
+                self.has_overrun = true;
+                Default::default()
+            }
+        };
+        self.rest = rest;
+        bytes
+    }
+
+    /// The plain struct with this memory image.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_pod<T: Pod>(&mut self) -> T {
+        let image = self.read_bytes(size_of::<T>());
+        T::read_from_bytes(image).unwrap_or_else(|_| T::new_zeroed())
+    }
+
+    /// The bytes that were not read.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
+        if self.has_overrun {
+            return Err(ByteError::Overrun { byte, reserved });
+        }
+        match self.is_refused {
+            true => Err(ByteError::value(ErrorKind::OutOfRange, byte)),
+            false => Ok(self.rest.len()),
+        }
+    }
+}

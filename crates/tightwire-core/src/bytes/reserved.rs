@@ -1,0 +1,96 @@
+//! Space that is filled when its contents are known.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Buffer, ByteError, ByteWriter};
+use crate::stream::Pod;
+
+/// Space in a buffer that [`ByteWriter::set_aside`] left, and [`ByteWriter::fill`] fills.
+///
+/// It is good for one filling, by the writer that it is of, as long as the space is not cut off;
+/// anything else is refused.
+///
+/// ```
+/// use tightwire::bytes::{ByteError, ByteWriter};
+///
+/// let (mut one, mut other) = (ByteWriter::new([0; 8]), ByteWriter::new([0; 8]));
+/// let space = one.set_aside(2)?;
+/// let same_place = other.set_aside(2)?;
+/// assert_eq!(other.fill(space, &[1u8, 2]), Err(ByteError::Stale));
+/// assert_eq!(other.fill(same_place, &[1u8, 2]), Ok(()));
+/// # Ok::<(), ByteError>(())
+/// ```
+#[derive(PartialEq, Eq, Debug)]
+#[must_use = "space that is not filled makes `finish` refuse"]
+pub struct Reserved {
+    /// No other in this process has the same.
+    serial: usize,
+}
+
+impl<B: Buffer> ByteWriter<B> {
+    /// Leaves `length` bytes at the end, zeros until [`fill`](Self::fill) fills them: for a header
+    /// that says how long the body is.
+    ///
+    /// Up to four spaces can wait to be filled at a time, as many as headers stand within each other.
+    ///
+    /// ```
+    /// use tightwire::bytes::{ByteError, ByteWriter};
+    ///
+    /// let mut writer = ByteWriter::new([0; 64]);
+    /// let header = writer.set_aside(3)?;
+    /// writer.write_str("hello", 31)?;
+    /// assert_eq!(writer.finish(), Err(ByteError::Unfilled { byte: 0 }));
+    ///
+    /// let size = writer.len() as u16 - 3;
+    /// writer.fill(header, &[7, size as u8, (size >> 8) as u8])?;
+    /// assert_eq!(writer.finish()?, [7, 6, 0, 5, b'h', b'e', b'l', b'l', b'o']);
+    /// # Ok::<(), ByteError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ByteError::Full`], [`ByteError::TooManyReserved`], or [`ByteError::NotAtEnd`] after a seek.
+    pub fn set_aside(&mut self, length: usize) -> Result<Reserved, ByteError> {
+        let start = self.end()?;
+        let Some(slot) = self.waiting.iter().position(Option::is_none) else {
+            return Err(ByteError::TooManyReserved { byte: start });
+        };
+        self.room(length)?.fill(0);
+        self.advance(length);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        self.waiting[slot] = Some(Waiting { start, end: start + length, serial });
+        Ok(Reserved { serial })
+    }
+
+    /// Fills space that was set aside, all of it; the position stays.
+    ///
+    /// # Errors
+    ///
+    /// [`ByteError::Stale`] if it is not this writer's space, or no longer there;
+    /// [`ByteError::WrongLength`] if it has another length.
+    pub fn fill<T: Pod + ?Sized>(&mut self, space: Reserved, value: &T) -> Result<(), ByteError> {
+        let is_it = |waiting: &&Waiting| waiting.serial == space.serial;
+        let waiting = self.waiting.iter().flatten().find(is_it);
+        let &Waiting { start, end, .. } = waiting.ok_or(ByteError::Stale)?;
+        let wrong = ByteError::WrongLength { reserved: end - start, given: size_of_val(value) };
+        let room = self.buffer.as_mut_slice().get_mut(start..end).ok_or(ByteError::Stale)?;
+        value.write_to(room).map_err(|_| wrong)?;
+        self.forget(|waiting| waiting.serial == space.serial);
+        Ok(())
+    }
+}
+
+/// Space that waits to be filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    serial: usize,
+}
+
+/// How many spaces can wait: a batch, its message, and what that nests.
+pub(super) const MOST_WAITING: usize = 4;
+
+/// Counts every space of the process, so that a handle is known to be of its writer: places and
+/// lengths are the same in each packet.
+static SERIAL: AtomicUsize = AtomicUsize::new(0);

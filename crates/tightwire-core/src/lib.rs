@@ -1,0 +1,31 @@
+//! Bits, streams, schemas and packets: the lower layers of [Tightwire](https://docs.rs/tightwire),
+//! the crate to add, which re-exports everything that is here and has the tour.
+//!
+//! [`bits`] → [`stream`] → [`bytes`] and [`schema`] → [`packet`]: a module imports only what stands to its left.
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+// Derived code says `::tightwire`, also where this crate derives.
+extern crate self as tightwire;
+
+pub mod bits;
+pub mod bytes;
+pub mod packet;
+pub mod schema;
+pub mod stream;
+
+pub use stream::Wire;
+
+/// Paths that derived code uses.
+#[doc(hidden)]
+pub mod __private {
+    pub use alloc::boxed::Box;
+    pub use alloc::vec;
+    pub use core;
+
+    pub use crate::stream::derived::*;
+    pub use crate::stream::{
+        Binary, Condition, Elements, Field, FloatRange, Hints, Int, List, Name, Number, Op, Pod,
+        Quaternion, RawStream, Run, Shape, Stream, Target, Variant, Vector, Wire,
+    };
+}

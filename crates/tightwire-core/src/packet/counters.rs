@@ -1,0 +1,84 @@
+//! How many datagrams came to each gate's end.
+
+use core::fmt;
+
+use super::Refused;
+
+/// What became of the datagrams of a [`Protocol`](crate::packet::Protocol).
+///
+/// ```
+/// use tightwire::packet::{Protection, Protocol};
+///
+/// let mut protocol = Protocol::<bool>::new("arena", "1.0", Protection::Crc32);
+/// for garbage in [&[][..], &[1, 2], &[1, 2, 3, 4, 5]] {
+///     assert!(protocol.read(garbage, &mut false).is_err());
+/// }
+/// let counters = protocol.counters();
+/// assert_eq!((counters.refused(), counters.too_short, counters.wrong_protocol), (3, 2, 1));
+/// assert_eq!(counters.to_string(), "0 written, 0 read, 3 refused (2 too short, 1 wrong protocol)");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Handed out by `write`.
+    pub written: u64,
+    /// Let in and valid.
+    pub read: u64,
+    /// See [`Refused::TooShort`].
+    pub too_short: u64,
+    /// See [`Refused::WrongProtocol`].
+    pub wrong_protocol: u64,
+    /// See [`Refused::Replayed`].
+    pub replayed: u64,
+    /// See [`Refused::NotAuthentic`].
+    pub not_authentic: u64,
+    /// See [`Refused::Malformed`].
+    pub malformed: u64,
+    /// See [`Refused::TrailingData`].
+    pub trailing_data: u64,
+}
+
+impl Counters {
+    /// All that were refused.
+    #[must_use]
+    pub fn refused(&self) -> u64 {
+        self.gates().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Counts a refusal, and gives it back.
+    #[cold]
+    pub(super) fn count(&mut self, refused: Refused) -> Refused {
+        *match refused {
+            Refused::TooShort { .. } => &mut self.too_short,
+            Refused::WrongProtocol => &mut self.wrong_protocol,
+            Refused::Replayed { .. } => &mut self.replayed,
+            Refused::NotAuthentic => &mut self.not_authentic,
+            Refused::Malformed(_) => &mut self.malformed,
+            Refused::TrailingData { .. } => &mut self.trailing_data,
+        } += 1;
+        refused
+    }
+
+    fn gates(&self) -> [(&'static str, u64); 6] {
+        [
+            ("too short", self.too_short),
+            ("wrong protocol", self.wrong_protocol),
+            ("replayed", self.replayed),
+            ("not authentic", self.not_authentic),
+            ("malformed", self.malformed),
+            ("trailing data", self.trailing_data),
+        ]
+    }
+}
+
+impl fmt::Display for Counters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} written, {} read, {} refused", self.written, self.read, self.refused())?;
+        let mut before = " (";
+        for (gate, count) in self.gates().into_iter().filter(|(_, count)| *count > 0) {
+            write!(f, "{before}{count} {gate}")?;
+            before = ", ";
+        }
+        if before == ", " { f.write_str(")") } else { Ok(()) }
+    }
+}

@@ -1,0 +1,312 @@
+//! Packets to datagrams, and back.
+
+use alloc::sync::Arc;
+use core::any::type_name;
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::form::END_CHECK_LEN;
+use super::gate::Gate;
+use super::refused::ExplainedRefusal;
+use super::{Counters, Identity, Keys, NotWritten, Protection, Refused};
+use crate::bytes::Packing;
+use crate::schema::Schema;
+use crate::stream::{Explained, ReadError, Wire, WriteError};
+
+/// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
+///
+/// `P` is the set of the game's packets: an enum with [`#[derive(Wire)]`](derive@crate::stream::Wire), sent as the
+/// place of the variant in the fewest bits and its fields. A set of one needs no bits for that.
+///
+/// Both sides make their own, from the same game, version, protection and packets. It works in the
+/// caller's buffers and allocates only when it is made. After a refusal it goes on with the next
+/// datagram as if there had been none.
+///
+/// One serves any number of peers, unless it is sealed: then each has its own, see
+/// [`sealed`](Self::sealed).
+///
+/// ```
+/// use tightwire::Wire;
+/// use tightwire::packet::{Protection, Protocol, Refused};
+///
+/// #[derive(Wire, Default, PartialEq, Debug)]
+/// enum Packet {
+///     #[default]
+///     KeepAlive,
+///     Move { #[wire(range = -100..=100)] x: i8, #[wire(range = -100..=100)] y: i8 },
+///     Chat { #[wire(max_len = 100)] text: String },
+/// }
+///
+/// let mut client = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
+/// let mut server = Protocol::<Packet>::new("arena", "1.0", Protection::Crc32);
+///
+/// let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
+/// let datagram = client.write(&Packet::Move { x: 3, y: -7 }, &mut buffer)?;
+/// assert_eq!(datagram.len(), 4 + 3);
+///
+/// let mut packet = Packet::default();
+/// server.read(datagram, &mut packet)?;
+/// match packet {
+///     Packet::Move { x, y } => assert_eq!((x, y), (3, -7)),
+///     Packet::KeepAlive | Packet::Chat { .. } => unreachable!(),
+/// }
+///
+/// let mut next_version = Protocol::<Packet>::new("arena", "1.1", Protection::Crc32);
+/// assert_eq!(next_version.read(datagram, &mut packet), Err(Refused::WrongProtocol));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Protocol<P> {
+    identity: Arc<Identity>,
+    id: u64,
+    gate: Gate,
+    counters: Counters,
+    packets: PhantomData<fn(&mut P)>,
+}
+
+impl<P: Wire> Protocol<P> {
+    /// The most bytes of a datagram, whatever its protection: the length of a buffer on the stack.
+    /// Packets without a worst case do not compile here.
+    pub const MAX_BYTES: usize = P::MAX_BYTES + END_CHECK_LEN + 10 + 16;
+
+    /// The protocol of a game, without checks. Game and version have up to 255 bytes.
+    ///
+    /// This computes the protocol id, which takes a while and allocates.
+    #[must_use]
+    pub fn new(game: &str, version: &str, protection: Protection) -> Self {
+        let identity = Identity::new(game, version, protection.without_keys(), Schema::of::<P>());
+        let id = identity.id();
+        Self::of(identity.into(), id, protection)
+    }
+
+    fn of(identity: Arc<Identity>, id: u64, protection: Protection) -> Self {
+        let gate = Gate::new(protection, id, identity.form().max_packet::<P>());
+        Self { identity, id, gate, counters: Counters::default(), packets: PhantomData }
+    }
+
+    /// With serialization checks: the [`check`](crate::stream::Stream::check)s of the packets, and one at the
+    /// end of each. They tell which section the two sides serialize differently, and cost 4 bytes
+    /// each. A protocol without checks leaves all of them out.
+    ///
+    /// Both sides must decide alike: it is part of the protocol id.
+    ///
+    /// ```
+    /// use tightwire::packet::{Protection, Protocol};
+    ///
+    /// let mut protocol = Protocol::<u16>::new("arena", "1.0", Protection::None).with_checks();
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(protocol.write(&7, &mut buffer)?.len(), 2 + 4);
+    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// ```
+    #[must_use]
+    pub fn with_checks(mut self) -> Self {
+        let identity = Identity::clone(&self.identity).with_checks();
+        self.set_identity(identity);
+        self
+    }
+
+    /// In the fewest bits, as it is by itself, or for whoever looks for a bug in whole bytes, so that
+    /// a hex dump can be read. Datagrams can then be longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    ///
+    /// Both sides must decide alike: it is part of the protocol id.
+    ///
+    /// ```
+    /// use tightwire::bytes::Packing;
+    /// use tightwire::packet::{Protection, Protocol};
+    ///
+    /// let protocol = Protocol::<(bool, Option<u8>)>::new("arena", "1.0", Protection::None);
+    /// let mut protocol = protocol.with_packing(Packing::Bytes);
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(protocol.write(&(true, Some(7)), &mut buffer)?, [1, 1, 7]);
+    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// ```
+    #[must_use]
+    pub fn with_packing(mut self, packing: Packing) -> Self {
+        let identity = Identity::clone(&self.identity).with_packing(packing);
+        self.set_identity(identity);
+        self
+    }
+
+    fn set_identity(&mut self, identity: Identity) {
+        self.id = identity.id();
+        // Not made anew: what a seal has counted stays counted.
+        self.gate.change(self.id, identity.form().max_packet::<P>());
+        self.identity = identity.into();
+    }
+
+    /// The same protocol, sealed for one peer, with counters of its own. The identity is shared.
+    ///
+    /// ```
+    /// use tightwire::packet::{Keys, Protection, Protocol};
+    ///
+    /// let keys = |peer| Keys::server([peer; 32], [peer + 1; 32]);
+    /// let first = Protocol::<u16>::new("arena", "1.0", Protection::Sealed(keys(1)));
+    /// let second = first.sealed(keys(3));
+    /// assert_eq!(first.identity().id(), second.identity().id());
+    /// ```
+    #[must_use]
+    pub fn sealed(&self, keys: Keys) -> Self {
+        let (mut identity, mut id) = (self.identity.clone(), self.id);
+        if identity.protection() != Protection::Sealed(()) {
+            identity = Identity::clone(&identity).with_protection(Protection::Sealed(())).into();
+            id = identity.id();
+        }
+        Self::of(identity, id, Protection::Sealed(keys))
+    }
+
+    /// What the other side must agree on.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// What became of the datagrams so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Writes `packet` into `buffer` and returns the datagram.
+    ///
+    /// ```
+    /// use tightwire::packet::{Protection, Protocol};
+    ///
+    /// let mut protocol = Protocol::<u16>::new("arena", "1.0", Protection::Id);
+    /// let mut buffer = [0; 64];
+    /// assert_eq!(protocol.write(&7, &mut buffer)?.len(), 8 + 2);
+    /// let refused = protocol.write(&7, &mut buffer[..9]).unwrap_err();
+    /// let sentence = "the buffer of 9 bytes is too small, the packet needs 10: give it a larger one";
+    /// assert_eq!(refused.to_string(), sentence);
+    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NotWritten`] if the buffer is too small, a value is out of its range, or the keys are used
+    /// up; a sealed protocol has then counted nothing.
+    #[inline]
+    pub fn write<'b>(&mut self, packet: &P, buffer: &'b mut [u8]) -> Result<&'b [u8], NotWritten> {
+        let form = self.identity.form();
+        let (before, behind) = self.gate.overhead();
+        let (overhead, capacity) = (before + behind, buffer.len());
+        // A seal takes the packet from a place of its own, where it stays readable.
+        let target = match &mut self.gate {
+            Gate::Sealed(seal) => seal.packet_mut(),
+            _ => buffer.get_mut(before..).unwrap_or_default(),
+        };
+        let room = capacity.saturating_sub(overhead).min(target.len());
+        let length = match form.encode(packet, &mut target[..room]) {
+            Ok(packet) => overhead + packet.len(),
+            Err(WriteError::Full { needed_bits, .. })
+                if room < capacity.saturating_sub(overhead) =>
+            {
+                let length = needed_bits.div_ceil(8) as usize;
+                return Err(NotWritten::TooLong { length, most: room });
+            }
+            Err(refused) => return Err(with_overhead(refused, overhead, capacity)),
+        };
+        let Some(datagram) = buffer.get_mut(..length) else {
+            let refused = WriteError::Full { needed_bits: 0, capacity_bits: 0 };
+            return Err(with_overhead(refused, length, capacity));
+        };
+        self.gate.close(datagram)?;
+        self.counters.written += 1;
+        Ok(datagram)
+    }
+
+    /// Reads a datagram into `packet`, which keeps the memory of its strings and arrays. After a
+    /// refusal the packet is as it was, or partly read.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] for anything but a whole valid datagram of this protocol.
+    #[inline]
+    pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), Refused> {
+        let form = self.identity.form();
+        let bytes = match self.gate.open(datagram) {
+            Ok(bytes) => bytes,
+            Err(refused) => return Err(self.counters.count(refused)),
+        };
+        if let Err(refused) = form.decode(bytes, packet) {
+            return Err(self.counters.count(Refused::packet(refused)));
+        }
+        self.counters.read += 1;
+        Ok(())
+    }
+
+    /// As [`read`](Self::read), with an error that names the field. A datagram that is let in and
+    /// then refused is read once more, slowly, and that allocates.
+    ///
+    /// # Errors
+    ///
+    /// [`ExplainedRefusal`] for anything but a whole valid datagram of this protocol.
+    pub fn read_explained(
+        &mut self,
+        datagram: &[u8],
+        packet: &mut P,
+    ) -> Result<(), ExplainedRefusal>
+    where
+        P: Default,
+    {
+        self.read(datagram, packet).map_err(|refused| self.explain(refused, datagram))
+    }
+
+    #[cold]
+    fn explain(&self, refused: Refused, datagram: &[u8]) -> ExplainedRefusal
+    where
+        P: Default,
+    {
+        let (kind, bit) = match refused {
+            Refused::Malformed(ReadError { kind, bit }) => (kind, bit),
+            _ => return ExplainedRefusal::new(refused, None),
+        };
+        let bytes = self.gate.packet_in(datagram);
+        let trace = self.identity.form().explain(bytes, type_name::<P>(), &mut P::default());
+        ExplainedRefusal::new(refused, Some(Explained::new(kind, bit, trace)))
+    }
+
+    /// A datagram that was written or read, as a capture should record it: if it is sealed, the
+    /// packet alone, which must be the last that was written or read, and nothing if that was refused;
+    /// else as it is.
+    ///
+    /// ```
+    /// use tightwire::packet::{Keys, Protection, Protocol};
+    ///
+    /// let keys = Keys::client([1; 32], [2; 32]);
+    /// let mut client = Protocol::<u16>::new("arena", "1.0", Protection::Sealed(keys));
+    /// let mut buffer = [0; 64];
+    /// let datagram = client.write(&7, &mut buffer)?;
+    /// assert_eq!(client.unsealed(datagram), [7, 0]);
+    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// ```
+    #[must_use]
+    pub fn unsealed<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
+        match &self.gate {
+            Gate::Sealed(seal) => seal.packet(),
+            _ => datagram,
+        }
+    }
+}
+
+impl<P> fmt::Debug for Protocol<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Protocol")
+            .field("game", &self.identity.game())
+            .field("version", &self.identity.version())
+            .field("id", &format_args!("{:016x}", self.id))
+            .field("gate", &self.gate)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The bits of a whole datagram, in a buffer of so many bytes.
+#[cold]
+fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> NotWritten {
+    NotWritten::Packet(match refused {
+        WriteError::Full { needed_bits, .. } => WriteError::Full {
+            needed_bits: needed_bits + overhead as u64 * 8,
+            capacity_bits: capacity as u64 * 8,
+        },
+        refused => refused,
+    })
+}

@@ -1,0 +1,173 @@
+//! Why a datagram is not read, or not written.
+
+use core::fmt;
+
+use crate::stream::{ErrorKind, Explained, ReadError, WriteError};
+
+/// Which gate refused a datagram.
+///
+/// Small and `Copy`: strangers can cause as many as they like.
+/// [`Protocol::read_explained`](crate::packet::Protocol::read_explained) also names the field.
+///
+/// ```
+/// use tightwire::packet::{Protection, Protocol, Refused};
+///
+/// let mut protocol = Protocol::<bool>::new("arena", "1.0", Protection::Crc32);
+/// let refused = protocol.read(&[1, 2], &mut false).unwrap_err();
+/// assert_eq!(refused, Refused::TooShort { length: 2, minimum: 4 });
+/// assert_eq!(refused.to_string(), "too short: 2 bytes, where every packet has at least 4");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Refused {
+    /// Shorter than the protection alone.
+    TooShort {
+        /// The bytes that came.
+        length: usize,
+        /// The bytes that there always are.
+        minimum: usize,
+    },
+    /// The protocol id or the checksum is not right: another game, another version, another
+    /// protection, or bytes that changed on their way.
+    WrongProtocol,
+    /// The datagram was read already, or is older than the latest 960.
+    Replayed {
+        /// Its number.
+        sequence: u64,
+    },
+    /// Nobody with the key and the same protocol has sealed it, or it changed on its way.
+    NotAuthentic,
+    /// The datagram is let in, but its packet is not valid: the other side has an error, or is
+    /// hostile.
+    Malformed(ReadError),
+    /// Data follows the end of the packet.
+    TrailingData {
+        /// The bit of the packet where it should have ended.
+        bit: u64,
+    },
+}
+
+/// A [`Refused`] that names the field, where a field was the reason.
+///
+/// ```
+/// use tightwire::Wire;
+/// use tightwire::packet::{Protection, Protocol};
+///
+/// #[derive(Wire, Default)]
+/// struct Player {
+///     #[wire(range = 0..=100)]
+///     health: u8,
+/// }
+///
+/// let mut protocol = Protocol::<Player>::new("arena", "1.0", Protection::None);
+/// let refused = protocol.read_explained(&[101], &mut Player::default()).unwrap_err();
+/// assert_eq!(refused.to_string(), "malformed: Player.health at bit 0: 101 is not in 0..=100");
+/// assert_eq!(refused.field().unwrap().path().as_deref(), Some("Player.health"));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct ExplainedRefusal {
+    refused: Refused,
+    field: Option<Explained>,
+}
+
+/// Why a packet was not written: [`Protocol::write`](crate::packet::Protocol::write) says more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum NotWritten {
+    /// The datagram is longer than the buffer, or a value is not allowed:
+    /// [`WriteError::explain`] names the field.
+    Packet(WriteError),
+    /// The packet is longer than a sealed one can be.
+    TooLong {
+        /// The bytes that it takes.
+        length: usize,
+        /// The bytes that there can be.
+        most: usize,
+    },
+    /// As many datagrams were sealed as there are numbers. Get new keys.
+    KeysUsedUp,
+}
+
+impl Refused {
+    #[cold]
+    pub(super) fn packet(refused: ReadError) -> Self {
+        match refused.kind {
+            ErrorKind::TrailingData => Self::TrailingData { bit: refused.bit },
+            _ => Self::Malformed(refused),
+        }
+    }
+}
+
+impl ExplainedRefusal {
+    pub(super) fn new(refused: Refused, field: Option<Explained>) -> Self {
+        Self { refused, field }
+    }
+
+    /// Which gate it was.
+    #[must_use]
+    pub fn refused(&self) -> Refused {
+        self.refused
+    }
+
+    /// Which field, and a trace of the packet up to it: if the packet was read at all.
+    #[must_use]
+    pub fn field(&self) -> Option<&Explained> {
+        self.field.as_ref()
+    }
+}
+
+impl From<WriteError> for NotWritten {
+    fn from(refused: WriteError) -> Self {
+        Self::Packet(refused)
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooShort { length, minimum } => {
+                write!(f, "too short: {length} bytes, where every packet has at least {minimum}")
+            }
+            Self::WrongProtocol => f.write_str(
+                "another protocol, or corrupt: compare the identities of both sides if every packet is",
+            ),
+            Self::Replayed { sequence } => {
+                write!(f, "replayed: datagram {sequence} was read already, or is too old to tell")
+            }
+            Self::NotAuthentic => f.write_str(
+                "not authentic: sealed with another key or protocol, or changed on its way: compare \
+                 the identities of both sides if every packet is",
+            ),
+            Self::Malformed(refused) => write!(f, "malformed: {refused}"),
+            Self::TrailingData { bit } => {
+                write!(f, "trailing data: the packet ends at bit {bit}, and more follows")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ExplainedRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.refused, &self.field) {
+            (Refused::Malformed(_), Some(field)) => write!(f, "malformed: {field}"),
+            (refused, _) => refused.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for NotWritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Packet(refused) => refused.fmt(f),
+            Self::TooLong { length, most } => write!(
+                f,
+                "a packet of {length} bytes, where a sealed one has at most {most}: send it in parts"
+            ),
+            Self::KeysUsedUp => f.write_str("the keys are used up: connect anew, with new ones"),
+        }
+    }
+}
+
+impl core::error::Error for Refused {}
+impl core::error::Error for ExplainedRefusal {}
+impl core::error::Error for NotWritten {}

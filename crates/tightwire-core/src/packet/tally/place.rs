@@ -1,0 +1,306 @@
+//! The fields of a layout, as far as packets had them, with what they took.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::kind::KindBy;
+use crate::stream::{Shape, Value, printable};
+
+/// A field of the layout, or a group of them, with what it took so far: of a [`Tally`](crate::packet::Tally).
+///
+/// ```
+/// # use tightwire::packet::{Identity, Protection, Tally};
+/// # use tightwire::schema::Schema;
+/// let identity = Identity::new("arena", "1.0", Protection::None, Schema::of::<[u8; 3]>());
+/// let mut tally = Tally::new(&identity);
+/// tally.count(&[7, 8, 9])?;
+/// let element = tally.places().last().unwrap();
+/// assert_eq!(element.path(), "packet[]");
+/// assert_eq!((element.count(), element.bits()), (3, 24));
+/// assert_eq!(element.parent().unwrap().path(), "packet");
+/// # Ok::<(), tightwire::stream::ReadError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    places: &'a Places,
+    index: usize,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    /// The packet first, and each node behind its parent.
+    nodes: Vec<Node>,
+    kind_by: KindBy,
+    pub(super) kinds: Vec<String>,
+    /// What the last packet is.
+    pub(super) kind: Option<usize>,
+    pub(super) watched: Vec<(usize, Value)>,
+    filter: Option<Vec<String>>,
+    /// Where the bits of the last packet went: they count when all of it was read.
+    taken: Vec<(usize, u64)>,
+    /// The groups that are open; kept for its memory.
+    pub(super) open: Vec<usize>,
+    failed_at: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    parent: usize,
+    children: Vec<usize>,
+    /// The child that stands for every element of an array.
+    element: Option<usize>,
+    /// The child that comes next, if they come as they did before.
+    cursor: usize,
+    count: u64,
+    bits: u64,
+    /// What a packet is that has this.
+    kind: Option<usize>,
+    /// Whether its value, a variant's name, is what the packet is.
+    names_kind: bool,
+    is_watched: bool,
+}
+
+/// The step of a path that stands for every element of an array.
+const ELEMENT: &str = "[]";
+
+impl Places {
+    pub(super) const ROOT: usize = 0;
+
+    pub(super) fn new(name: &str, shape: &Shape) -> Self {
+        let mut places = Self {
+            nodes: Vec::new(),
+            kind_by: KindBy::of(shape),
+            kinds: alloc::vec![printable(name)],
+            kind: None,
+            watched: Vec::new(),
+            filter: None,
+            taken: Vec::new(),
+            open: Vec::new(),
+            failed_at: None,
+        };
+        places.add(Self::ROOT, name);
+        places
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Place<'_>> {
+        (0..self.nodes.len()).map(|index| Place { places: self, index })
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<Place<'_>> {
+        (index < self.nodes.len()).then_some(Place { places: self, index })
+    }
+
+    pub(super) fn begin_packet(&mut self) {
+        self.kind = None;
+        self.failed_at = None;
+        self.open.clear();
+        self.taken.clear();
+        self.watched.clear();
+        self.begin_group(Self::ROOT);
+    }
+
+    /// The last packet counts.
+    pub(super) fn accept(&mut self) {
+        for (index, bits) in self.taken.drain(..) {
+            let node = &mut self.nodes[index];
+            node.count += 1;
+            node.bits += bits;
+        }
+    }
+
+    pub(super) fn refused_at(&self) -> Place<'_> {
+        Place { places: self, index: self.failed_at.unwrap_or(Self::ROOT) }
+    }
+
+    pub(super) fn refuse(&mut self, index: usize) {
+        self.failed_at.get_or_insert(index);
+    }
+
+    pub(super) fn watch(&mut self, steps: &str) {
+        let name_of = |step: &str| step.split('[').next().map(String::from);
+        self.filter = Some(steps.split('.').filter_map(name_of).collect());
+        for index in 0..self.nodes.len() {
+            self.nodes[index].is_watched = self.is_wanted(index);
+        }
+    }
+
+    pub(super) fn element_of(&mut self, parent: usize) -> usize {
+        if let Some(element) = self.nodes[parent].element {
+            return element;
+        }
+        let element = self.child(parent, ELEMENT);
+        self.nodes[parent].element = Some(element);
+        element
+    }
+
+    /// The child of this name.
+    #[inline]
+    pub(super) fn child(&mut self, parent: usize, name: &str) -> usize {
+        let Node { children, cursor, .. } = &self.nodes[parent];
+        if let Some(&child) = children.get(*cursor)
+            && self.nodes[child].name == *name
+        {
+            self.nodes[parent].cursor += 1;
+            return child;
+        }
+        self.other_child(parent, name)
+    }
+
+    /// The first child is the next one again: elements of an array are alike.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn begin_group(&mut self, index: usize) {
+        self.nodes[index].cursor = 0;
+    }
+
+    /// The same, if it does not come in turn.
+    fn other_child(&mut self, parent: usize, name: &str) -> usize {
+        let Node { children, cursor, .. } = &self.nodes[parent];
+        let find = |name: &str| {
+            let is_it = |place: &usize| self.nodes[children[*place]].name == *name;
+            // A field that was left out is not far.
+            let (before, behind) = (0..*cursor.min(&children.len()), *cursor..children.len());
+            behind.chain(before).find(is_it)
+        };
+        match find(name).or_else(|| find(&printable(name))) {
+            Some(place) => {
+                let child = children[place];
+                self.nodes[parent].cursor = place + 1;
+                child
+            }
+            None => self.add(parent, name),
+        }
+    }
+
+    /// What begins here may say what the packet is.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn pass(&mut self, index: usize) {
+        if self.kind.is_none() {
+            self.kind = self.nodes[index].kind;
+        }
+    }
+
+    /// An operation that took so many bits.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn take(&mut self, index: usize, bits: u64, value: impl FnOnce() -> Value) {
+        let Node { is_watched, names_kind, .. } = self.nodes[index];
+        if is_watched || (names_kind && self.kind.is_none()) {
+            self.keep(index, value());
+        }
+        self.taken.push((index, bits));
+    }
+
+    fn keep(&mut self, index: usize, value: Value) {
+        let Node { is_watched, names_kind, .. } = self.nodes[index];
+        if let (true, None, Value::Name(name)) = (names_kind, self.kind, &value) {
+            let find = |name: &str| self.kinds.iter().position(|kind| *kind == *name);
+            self.kind = find(name).or_else(|| find(&printable(name))).or_else(|| {
+                self.kinds.push(printable(name));
+                Some(self.kinds.len() - 1)
+            });
+        }
+        if is_watched {
+            self.watched.push((index, value));
+        }
+    }
+
+    fn add(&mut self, parent: usize, name: &str) -> usize {
+        let index = self.nodes.len();
+        let mut node = Node {
+            name: printable(name),
+            parent,
+            children: Vec::new(),
+            element: None,
+            cursor: 0,
+            count: 0,
+            bits: 0,
+            kind: self.nodes.get(parent).and_then(|parent| parent.kind),
+            names_kind: false,
+            is_watched: false,
+        };
+        let is_direct = index != Self::ROOT && parent == Self::ROOT;
+        match &self.kind_by {
+            KindBy::Field(fields) if is_direct && fields.contains(&node.name) => {
+                node.kind = Some(self.kinds.len());
+                self.kinds.push(node.name.clone());
+            }
+            KindBy::Variant(Some(field)) => node.names_kind = is_direct && *field == node.name,
+            KindBy::Variant(None) => node.names_kind = index == Self::ROOT,
+            KindBy::Nothing | KindBy::Field(_) => {}
+        }
+        self.nodes.push(node);
+        self.nodes[index].is_watched = self.is_wanted(index);
+        if index != Self::ROOT {
+            let parent = &mut self.nodes[parent];
+            parent.children.push(index);
+            parent.cursor = parent.children.len();
+        }
+        index
+    }
+
+    fn is_wanted(&self, index: usize) -> bool {
+        let Some(filter) = &self.filter else { return false };
+        let place = Place { places: self, index };
+        let mut steps = place.steps();
+        steps.retain(|step| *step != ELEMENT);
+        steps.windows(filter.len()).any(|window| window.iter().eq(filter.iter()))
+    }
+}
+
+impl<'a> Place<'a> {
+    /// Its number, which stays.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.index
+    }
+
+    /// The group that it is in; the packet is in none.
+    #[must_use]
+    pub fn parent(self) -> Option<Self> {
+        let index = self.node().parent;
+        (self.index != Places::ROOT).then_some(Self { index, ..self })
+    }
+
+    /// The names that lead here, as in `Player.inventory[].count`.
+    #[must_use]
+    pub fn path(self) -> String {
+        let mut path = String::new();
+        for step in self.steps() {
+            if !path.is_empty() && step != ELEMENT {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+        path
+    }
+
+    /// How often an operation stood here.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.node().count
+    }
+
+    /// The bits of those operations, without those of what is in it.
+    #[must_use]
+    pub fn bits(self) -> u64 {
+        self.node().bits
+    }
+
+    /// Whether its values are [watched](crate::packet::Tally::watch).
+    #[must_use]
+    pub fn is_watched(self) -> bool {
+        self.node().is_watched
+    }
+
+    fn steps(self) -> Vec<&'a str> {
+        let outwards = core::iter::successors(Some(self), |place| place.parent());
+        let mut steps: Vec<_> = outwards.map(|place| place.node().name.as_str()).collect();
+        steps.reverse();
+        steps
+    }
+
+    fn node(self) -> &'a Node {
+        &self.places.nodes[self.index]
+    }
+}

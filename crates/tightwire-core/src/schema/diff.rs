@@ -1,0 +1,361 @@
+//! What is different between two schemas, in words.
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::Schema;
+use super::describe;
+use super::fingerprint::{guard_bytes, hash, hash_block, hint_bytes};
+use super::flat::Block;
+use super::run::{PACKET, root_name};
+use crate::stream::{Shape, Variant};
+
+/// Why two sides do not understand each other: every difference between two schemas, in the order
+/// of the first one's bits. `Display` gives a line for each.
+///
+/// ```
+/// use tightwire::schema::Schema;
+///
+/// let diff = Schema::of::<[u8; 3]>().diff(&Schema::of::<[u16; 4]>());
+/// let lines: Vec<_> = diff.iter().map(|difference| difference.to_string()).collect();
+/// assert_eq!(lines, [
+///     "packet: 3 elements here, 4 there",
+///     "packet[]: range 0..=255 (8 bits) here, 0..=65535 (16 bits) there",
+/// ]);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Diff {
+    differences: Vec<Difference>,
+}
+
+/// One difference of a [`Diff`].
+///
+/// ```
+/// use tightwire::schema::Schema;
+///
+/// let diff = Schema::of::<u8>().diff(&Schema::of::<i8>());
+/// let difference = diff.iter().next().unwrap();
+/// assert_eq!(difference.path, "packet");
+/// assert_eq!(difference.what, "range 0..=255 (8 bits) here, -128..=127 (8 bits) there");
+/// assert!(difference.changes_bytes);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The names that lead to it, as in `Player.inventory[].count`.
+    pub path: String,
+    /// What is different, in words.
+    pub what: String,
+    /// Whether packets or snapshots look different; if not, only names do.
+    pub changes_bytes: bool,
+}
+
+impl Schema {
+    /// Compares the schema of this side with that of the other.
+    ///
+    /// If the [fingerprints](Self::fingerprint) differ, there is a difference that changes the
+    /// bytes, and if they do not, there is none.
+    ///
+    /// ```
+    /// use tightwire::Wire;
+    ///
+    /// mod here {
+    ///     #[derive(tightwire::Wire)]
+    ///     pub struct Player {
+    ///         #[wire(range = 0..=100)]
+    ///         pub health: u8,
+    ///     }
+    /// }
+    /// mod there {
+    ///     #[derive(tightwire::Wire)]
+    ///     pub struct Player {
+    ///         #[wire(range = 0..=200)]
+    ///         pub health: u8,
+    ///     }
+    /// }
+    ///
+    /// let diff = tightwire::schema::Schema::of::<here::Player>().diff(&tightwire::schema::Schema::of::<there::Player>());
+    /// let line = "Player.health: range 0..=100 (7 bits) here, 0..=200 (8 bits) there\n";
+    /// assert_eq!(diff.to_string(), line);
+    /// ```
+    #[must_use]
+    pub fn diff(&self, there: &Self) -> Diff {
+        let mut diff = Diff::default();
+        let (name, other) = (root_name(self.root()), root_name(there.root()));
+        if name != PACKET && other != PACKET {
+            diff.name(name, name, other);
+        }
+        diff.shapes(name, self.root(), there.root());
+        let changes_bytes = diff.iter().any(|difference| difference.changes_bytes);
+        if !changes_bytes && self.fingerprint() != there.fingerprint() {
+            diff.bytes(name, "the bytes are not the same".to_string());
+        }
+        diff
+    }
+}
+
+impl Diff {
+    /// Whether the schemas are the same, names and all.
+    ///
+    /// ```
+    /// use tightwire::schema::Schema;
+    ///
+    /// assert!(Schema::of::<u8>().diff(&Schema::of::<u8>()).is_empty());
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.differences.is_empty()
+    }
+
+    /// The differences, in the order of the bits.
+    ///
+    /// ```
+    /// use tightwire::schema::Schema;
+    ///
+    /// let diff = Schema::of::<u8>().diff(&Schema::of::<u16>());
+    /// assert!(diff.iter().any(|difference| difference.changes_bytes));
+    /// ```
+    pub fn iter(&self) -> core::slice::Iter<'_, Difference> {
+        self.differences.iter()
+    }
+
+    fn bytes(&mut self, path: &str, what: String) {
+        self.differences.push(Difference { path: path.into(), what, changes_bytes: true });
+    }
+
+    fn name(&mut self, path: &str, here: &str, there: &str) {
+        if here != there && !here.is_empty() && !there.is_empty() {
+            let what = format!("called `{there}` there, which does not change the bytes");
+            self.differences.push(Difference { path: path.into(), what, changes_bytes: false });
+        }
+    }
+
+    fn shapes(&mut self, path: &str, here: &Shape, there: &Shape) {
+        match (here, there) {
+            (Shape::Op(a), Shape::Op(b)) if hash(here) != hash(there) => {
+                let (a, b) = describe::operations(a, b);
+                self.bytes(path, format!("{a} here, {b} there"));
+            }
+            (Shape::Enum { variants: a, .. }, Shape::Enum { variants: b, .. }) => {
+                self.enums(path, (here, a), (there, b));
+            }
+            (Shape::Option(a), Shape::Option(b)) => self.inside(path, a, b),
+            (Shape::Array { len: a, element }, Shape::Array { len: b, element: other }) => {
+                if a != b {
+                    self.bytes(path, format!("{} here, {b} there", describe::elements(*a)));
+                }
+                self.inside(&format!("{path}[]"), element, other);
+            }
+            (Shape::List { max_len: a, element }, Shape::List { max_len: b, element: other }) => {
+                if a != b {
+                    let (a, b) = (describe::list_bound(*a), describe::list_bound(*b));
+                    self.bytes(path, format!("{a} here, {b} there"));
+                }
+                self.inside(&format!("{path}[]"), element, other);
+            }
+            (Shape::Struct { .. }, _) | (_, Shape::Struct { .. }) => {
+                self.inside(path, here, there);
+            }
+            _ if hash(here) != hash(there) => {
+                let (a, b) = (describe::shape(here), describe::shape(there));
+                self.bytes(path, format!("{a} here, {b} there"));
+            }
+            _ => {}
+        }
+    }
+
+    fn inside(&mut self, path: &str, here: &Shape, there: &Shape) {
+        self.blocks(path, &Block::of(here), &Block::of(there));
+    }
+
+    fn enums(
+        &mut self,
+        path: &str,
+        (here, a): (&Shape, &[Variant]),
+        (there, b): (&Shape, &[Variant]),
+    ) {
+        let blocks = |variants: &'_ [Variant]| -> Vec<u64> {
+            variants.iter().map(|variant| hash_block(&Block::of_fields(&variant.fields))).collect()
+        };
+        let (a_hashes, b_hashes) = (blocks(a), blocks(b));
+        let names = |variants: &[Variant]| -> Vec<String> {
+            variants.iter().map(|variant| variant.name.to_string()).collect()
+        };
+        let (a_names, b_names) = (names(a), names(b));
+        let matches = if hash(here) == hash(there) {
+            in_order(a.len(), b.len())
+        } else {
+            if a.len() != b.len() {
+                let (a, b) = (describe::variants(a.len()), describe::variants(b.len()));
+                self.bytes(path, format!("{a} here, {b} there"));
+            }
+            let is_same = |i: usize, j: usize| i == j && a_hashes[i] == b_hashes[j];
+            matched(&a_names, &b_names, is_same)
+        };
+        for (ordinal, variant) in a.iter().enumerate() {
+            let path = format!("{path}.{}", variant.name);
+            let Some(other) = matches[ordinal] else {
+                self.bytes(&path, format!("variant {ordinal}, only here"));
+                continue;
+            };
+            if other != ordinal {
+                self.bytes(&path, format!("variant {ordinal} here, variant {other} there"));
+            }
+            self.name(&path, &variant.name, &b[other].name);
+            let (a, b) = (&variant.fields, &b[other].fields);
+            self.blocks(&path, &Block::of_fields(a), &Block::of_fields(b));
+        }
+        for ordinal in missing(&matches, b.len()) {
+            let path = format!("{path}.{}", b[ordinal].name);
+            self.bytes(&path, format!("variant {ordinal}, only there"));
+        }
+    }
+
+    fn blocks(&mut self, path: &str, here: &Block<'_>, there: &Block<'_>) {
+        let (a, b) = (&here.items, &there.items);
+        let names =
+            |block: &Block<'_>| -> Vec<_> { block.items.iter().map(|i| i.path.clone()).collect() };
+        let is_equal = hash_block(here) == hash_block(there);
+        let matches = if is_equal {
+            in_order(a.len(), b.len())
+        } else {
+            matched(&names(here), &names(there), |i, j| hash(a[i].shape) == hash(b[j].shape))
+        };
+        let moved = if is_equal { vec![false; a.len()] } else { moved(&matches) };
+        for (index, item) in a.iter().enumerate() {
+            let path = joined(path, &item.path);
+            let Some(place) = matches[index] else {
+                self.bytes(&path, format!("only here: {}", describe::shape(item.shape)));
+                continue;
+            };
+            let other = &b[place];
+            self.name(&path, &item.path, &other.path);
+            if moved[index] {
+                let (a, b) = (position(here, index), position(there, place));
+                self.bytes(&path, format!("{a} here, {b} there"));
+            }
+            let translate = |place: usize| matches.get(place).copied().flatten();
+            if !is_equal && guard_bytes(here, item, &translate) != guard_bytes(there, other, &Some)
+            {
+                let (a, b) = (describe::sent(here, item), describe::sent(there, other));
+                // With the same words, it is a field that it names which is reported.
+                if a != b {
+                    self.bytes(&path, format!("sent {a} here, {b} there"));
+                }
+            }
+            if !is_equal && hint_bytes(here, item, &translate) != hint_bytes(there, other, &Some) {
+                let (a, b) = (describe::hints(item), describe::hints(other));
+                if a != b {
+                    self.bytes(&path, format!("for snapshots {a} here, {b} there"));
+                }
+            }
+            self.shapes(&path, item.shape, other.shape);
+        }
+        for place in missing(&matches, b.len()) {
+            let path = joined(path, &b[place].path);
+            self.bytes(&path, format!("only there: {}", describe::shape(b[place].shape)));
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a Diff {
+    type Item = &'a Difference;
+    type IntoIter = core::slice::Iter<'a, Difference>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Display for Diff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|difference| writeln!(f, "{difference}"))
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.what)
+    }
+}
+
+/// Which of `there` each of `here` is: the one of the same name, or for a name that only one side
+/// has, the one that stands at the same place and is the same.
+fn matched(
+    here: &[String],
+    there: &[String],
+    is_same: impl Fn(usize, usize) -> bool,
+) -> Vec<Option<usize>> {
+    let mut places: BTreeMap<&str, VecDeque<usize>> = BTreeMap::new();
+    for (place, name) in there.iter().enumerate() {
+        places.entry(name).or_default().push_back(place);
+    }
+    let mut matches: Vec<Option<usize>> =
+        here.iter().map(|name| places.get_mut(name.as_str())?.pop_front()).collect();
+    let mut is_free = vec![true; there.len()];
+    matches.iter().flatten().for_each(|&place| is_free[place] = false);
+    for index in 0..here.len() {
+        let place = match index.checked_sub(1) {
+            Some(before) => matches[before].map(|place| place + 1),
+            None => Some(0),
+        };
+        if let (None, Some(place)) = (matches[index], place)
+            && is_free.get(place) == Some(&true)
+            && is_same(index, place)
+        {
+            matches[index] = Some(place);
+            is_free[place] = false;
+        }
+    }
+    matches
+}
+
+/// Each is the one at its place. Equal hashes mean as many, unless somebody made them equal.
+fn in_order(here: usize, there: usize) -> Vec<Option<usize>> {
+    (0..here).map(|place| (place < there).then_some(place)).collect()
+}
+
+/// The places of the other side that nothing on this side is.
+fn missing(matches: &[Option<usize>], count: usize) -> impl Iterator<Item = usize> + use<> {
+    let mut is_missing = vec![true; count];
+    matches.iter().flatten().for_each(|&place| is_missing[place] = false);
+    (0..count).filter(move |&place| is_missing[place])
+}
+
+/// The fewest whose order is another one: all but the longest ascending sequence.
+fn moved(matches: &[Option<usize>]) -> Vec<bool> {
+    // For each length, the index of the sequence's end with the lowest place.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before = vec![None; matches.len()];
+    for (index, place) in matches.iter().enumerate() {
+        let Some(place) = place else { continue };
+        let length = ends.partition_point(|&end| matches[end].is_some_and(|end| end < *place));
+        before[index] = length.checked_sub(1).map(|shorter| ends[shorter]);
+        match ends.get_mut(length) {
+            Some(end) => *end = index,
+            None => ends.push(index),
+        }
+    }
+    let mut is_moved: Vec<_> = matches.iter().map(Option::is_some).collect();
+    let mut next = ends.last().copied();
+    while let Some(index) = next {
+        is_moved[index] = false;
+        next = before[index];
+    }
+    is_moved
+}
+
+fn position(block: &Block<'_>, index: usize) -> String {
+    match index.checked_sub(1) {
+        Some(before) => format!("after `{}`", block.items[before].path),
+        None => "first".to_string(),
+    }
+}
+
+fn joined(path: &str, name: &str) -> String {
+    if name.is_empty() { path.into() } else { format!("{path}.{name}") }
+}

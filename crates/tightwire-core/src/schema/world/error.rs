@@ -1,0 +1,107 @@
+//! Why a world is refused.
+
+use alloc::string::String;
+use core::fmt;
+
+use crate::schema::DynamicError;
+use crate::stream::{ReadError, WriteError};
+
+/// Why a world was not written or not read.
+///
+/// ```
+/// use tightwire::schema::{Object, Representation, World, WorldError, WorldSchema};
+///
+/// let schema = WorldSchema::default();
+/// let mut world = World::new(0.0);
+/// world.insert(Object::new(7, "dragon"));
+/// let refused = world.write(Representation::Bits, &schema).unwrap_err();
+/// assert_eq!(refused.to_string(), "World.objects[0].class: no variant is called `dragon`");
+///
+/// let refused = World::read(Representation::Bits, &[], &schema).unwrap_err();
+/// assert!(matches!(refused, WorldError::Read(_)));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// Bits or bytes were refused. For bits, [`Schema::explain`](crate::schema::Schema::explain) of the
+    /// world's [`schema`](crate::schema::WorldSchema::schema) names the field.
+    Read(ReadError),
+    /// A text was refused.
+    Text {
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+    /// The world does not fit its schema.
+    Refused {
+        /// The names that lead to the value.
+        path: String,
+        /// What is wrong, and what was expected.
+        reason: String,
+    },
+}
+
+impl WorldError {
+    pub(super) fn refused(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Refused { path: path.into(), reason: reason.into() }
+    }
+
+    /// At an offset in a text.
+    #[cfg(feature = "formats")]
+    pub(super) fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
+        let before = text.get(..offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self::Text {
+            line: 1 + before.matches('\n').count(),
+            column: 1 + before.get(line_start..).map_or(0, |line| line.chars().count()),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for WorldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => error.fmt(f),
+            Self::Text { line, column, reason } => {
+                write!(f, "line {line}, column {column}: {reason}")
+            }
+            Self::Refused { path, reason } => write!(f, "{path}: {reason}"),
+        }
+    }
+}
+
+impl core::error::Error for WorldError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Read(error) => Some(error),
+            Self::Text { .. } | Self::Refused { .. } => None,
+        }
+    }
+}
+
+impl From<ReadError> for WorldError {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<WriteError> for WorldError {
+    fn from(error: WriteError) -> Self {
+        Self::refused("World", alloc::format!("{error}"))
+    }
+}
+
+impl From<DynamicError> for WorldError {
+    fn from(error: DynamicError) -> Self {
+        match error {
+            DynamicError::Read(error) => Self::Read(error),
+            DynamicError::Write(error) => error.into(),
+            DynamicError::Mismatch { path, reason }
+            | DynamicError::Undescribed { path, reason } => Self::Refused { path, reason },
+        }
+    }
+}

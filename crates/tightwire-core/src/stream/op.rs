@@ -1,0 +1,285 @@
+//! What an operation is and what value it carried, as data: for tracing.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::RangeInclusive;
+
+use super::float::FloatRange;
+use super::int::Int;
+use super::selection::SubsetCoding;
+use super::tree::printable;
+
+/// One stream operation with its parameters.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Op {
+    /// Raw bits.
+    Bits {
+        /// How many.
+        width: u32,
+    },
+    /// One bit.
+    Bool,
+    /// An integer of a range.
+    Int {
+        /// The smallest value.
+        min: Number,
+        /// The largest value.
+        max: Number,
+    },
+    /// A fixed-point number.
+    Fixed {
+        /// The bits behind the point.
+        fraction_bits: u32,
+        /// The smallest value, in whole units.
+        min: Number,
+        /// The largest value, in whole units.
+        max: Number,
+    },
+    /// A variable-length integer.
+    Varint {
+        /// The width of its type: 8, 16, 32, 64 or 128.
+        bits: u32,
+        /// Whether the type is signed.
+        signed: bool,
+    },
+    /// A whole `f32`.
+    Float,
+    /// A whole `f64`.
+    Double,
+    /// A quantised float.
+    CompressedFloat(FloatRange),
+    /// The place in a list of variants.
+    Enumerate {
+        /// How many variants there are.
+        count: usize,
+    },
+    /// Whole floats.
+    Vector {
+        /// How many.
+        dimensions: usize,
+    },
+    /// Quantised floats.
+    CompressedVector {
+        /// How many.
+        dimensions: usize,
+        /// How each is quantised.
+        range: FloatRange,
+    },
+    /// Four whole floats.
+    Quaternion,
+    /// A rotation by its three smallest components.
+    SmallestThree {
+        /// The bits of each.
+        bits: u32,
+    },
+    /// A direction on the octahedron.
+    UnitVector {
+        /// The bits of each coordinate.
+        bits: u32,
+    },
+    /// Zeros up to a whole byte.
+    Align,
+    /// Bytes whose number both sides know.
+    Bytes {
+        /// How many.
+        len: usize,
+    },
+    /// Bytes with their number.
+    Blob {
+        /// The most there can be.
+        max_len: usize,
+    },
+    /// UTF-8 text.
+    String {
+        /// The most bytes there can be.
+        max_len: usize,
+    },
+    /// Text as UTF-16 code units.
+    WideString {
+        /// The most code units there can be.
+        max_len: usize,
+    },
+    /// An index relative to the one before.
+    Index {
+        /// The length of the array.
+        count: u32,
+    },
+    /// A number relative to the one before.
+    IntRelative,
+    /// Which elements of an array are there.
+    Selection {
+        /// The length of the array.
+        len: usize,
+        /// How it is coded.
+        coding: SubsetCoding,
+    },
+    /// A named check value.
+    Check {
+        /// What the check is called.
+        name: Cow<'static, str>,
+    },
+    /// The memory image of a plain struct.
+    Pod {
+        /// Its size in bytes.
+        size: usize,
+    },
+}
+
+/// A group of operations: a step of the path to a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Scope<'a> {
+    /// A value with a serialize function of its own.
+    Object {
+        /// The name of its type, as [`core::any::type_name`] gives it.
+        type_name: &'a str,
+    },
+    /// An option, an array or a subset, by the name of its operation.
+    Group(&'a str),
+    /// An element.
+    Index(usize),
+}
+
+/// A number of any type that a range can have.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the variants are named after their types")]
+pub enum Number {
+    Unsigned(u128),
+    Signed(i128),
+    Float(f32),
+    Double(f64),
+}
+
+/// The value that an operation carried.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the variants are named after their types")]
+pub enum Value {
+    /// Nothing but its presence, as padding.
+    Unit,
+    Bool(bool),
+    Number(Number),
+    Vector(Vec<f32>),
+    Text(String),
+    Bytes(Vec<u8>),
+    /// A name, as of an enum's variant.
+    Name(String),
+    /// Indices, as of a selection.
+    Indices(Vec<usize>),
+}
+
+impl Op {
+    /// The parameters of [`Stream::int`](crate::stream::Stream::int).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn int<T: Int>(range: &RangeInclusive<T>) -> Self {
+        Self::Int { min: range.start().number(), max: range.end().number() }
+    }
+
+    /// The parameters of [`Stream::varint`](crate::stream::Stream::varint): the type alone.
+    ///
+    /// ```
+    /// use tightwire::stream::Op;
+    ///
+    /// assert_eq!(Op::varint::<i16>(), Op::Varint { bits: 16, signed: true });
+    /// ```
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn varint<T: Int>() -> Self {
+        Self::Varint { bits: T::BITS, signed: matches!(T::default().number(), Number::Signed(_)) }
+    }
+
+    /// The name of the operation, as the stream's method is called.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bits { .. } => "bits",
+            Self::Bool => "bool",
+            Self::Int { .. } => "int",
+            Self::Fixed { .. } => "fixed",
+            Self::Varint { .. } => "varint",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::CompressedFloat(_) => "compressed_float",
+            Self::Enumerate { .. } => "enumerate",
+            Self::Vector { .. } => "vector",
+            Self::CompressedVector { .. } => "compressed_vector",
+            Self::Quaternion => "quaternion",
+            Self::SmallestThree { .. } => "smallest_three",
+            Self::UnitVector { .. } => "unit_vector",
+            Self::Align => "align",
+            Self::Bytes { .. } => "bytes",
+            Self::Blob { .. } => "blob",
+            Self::String { .. } => "string",
+            Self::WideString { .. } => "wide_string",
+            Self::Index { .. } => "index",
+            Self::IntRelative => "int_relative",
+            Self::Selection { .. } => "selection",
+            Self::Check { .. } => "check",
+            Self::Pod { .. } => "pod",
+        }
+    }
+}
+
+/// The operation with its parameters, as in `int 0..=100`.
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        let range = |range: &FloatRange| (range.min(), range.max(), range.resolution());
+        match self {
+            Self::Int { min, max } => write!(f, "{name} {min}..={max}"),
+            Self::Fixed { fraction_bits, min, max } => {
+                write!(f, "{name} {min}..={max}, {fraction_bits} fraction bits")
+            }
+            Self::CompressedFloat(float) | Self::CompressedVector { range: float, .. } => {
+                let (min, max, resolution) = range(float);
+                write!(f, "{name} {min}..={max} at {resolution}")
+            }
+            Self::Bits { width: bits }
+            | Self::SmallestThree { bits }
+            | Self::UnitVector { bits } => {
+                write!(f, "{name} of {bits}")
+            }
+            Self::Enumerate { count } => write!(f, "{name} of {count}"),
+            Self::Index { count } => write!(f, "{name} of {count}"),
+            Self::Bytes { len } => write!(f, "{name} of {len}"),
+            Self::Selection { len, coding } => write!(f, "{name} of {len}, {coding:?}"),
+            Self::Blob { max_len } | Self::String { max_len } | Self::WideString { max_len } => {
+                write!(f, "{name} up to {max_len}")
+            }
+            Self::Check { name: check } => write!(f, "{name} {check:?}"),
+            Self::Pod { size } => write!(f, "{name} of {size} bytes"),
+            _ => f.write_str(name),
+        }
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsigned(number) => number.fmt(f),
+            Self::Signed(number) => number.fmt(f),
+            Self::Float(number) => number.fmt(f),
+            Self::Double(number) => number.fmt(f),
+        }
+    }
+}
+
+/// Safe to show: what a terminal could take for a command is escaped.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit => Ok(()),
+            Self::Bool(value) => value.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Vector(components) => write!(f, "{components:?}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Bytes(bytes) => write!(f, "{bytes:02x?}"),
+            Self::Name(name) => f.write_str(&printable(name)),
+            Self::Indices(indices) => write!(f, "{indices:?}"),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The stream that reads.
+
+use super::{ByteStream, ErrorKind, RawStream, ReadError, Unique};
+use crate::bits::BitReader;
+
+/// Reads a packet from exactly the bytes that arrived.
+///
+/// Every operation checks its bounds and its range, in every build, before it touches the value.
+/// After the first refusal the stream stays failed, and refuses everything with the same error.
+///
+/// ```
+/// use tightwire::Stream;
+/// use tightwire::stream::ReadStream;
+///
+/// let mut stream = ReadStream::new(&[0b1_1001101]);
+/// let (mut health, mut alive) = (0u8, false);
+/// stream.int(&mut health, 0..=100)?;
+/// stream.bool(&mut alive)?;
+/// stream.finish()?;
+/// assert_eq!((health, alive), (77, true));
+/// # Ok::<(), tightwire::stream::ReadError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReadStream<'a> {
+    reader: BitReader<'a>,
+    failure: Option<ReadError>,
+    checks: bool,
+}
+
+impl<'a> ReadStream<'a> {
+    /// Starts at the first bit of `packet`.
+    #[must_use]
+    #[inline]
+    pub fn new(packet: &'a [u8]) -> Self {
+        Self { reader: BitReader::new(packet), failure: None, checks: true }
+    }
+
+    /// Reads a packet that was written [without checks](crate::stream::WriteStream::without_checks).
+    #[must_use]
+    #[inline]
+    pub fn without_checks(mut self) -> Self {
+        self.checks = false;
+        self
+    }
+
+    /// The bits read so far.
+    #[must_use]
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.reader.position()
+    }
+
+    /// The bits of the packet that are left; none after a refusal.
+    #[must_use]
+    #[inline]
+    pub fn remaining(&self) -> u64 {
+        self.reader.remaining()
+    }
+
+    /// Ends the packet: all of it must have been read, but for zeros up to the last whole byte.
+    ///
+    /// # Errors
+    ///
+    /// The refusal that the stream ended with, or [`ErrorKind::TrailingData`].
+    #[inline]
+    pub fn finish(self) -> Result<(), ReadError> {
+        match self.failure {
+            Some(failure) => Err(failure),
+            None if self.reader.is_at_end() => Ok(()),
+            None => Err(ReadError { kind: ErrorKind::TrailingData, bit: self.position() }),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse_end(&mut self) -> ReadError {
+        let end = ReadError { kind: ErrorKind::UnexpectedEnd, bit: self.reader.position() };
+        *self.failure.get_or_insert(end)
+    }
+}
+
+/// A stream that reads one whole packet.
+pub(crate) trait Reading: RawStream<Error = ReadError> {
+    /// As [`ReadStream::finish`].
+    fn end(self) -> Result<(), ReadError>;
+}
+
+impl Reading for ReadStream<'_> {
+    fn end(self) -> Result<(), ReadError> {
+        self.finish()
+    }
+}
+
+impl Reading for ByteStream<ReadStream<'_>> {
+    fn end(self) -> Result<(), ReadError> {
+        self.into_inner().finish()
+    }
+}
+
+impl RawStream for ReadStream<'_> {
+    type Error = ReadError;
+    type Access = Unique;
+    const TRACES: bool = false;
+    const MERGES: bool = true;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), ReadError> {
+        match self.reader.read_bits(width) {
+            Ok(bits) => *value = bits,
+            Err(_) => return Err(self.refuse_end()),
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), ReadError> {
+        match self.reader.read_unary(limit) {
+            Ok(read) => *zeros = read,
+            Err(_) => return Err(self.refuse_end()),
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_align(&mut self) -> Result<(), ReadError> {
+        match self.reader.align() {
+            Ok(true) => Ok(()),
+            Ok(false) => self.refuse_at(ErrorKind::Padding, self.reader.position()),
+            Err(_) => Err(self.refuse_end()),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_bytes<'s>(&'s mut self, _: &'s [u8], length: usize) -> Result<&'s [u8], ReadError> {
+        self.raw_align()?;
+        match self.reader.read_bytes(length) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => Err(self.refuse_end()),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), ReadError> {
+        self.reader.fail();
+        Err(*self.failure.get_or_insert(ReadError { kind, bit }))
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn position(&self) -> u64 {
+        self.reader.position()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn remaining(&self) -> u64 {
+        self.reader.remaining()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_checks(&self) -> bool {
+        self.checks
+    }
+
+    #[inline]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.failure.map(|refused| (refused.kind, refused.bit))
+    }
+}

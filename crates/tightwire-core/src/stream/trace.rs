@@ -1,0 +1,288 @@
+//! The stream that tells what another one does.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::panic::Location;
+
+use super::int::sign_extended;
+use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
+
+/// Runs another stream and records every operation: what it was, what it is called or where in
+/// the source it stands, which bits it took and what value it carried.
+///
+/// [`explain`](crate::stream::explain) and [`explain_write`](crate::stream::explain_write) are the short way.
+///
+/// ```
+/// use tightwire::Stream;
+/// use tightwire::stream::{ReadStream, TraceStream};
+///
+/// let mut stream = TraceStream::new(ReadStream::new(&[0b1_1001101]));
+/// stream.named("health").int(&mut 0u8, 0..=100)?;
+/// stream.named("alive").bool(&mut false)?;
+/// let (_, trace) = stream.into_parts();
+/// let alive = trace.spans().nth(1).unwrap();
+/// assert_eq!(alive.path(), "alive");
+/// assert_eq!(alive.bits(), 7..8);
+/// assert_eq!(alive.value().unwrap().to_string(), "true");
+/// # Ok::<(), tightwire::stream::ReadError>(())
+/// ```
+#[derive(Debug)]
+pub struct TraceStream<S> {
+    inner: S,
+    trace: Trace,
+    /// The groups that are open, and the operation that runs.
+    open: Vec<Open>,
+    name: Option<String>,
+    /// Whether the stream had failed before the operation that runs.
+    had_failed: bool,
+    /// The bits that the operation has taken and how many those are, up to 128: a refused value
+    /// does not reach its destination.
+    taken: (u128, u32),
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    node: usize,
+    /// The operation without a name that is taken for the option or the element itself, as long
+    /// as it is the only one.
+    alone: Option<usize>,
+}
+
+impl<S: RawStream> TraceStream<S> {
+    /// Records what `inner` does from now on.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        Self::with_root(inner, "", Scope::Group("packet"))
+    }
+
+    /// The same, of an object as a whole.
+    pub(super) fn of_object(inner: S, type_name: &str) -> Self {
+        Self::with_root(inner, &short_type_name(type_name), Scope::Object { type_name })
+    }
+
+    fn with_root(inner: S, name: &str, scope: Scope<'_>) -> Self {
+        Self {
+            inner,
+            trace: Trace::new(name, scope),
+            open: Vec::new(),
+            name: None,
+            had_failed: false,
+            taken: (0, 0),
+        }
+    }
+
+    /// The stream that did the work, and what it did.
+    #[must_use]
+    pub fn into_parts(mut self) -> (S, Trace) {
+        while !self.open.is_empty() {
+            self.leave();
+        }
+        self.trace.end(0, self.inner.position());
+        if let Some((kind, bit)) = self.inner.failure() {
+            self.trace.set_failure(kind, bit);
+        }
+        (self.inner, self.trace)
+    }
+
+    /// The innermost group that is open.
+    fn parent(&self) -> usize {
+        self.open.last().map_or(0, |open| open.node)
+    }
+
+    /// Whether an operation without a name is known by the path of its scope: one of ours, or the
+    /// only one in an option or an element. A second one gives both their source lines.
+    fn stands_for_its_scope(&mut self, location: &Location<'_>) -> bool {
+        if is_own(location) {
+            return true;
+        }
+        let next = self.trace.len();
+        let Some(open) = self.open.last_mut() else { return false };
+        if matches!(self.trace.node(open.node).scope(), Some(Scope::Object { .. })) {
+            return false;
+        }
+        let Some(first) = open.alone else {
+            open.alone = Some(next);
+            return true;
+        };
+        let first_node = self.trace.node(first);
+        if let (Some(op), Some(location)) = (first_node.op(), first_node.location())
+            && first_node.name().is_empty()
+        {
+            self.trace.rename(first, &source_name(op, location));
+        }
+        false
+    }
+
+    /// Whether an object without a name is known by the element or the option that it is.
+    fn stands_for_an_element(&self) -> bool {
+        for outer in self.trace.node(self.parent()).ancestors() {
+            match outer.scope() {
+                Some(Scope::Index(_) | Scope::Group("option")) => return true,
+                _ if !outer.name().is_empty() => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+impl<S: RawStream> RawStream for TraceStream<S> {
+    type Error = S::Error;
+    type Access = S::Access;
+    const PACKS: bool = S::PACKS;
+
+    fn has_checks(&self) -> bool {
+        self.inner.has_checks()
+    }
+
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
+        self.inner.raw_bits(value, width)?;
+        let (bits, count) = self.taken;
+        let above = u128::from(*value).checked_shl(count).unwrap_or(0);
+        self.taken = (bits | above, count.saturating_add(width));
+        Ok(())
+    }
+
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), S::Error> {
+        self.inner.raw_unary(zeros, limit)
+    }
+
+    fn raw_align(&mut self) -> Result<(), S::Error> {
+        self.inner.raw_align()
+    }
+
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], length: usize) -> Result<&'s [u8], S::Error> {
+        self.inner.raw_bytes(source, length)
+    }
+
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        // The application refuses what it has just read, when that operation is over.
+        let first = self.failure().is_none();
+        if first && kind == ErrorKind::Custom {
+            self.name = None;
+            self.trace.blame(self.trace.last_operation());
+        } else if first && self.trace.node(self.parent()).op().is_none() {
+            // No operation runs: an array is refused as a whole.
+            self.trace.blame(Some(self.parent()));
+        }
+        self.inner.refuse_at(kind, bit)
+    }
+
+    fn position(&self) -> u64 {
+        self.inner.position()
+    }
+
+    fn remaining(&self) -> u64 {
+        self.inner.remaining()
+    }
+
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.inner.failure()
+    }
+
+    fn name_next(&mut self, name: &str) {
+        self.name = Some(name.into());
+    }
+
+    fn name_place(&mut self, name: &'static str) {
+        self.name.get_or_insert_with(|| name.into());
+    }
+
+    #[track_caller]
+    fn begin(&mut self, op: Op) {
+        let location = Location::caller();
+        let name = match self.name.take() {
+            Some(name) => name,
+            None if self.stands_for_its_scope(location) => String::new(),
+            None => source_name(&op, location),
+        };
+        self.had_failed = self.failure().is_some();
+        self.taken = (0, 0);
+        let (parent, start) = (self.parent(), self.position());
+        let node = self.trace.begin_operation(&name, parent, start, op, location);
+        self.open.push(Open { node, alone: None });
+    }
+
+    fn end(&mut self, value: impl FnOnce() -> Value) {
+        let (failure, taken, node) = (self.failure(), self.taken, self.parent());
+        self.leave();
+        if !self.had_failed && failure.is_some() {
+            self.trace.blame(Some(node));
+        }
+        self.trace.set_value(node, |op| match failure {
+            Some((ErrorKind::OutOfRange, _)) if S::READING => refused_value(op, taken, S::PACKS),
+            Some(_) if S::READING => Value::Unit,
+            _ => value(),
+        });
+    }
+
+    fn enter(&mut self, scope: Scope<'_>) {
+        let name = match (self.name.take(), scope) {
+            (Some(name), _) => name,
+            (None, Scope::Index(index)) => format!("[{index}]"),
+            (None, Scope::Object { type_name }) if !self.stands_for_an_element() => {
+                short_type_name(type_name)
+            }
+            (None, Scope::Object { .. } | Scope::Group(_)) => String::new(),
+        };
+        let (parent, start) = (self.parent(), self.position());
+        let node = self.trace.begin_group(&name, parent, start, scope);
+        self.open.push(Open { node, alone: None });
+    }
+
+    fn leave(&mut self) {
+        if let Some(Open { node, .. }) = self.open.pop() {
+            self.trace.end(node, self.inner.position());
+        }
+    }
+}
+
+/// The name of a type without the modules that it and its parameters stand in.
+pub(super) fn short_type_name(name: &str) -> String {
+    let is_in_path = |char: char| char.is_alphanumeric() || "_:".contains(char);
+    let mut short = String::with_capacity(name.len());
+    for part in name.split_inclusive(|char| !is_in_path(char)) {
+        short.push_str(&part[part.rfind("::").map_or(0, |colons| colons + 2)..]);
+    }
+    short
+}
+
+/// What an operation without a name is called: where it stands in the source.
+fn source_name(op: &Op, location: &Location<'_>) -> String {
+    let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
+    format!("{}@{file}:{}", op.name(), location.line())
+}
+
+/// Whether an operation was called by one of ours, which adds nothing to the path.
+fn is_own(location: &Location<'_>) -> bool {
+    let own_folder = file!().trim_end_matches("trace.rs");
+    location.file().starts_with(own_folder)
+}
+
+/// What a reader would have got, had it been in range, by the bits that it took and how many those
+/// are: of an integer the offset from its smallest value, or if nothing is packed the integer itself.
+fn refused_value(op: &Op, (bits, width): (u128, u32), packs: bool) -> Value {
+    match op {
+        Op::Int { min: Number::Signed(min), .. } if !packs && *min < 0 => {
+            Value::Number(Number::Signed(sign_extended(bits, width)))
+        }
+        Op::Int { min: Number::Signed(_), .. } if !packs => {
+            Value::Number(Number::Signed(i128::try_from(bits).unwrap_or(i128::MAX)))
+        }
+        Op::Int { .. } if !packs => Value::Number(Number::Unsigned(bits)),
+        Op::Int { min: Number::Unsigned(min), .. } => {
+            Value::Number(Number::Unsigned(min.saturating_add(bits)))
+        }
+        Op::Int { min: Number::Signed(min), .. } => {
+            Value::Number(Number::Signed(min.saturating_add_unsigned(bits)))
+        }
+        // The length, the ordinal or the code.
+        Op::String { .. }
+        | Op::WideString { .. }
+        | Op::Blob { .. }
+        | Op::Enumerate { .. }
+        | Op::CompressedFloat(_) => Value::Number(Number::Unsigned(bits)),
+        _ => Value::Unit,
+    }
+}

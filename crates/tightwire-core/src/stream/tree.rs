@@ -1,0 +1,379 @@
+//! What a stream did, as a tree: objects, options, arrays, elements, and in them the operations.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+use core::ops::Range;
+use core::panic::Location;
+use core::{iter, ptr};
+
+use super::{ErrorKind, Op, Scope, Value};
+
+/// What a stream did, as a tree of groups and operations. `Display` draws it.
+///
+/// ```
+/// let trace = tightwire::explain::<[Option<u8>; 2]>(&[0b1101_1010]);
+/// let first = trace.root().descendants().find(|node| node.name() == "[0]").unwrap();
+/// assert_eq!(first.path(), "[Option<u8>; 2][0]");
+/// assert_eq!(first.bits(), 0..1);
+/// println!("{trace}");            // a picture
+/// println!("{trace:#}");          // the same, every element and every byte of it
+/// println!("{}", trace.colored()); // for a terminal
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trace {
+    /// In the order in which they began, so that a node is followed by all that is in it. There is
+    /// always a root.
+    nodes: Vec<Record>,
+    refused: Option<usize>,
+    failure: Option<(ErrorKind, u64)>,
+    bytes: Vec<u8>,
+}
+
+/// A group of operations, or one operation, of a [`Trace`].
+///
+/// ```
+/// let trace = tightwire::stream::explain_write(&[3u16, 7]);
+/// let second = trace.spans().nth(1).unwrap();
+/// assert_eq!(second.path(), "[u16; 2][1]");
+/// assert_eq!(second.bits(), 16..32);
+/// assert_eq!(second.raw(), Some(7));
+/// assert_eq!(second.op().unwrap().to_string(), "int 0..=65535");
+/// assert_eq!(second.value().unwrap().to_string(), "7");
+/// assert_eq!(second.parent().unwrap().bit_count(), 16);
+/// ```
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    trace: &'a Trace,
+    index: usize,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Record {
+    /// The step of the path: a field's name, an element's index in brackets. Without one, the node
+    /// has the path of its parent.
+    name: String,
+    parent: usize,
+    /// Behind the last node that is in this one.
+    end: usize,
+    bits: Range<u64>,
+    what: What,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum What {
+    Object { type_name: String },
+    Group(String),
+    Element(usize),
+    Operation { op: Op, value: Value, location: &'static Location<'static> },
+}
+
+/// Steps of a path that are shown: of a longer one, as many from either end. What is nested deeper
+/// than any game state was made by an attacker, who shall not fill the log.
+const MAX_STEPS: usize = 32;
+
+impl Trace {
+    /// A trace in which nothing has happened yet.
+    pub(super) fn new(name: &str, scope: Scope<'_>) -> Self {
+        let mut trace = Self { nodes: Vec::new(), refused: None, failure: None, bytes: Vec::new() };
+        trace.push(name, 0, 0, What::of(scope));
+        trace
+    }
+
+    /// The whole: the object that was explained, or everything that one stream did.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        self.node(0)
+    }
+
+    /// The operations in the order of their bits, without the groups.
+    pub fn spans(&self) -> impl DoubleEndedIterator<Item = Node<'_>> {
+        (0..self.nodes.len()).map(|index| self.node(index)).filter(|node| node.op().is_some())
+    }
+
+    /// What was refused first, and at which bit.
+    #[must_use]
+    pub fn failure(&self) -> Option<(ErrorKind, u64)> {
+        self.failure
+    }
+
+    /// The packet; empty if none could be written.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What was refused, if the failure was one operation's, or that of one group as a whole.
+    ///
+    /// ```
+    /// let trace = tightwire::explain::<[bool; 9]>(&[0xff]);
+    /// assert_eq!(trace.refused().unwrap().path(), "[bool; 9][8]");
+    /// ```
+    #[must_use]
+    pub fn refused(&self) -> Option<Node<'_>> {
+        self.refused.map(|index| self.node(index))
+    }
+
+    pub(super) fn set_failure(&mut self, kind: ErrorKind, bit: u64) {
+        self.failure = Some((kind, bit));
+    }
+
+    pub(super) fn set_bytes(&mut self, bytes: &[u8]) {
+        self.bytes = bytes.to_vec();
+    }
+
+    /// Blames a node, unless another one was to blame before.
+    pub(super) fn blame(&mut self, index: Option<usize>) {
+        self.refused = self.refused.or(index);
+    }
+
+    pub(super) fn node(&self, index: usize) -> Node<'_> {
+        Node { trace: self, index }
+    }
+
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(super) fn last_operation(&self) -> Option<usize> {
+        self.spans().next_back().map(|node| node.index)
+    }
+
+    pub(super) fn begin_group(
+        &mut self,
+        name: &str,
+        parent: usize,
+        at: u64,
+        scope: Scope<'_>,
+    ) -> usize {
+        self.push(name, parent, at, What::of(scope))
+    }
+
+    pub(super) fn begin_operation(
+        &mut self,
+        name: &str,
+        parent: usize,
+        at: u64,
+        op: Op,
+        location: &'static Location<'static>,
+    ) -> usize {
+        self.push(name, parent, at, What::Operation { op, value: Value::Unit, location })
+    }
+
+    /// The node takes no more bits, and everything recorded since it began is in it.
+    pub(super) fn end(&mut self, index: usize, at: u64) {
+        let end = self.nodes.len();
+        if let Some(record) = self.nodes.get_mut(index) {
+            record.bits.end = at;
+            record.end = end;
+        }
+    }
+
+    pub(super) fn set_value(&mut self, index: usize, of: impl FnOnce(&Op) -> Value) {
+        if let Some(Record { what: What::Operation { op, value, .. }, .. }) =
+            self.nodes.get_mut(index)
+        {
+            *value = of(op);
+        }
+    }
+
+    pub(super) fn rename(&mut self, index: usize, name: &str) {
+        if let Some(record) = self.nodes.get_mut(index) {
+            record.name = printable(name);
+        }
+    }
+
+    fn push(&mut self, name: &str, parent: usize, at: u64, what: What) -> usize {
+        let index = self.nodes.len();
+        self.nodes.push(Record {
+            name: printable(name),
+            parent,
+            end: index + 1,
+            bits: at..at,
+            what,
+        });
+        index
+    }
+}
+
+impl<'a> Node<'a> {
+    /// The step of the path: a field's name, an element's index in brackets. It is empty for what
+    /// stands for its group, as the value of an option does.
+    #[must_use]
+    pub fn name(self) -> &'a str {
+        &self.record().name
+    }
+
+    /// The names that lead here, as in `Player.inventory[3].count`; of more than 64 of them, the
+    /// first and the last 32.
+    #[must_use]
+    pub fn path(self) -> String {
+        let mut steps: Vec<&str> = self.ancestors().map(Node::name).collect();
+        steps.retain(|step| !step.is_empty());
+        steps.reverse();
+        if steps.len() > 2 * MAX_STEPS {
+            steps.splice(MAX_STEPS..steps.len() - MAX_STEPS, ["…"]);
+        }
+        let mut path = String::new();
+        for step in steps {
+            if !path.is_empty() && !step.starts_with('[') {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+        path
+    }
+
+    /// The operation with its parameters; a group has none.
+    #[must_use]
+    pub fn op(self) -> Option<&'a Op> {
+        match &self.record().what {
+            What::Operation { op, .. } => Some(op),
+            _ => None,
+        }
+    }
+
+    /// The value that an operation carried; the refused one, if it was refused.
+    #[must_use]
+    pub fn value(self) -> Option<&'a Value> {
+        match &self.record().what {
+            What::Operation { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Where the serialize function calls the operation.
+    #[must_use]
+    pub fn location(self) -> Option<&'static Location<'static>> {
+        match self.record().what {
+            What::Operation { location, .. } => Some(location),
+            _ => None,
+        }
+    }
+
+    /// What a group is; an operation is none.
+    #[must_use]
+    pub fn scope(self) -> Option<Scope<'a>> {
+        match &self.record().what {
+            What::Object { type_name } => Some(Scope::Object { type_name }),
+            What::Group(name) => Some(Scope::Group(name)),
+            What::Element(index) => Some(Scope::Index(*index)),
+            What::Operation { .. } => None,
+        }
+    }
+
+    /// The bits that it took; up to where it failed, if it did.
+    #[must_use]
+    pub fn bits(self) -> Range<u64> {
+        self.record().bits.clone()
+    }
+
+    /// How many bits it took: where the bytes of a packet go.
+    #[must_use]
+    pub fn bit_count(self) -> u64 {
+        let Range { start, end } = self.bits();
+        end.saturating_sub(start)
+    }
+
+    /// Up to 128 bits as they stand in the packet, the first one lowest. There are none without a
+    /// packet, as of a write that was refused.
+    #[must_use]
+    pub fn raw(self) -> Option<u128> {
+        let Range { start, end } = self.bits();
+        let mut bits = 0;
+        if self.bit_count() > 128 || end > self.trace.bytes.len() as u64 * 8 {
+            return None;
+        }
+        for (place, bit) in (start..end).enumerate() {
+            let byte = self.trace.bytes.get((bit / 8) as usize)?;
+            bits |= u128::from(byte >> (bit % 8) & 1) << place;
+        }
+        Some(bits)
+    }
+
+    /// Whether the packet was refused because of this: see [`Trace::refused`].
+    #[must_use]
+    pub fn is_refused(self) -> bool {
+        self.trace.refused == Some(self.index)
+    }
+
+    /// Whether this or something in it was refused.
+    #[must_use]
+    pub fn has_refused(self) -> bool {
+        self.trace.refused.is_some_and(|refused| (self.index..self.record().end).contains(&refused))
+    }
+
+    /// The group that it is in; the root is in none.
+    #[must_use]
+    pub fn parent(self) -> Option<Node<'a>> {
+        (self.index > 0).then(|| self.trace.node(self.record().parent))
+    }
+
+    /// What is directly in it.
+    pub fn children(self) -> impl Iterator<Item = Node<'a>> {
+        let end = self.record().end;
+        let within = move |index| (index < end).then(|| self.trace.node(index));
+        iter::successors(within(self.index + 1), move |child| within(child.record().end))
+    }
+
+    /// What is in it at any depth, each group before its contents.
+    pub fn descendants(self) -> impl DoubleEndedIterator<Item = Node<'a>> {
+        (self.index + 1..self.record().end).map(move |index| self.trace.node(index))
+    }
+
+    /// Its place in the order in which the nodes began.
+    pub(super) fn index(self) -> usize {
+        self.index
+    }
+
+    pub(super) fn ancestors(self) -> impl Iterator<Item = Node<'a>> {
+        iter::successors(Some(self), |node| node.parent())
+    }
+
+    fn record(self) -> &'a Record {
+        &self.trace.nodes[self.index]
+    }
+}
+
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.trace, other.trace) && self.index == other.index
+    }
+}
+
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = &self.record().what;
+        f.debug_struct("Node")
+            .field("path", &self.path())
+            .field("bits", &self.bits())
+            .field("what", what)
+            .finish()
+    }
+}
+
+impl What {
+    fn of(scope: Scope<'_>) -> Self {
+        match scope {
+            Scope::Object { type_name } => Self::Object { type_name: printable(type_name) },
+            Scope::Group(name) => Self::Group(printable(name)),
+            Scope::Index(index) => Self::Element(index),
+        }
+    }
+}
+
+/// The text with everything escaped that a terminal could take for a command: names may come from
+/// a packet as values do.
+pub fn printable(text: &str) -> String {
+    let mut printable = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\'' | '"' => printable.push(char),
+            _ => {
+                let _ = write!(printable, "{}", char.escape_debug());
+            }
+        }
+    }
+    printable
+}

@@ -1,0 +1,321 @@
+//! Vectors, quaternions and directions.
+
+use wide::f32x4;
+
+use super::float::{FloatRange, compressed_array, sqrt};
+use super::{ErrorKind, Stream, Target, misuse, still_good};
+
+/// A vector of `N` floats: `[f32; N]`, those of `mint` and `glam` behind their features, or your own.
+///
+/// ```
+/// use tightwire::Stream;
+/// use tightwire::stream::{MeasureStream, Vector};
+///
+/// #[derive(Clone, Copy)]
+/// struct Metres { east: f32, north: f32 }
+///
+/// impl Vector<2> for Metres {
+///     fn to_array(self) -> [f32; 2] { [self.east, self.north] }
+///     fn from_array([east, north]: [f32; 2]) -> Self { Self { east, north } }
+/// }
+///
+/// let mut place = Metres { east: 3.0, north: 4.0 };
+/// assert_eq!(MeasureStream::bits_of(|stream| stream.vector(&mut place)), 64);
+/// ```
+pub trait Vector<const N: usize>: Copy {
+    /// The components in order.
+    fn to_array(self) -> [f32; N];
+    /// The vector with these components.
+    fn from_array(components: [f32; N]) -> Self;
+}
+
+/// A quaternion: `[f32; 4]` as x, y, z, w, those of `mint` and `glam` behind their features, or your own.
+///
+/// ```
+/// use tightwire::stream::Quaternion;
+///
+/// let turn = mint::Quaternion::from_xyzw([0.0, 0.6, 0.0, 0.8]);
+/// assert_eq!(turn.s, 0.8);
+/// ```
+pub trait Quaternion: Copy {
+    /// The components, the real part last.
+    fn to_xyzw(self) -> [f32; 4];
+    /// The quaternion with these components.
+    fn from_xyzw(components: [f32; 4]) -> Self;
+}
+
+impl<const N: usize> Vector<N> for [f32; N] {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn to_array(self) -> [f32; N] {
+        self
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn from_array(components: [f32; N]) -> Self {
+        components
+    }
+}
+
+impl Quaternion for [f32; 4] {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn to_xyzw(self) -> [f32; 4] {
+        self
+    }
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn from_xyzw(components: [f32; 4]) -> Self {
+        components
+    }
+}
+
+/// Each component as a whole float.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
+    stream: &mut S,
+    mut vector: Target<'_, S::Access, V>,
+) -> Result<(), S::Error> {
+    let mut components = vector.to_array();
+    whole_slice(stream, &mut components)?;
+    vector.put(V::from_array(components));
+    Ok(())
+}
+
+/// The same where the number is not known at compile time.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn whole_slice<S: Stream>(
+    stream: &mut S,
+    components: &mut [f32],
+) -> Result<(), S::Error> {
+    // Two at a time: a word holds them.
+    for pair in components.chunks_mut(2) {
+        let mut word =
+            pair.iter().rev().fold(0, |word, float| word << 32 | u64::from(float.to_bits()));
+        stream.raw_bits(&mut word, 32 * pair.len() as u32)?;
+        if S::READING {
+            for float in pair {
+                *float = f32::from_bits(word as u32);
+                word >>= 32;
+            }
+        }
+    }
+    if components.is_empty() { still_good(stream) } else { Ok(()) }
+}
+
+/// Each component as a whole float.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn quaternion<S: Stream, Q: Quaternion>(
+    stream: &mut S,
+    mut quaternion: Target<'_, S::Access, Q>,
+) -> Result<(), S::Error> {
+    let mut components = quaternion.to_xyzw();
+    whole_slice(stream, &mut components)?;
+    quaternion.put(Q::from_xyzw(components));
+    Ok(())
+}
+
+/// Each component quantised.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
+    stream: &mut S,
+    mut vector: Target<'_, S::Access, V>,
+    range: FloatRange,
+) -> Result<(), S::Error> {
+    let mut components = vector.to_array();
+    compressed_array(stream, &mut components, range)?;
+    vector.put(V::from_array(components));
+    Ok(())
+}
+
+/// Codes of one width, in as few words as they fit.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn codes<S: Stream>(
+    stream: &mut S,
+    codes: &mut [u32],
+    width: u32,
+    max_code: u32,
+) -> Result<(), S::Error> {
+    let is_empty = codes.is_empty();
+    let mut rest = codes;
+    while !rest.is_empty() {
+        let most = if S::PACKS { (64 / width) as usize } else { 1 };
+        let (word_codes, later) = rest.split_at_mut(rest.len().min(most));
+        let start = stream.position();
+        let mut word = 0;
+        for &code in word_codes.iter().rev() {
+            word = word << width | u64::from(code);
+        }
+        stream.raw_fitting(&mut word, width * word_codes.len() as u32)?;
+        if S::READING {
+            let mut in_range = true;
+            for code in &mut *word_codes {
+                *code = (word & ((1 << width) - 1)) as u32;
+                in_range &= *code <= max_code;
+                word >>= width;
+            }
+            if !in_range {
+                let before = word_codes.iter().take_while(|&&code| code <= max_code).count();
+                return stream
+                    .refuse_at(ErrorKind::OutOfRange, start + u64::from(width) * before as u64);
+            }
+        }
+        rest = later;
+    }
+    if is_empty { still_good(stream) } else { Ok(()) }
+}
+
+/// The index of the largest component in two bits, then the other three, each in `bits` bits.
+///
+/// The sign is chosen so that the largest is positive; it follows from the others. Codes are
+/// symmetric around an exact zero, which leaves the topmost unused.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
+    stream: &mut S,
+    mut quaternion: Target<'_, S::Access, Q>,
+    bits: u32,
+) -> Result<(), S::Error> {
+    if !(3..=20).contains(&bits) {
+        return misuse(stream, "smallest_three: 3 to 20 bits per component are possible");
+    }
+    let start = stream.position();
+    let centre = (1 << (bits - 1)) - 1;
+    let mut word = 0;
+    if S::WRITING {
+        let components = quaternion.to_xyzw();
+        let [x, y, z, w] = components;
+        let unit = centre as f32 * core::f32::consts::SQRT_2;
+        let Some(unit) = over_length(unit, x * x + y * y + z * z + w * w) else {
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        };
+        // No branch on which is the largest: that is as random as the rotation. Magnitudes
+        // compare as the integers of their bits, and tables say what goes where.
+        let magnitudes = components.map(|component| component.to_bits() << 1);
+        let in_xy = usize::from(magnitudes[1] > magnitudes[0]);
+        let in_zw = 2 + usize::from(magnitudes[3] > magnitudes[2]);
+        let largest = if magnitudes[in_zw] > magnitudes[in_xy] { in_zw } else { in_xy };
+        let scale = unit.copysign(components[largest & 3]);
+        let others = OTHERS[largest & 3].map(|place| components[usize::from(place & 3)]);
+        let codes = codes_around(centre, others, scale).map(u64::from);
+        let index = largest as u64;
+        word = index | codes[0] << 2 | codes[1] << (2 + bits) | codes[2] << (2 + 2 * bits);
+    }
+    if S::PACKS {
+        stream.raw_bits(&mut word, 2 + 3 * bits)?;
+    } else {
+        one_by_one(stream, &mut word, [2, bits, bits, bits])?;
+    }
+    if S::READING {
+        let index = (word & 3) as usize;
+        let codes = [2, 2 + bits, 2 + 2 * bits].map(|at| (word >> at & ((1 << bits) - 1)) as i32);
+        let ([a, b, c], sum) = three_components(codes, centre);
+        let in_range = codes.iter().fold(true, |in_range, &code| in_range & (code <= 2 * centre));
+        if !in_range | (sum > 1.0) {
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        }
+        let from = [a, b, c, sqrt(1.0 - sum)];
+        quaternion.put(Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)])));
+    }
+    Ok(())
+}
+
+/// The components that the codes stand for, and the sum of their squares.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn three_components(codes: [i32; 3], centre: i32) -> ([f32; 3], f32) {
+    let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
+    let [a, b, c] = codes.map(|code| (code - centre) as f32 * step);
+    ([a, b, c], a * a + b * b + c * c)
+}
+
+/// Whether three codes of `3..=20` bits, none of them the topmost, are those of a rotation.
+#[inline]
+pub fn is_rotation(codes: [u32; 3], bits: u32) -> bool {
+    let (_, sum) = three_components(codes.map(u32::cast_signed), (1 << (bits - 1)) - 1);
+    sum <= 1.0
+}
+
+/// The fields of a word, each by itself, where nothing is packed.
+fn one_by_one<S: Stream, const N: usize>(
+    stream: &mut S,
+    word: &mut u64,
+    widths: [u32; N],
+) -> Result<(), S::Error> {
+    let (mut whole, mut at) = (0, 0);
+    for width in widths {
+        let mut field = *word >> at & ((1 << width) - 1);
+        stream.raw_bits(&mut field, width)?;
+        whole |= field << at;
+        at += width;
+    }
+    *word = whole;
+    Ok(())
+}
+
+/// Which components are sent, by the index of the largest; the fourth makes the vector whole.
+const OTHERS: [[u8; 4]; 4] = [[1, 2, 3, 3], [0, 2, 3, 3], [0, 1, 3, 3], [0, 1, 2, 2]];
+
+/// Where each component is found among the three that were sent and the largest, by its index.
+const SOURCES: [[u8; 4]; 4] = [[3, 0, 1, 2], [0, 3, 1, 2], [0, 1, 3, 2], [0, 1, 2, 3]];
+
+/// The nearest integers to the scaled numbers, with the centre as the code of zero.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
+    // With the centre added nothing is negative, so that truncation rounds to the nearest.
+    let codes = f32x4::new(numbers) * scale + (centre as f32 + 0.5);
+    codes.fast_trunc_int().to_array().map(i32::cast_unsigned)
+}
+
+/// What the length of a direction can be, and its square.
+const LENGTHS: core::ops::Range<f32> = f32::MIN_POSITIVE..f32::INFINITY;
+
+/// `number` divided by the length with this square; none if there is no such length.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn over_length(number: f32, length_squared: f32) -> Option<f32> {
+    // Numbers that are off by so little count as normalised, which spares the square root: a
+    // quarter of the finest quantisation step.
+    if (length_squared - 1.0).abs() <= 1e-6 {
+        return Some(number);
+    }
+    let is_length = LENGTHS.contains(&length_squared);
+    is_length.then(|| number / sqrt(length_squared))
+}
+
+/// A direction on the octahedron: the sphere unfolded to a square, each side in `bits` bits.
+///
+/// The six axes are exact.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
+    stream: &mut S,
+    mut direction: Target<'_, S::Access, V>,
+    bits: u32,
+) -> Result<(), S::Error> {
+    if !(2..=20).contains(&bits) {
+        return misuse(stream, "unit_vector: 2 to 20 bits per coordinate are possible");
+    }
+    let centre = (1 << (bits - 1)) - 1;
+    let mut sides = [0; 2];
+    if S::WRITING {
+        let [x, y, z] = direction.to_array();
+        let sum = x.abs() + y.abs() + z.abs();
+        if !LENGTHS.contains(&sum) {
+            let start = stream.position();
+            return stream.refuse_at(ErrorKind::NotUnit, start);
+        }
+        let (u, v) = (x / sum, y / sum);
+        let (u, v) = if z < 0.0 { fold(u, v) } else { (u, v) };
+        let [u, v, ..] = codes_around(centre, [u, v, u, v], centre as f32);
+        sides = [u, v];
+    }
+    codes(stream, &mut sides, bits, 2 * centre as u32)?;
+    if S::READING {
+        let [u, v] = sides.map(|code| (code as i32 - centre) as f32 / centre as f32);
+        let z = 1.0 - u.abs() - v.abs();
+        let (x, y) = if z < 0.0 { fold(u, v) } else { (u, v) };
+        // At least 1/√3: a point of the octahedron is never near its centre.
+        let length = sqrt(x * x + y * y + z * z);
+        direction.put(V::from_array([x / length, y / length, z / length]));
+    }
+    Ok(())
+}
+
+/// The lower half of the octahedron folded outwards over the edges of the upper, and back.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn fold(u: f32, v: f32) -> (f32, f32) {
+    ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v))
+}

@@ -1,0 +1,469 @@
+//! Values with a wire form, and the functions most people need.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::any::type_name;
+
+use super::derived::{array_bits, fixed_bits};
+
+use super::trace::short_type_name;
+use super::{
+    Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream, Target,
+    WriteError, WriteStream, still_good,
+};
+/// Declares the wire form of a struct or an enum: the serialize function, the worst case
+/// ([`MAX_BITS`](crate::stream::Wire::MAX_BITS)), and the description that a [`Schema`](crate::schema::Schema) is made of.
+///
+/// Fields are sent in the order of the declaration. An enum is sent as the place of its variant in
+/// the fewest bits (an explicit discriminant does not matter), then the variant's fields. Types
+/// nest freely, also in and around serialize functions written by hand. The bytes are those of
+/// calling the [`Stream`](crate::stream::Stream)'s operations one after the other; runs of fixed-width fields go as whole
+/// words, which makes derived code the fastest.
+///
+/// The guide [`describe_your_packets`](https://docs.rs/tightwire/latest/tightwire/guide/describe_your_packets) builds a packet step by step.
+///
+/// # Attributes
+///
+/// `#[wire(…)]` on a field. Numbers can be any constant expression. In front of an `Option`, a `Box`,
+/// an array or a list, an attribute is about the elements, except `max_len`.
+///
+/// | attribute | for | meaning |
+/// |---|---|---|
+/// | none | any [`Wire`](trait@Wire) type | as the type says: integers, floats and `bool` whole |
+/// | `range = 0..=100` | integers | [`int`](crate::stream::Stream::int) |
+/// | `bits = 12` | unsigned integers | [`bits`](crate::stream::Stream::bits) |
+/// | `varint` | integers | [`varint`](crate::stream::Stream::varint) |
+/// | `min = -1.0, max = 1.0, resolution = 0.01` | `f32`, vectors | [`compressed_float`](crate::stream::Stream::compressed_float), [`compressed_vector`](crate::stream::Stream::compressed_vector) |
+/// | `smallest_three = 10` | [`Quaternion`](crate::stream::Quaternion)s | [`smallest_three`](crate::stream::Stream::smallest_three) |
+/// | `unit = 12` | [`Vector<3>`](crate::stream::Vector) | [`unit_vector`](crate::stream::Stream::unit_vector) |
+/// | `max_len = 31` | `String`, `Vec`, `ArrayString`, `ArrayVec` | the bound; those of fixed capacity have one already; `Vec<u8>` is a [`blob`](crate::stream::Stream::blob) |
+/// | `pod` | plain structs, lists of them | [`pod`](crate::stream::Stream::pod) |
+/// | `when = self.alive && self.ammo > 0` | any | sent only if it holds; see below |
+/// | `default = 7` | fields with `when` or `skip`, fields of variants | the value where nothing is sent, instead of `Default` |
+/// | `check = "inventory"` | any | a [`check`](crate::stream::Stream::check) of this name after the field |
+/// | `skip` | any | not sent; reading leaves it alone, unless `default` says otherwise |
+/// | `derivative_of = position` | numbers and vectors with a range | a hint: the rate of change of that field per second |
+/// | `wraps` | numbers with a range | a hint: the end of the range is next to its beginning, as of an angle |
+/// | `spatial` | vectors with a range | a hint: what is near by this position moves alike |
+/// | `reference` | `spatial` vectors | a hint: others move with objects of this type |
+/// | `rotation` | arrays of four ranged integers | a hint: the place of a rotation's largest component, and the codes of the other three |
+///
+/// Hints are about the field itself, which has up to 32 bits in each component: integers with `range`,
+/// `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and `resolution`.
+/// They make [`Hints`](crate::stream::Hints) of the schema, for snapshots. They change no bit of a packet, but two sides with
+/// different hints have different [fingerprints](crate::schema::Schema::fingerprint).
+///
+/// `when` takes any boolean expression over fields that stand before, written as `self.field`, also
+/// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
+/// `is_empty()`, `is_some()` and `is_none()` become part of the schema; anything else works, but
+/// packets with it cannot be read by a schema alone. It is evaluated on values from the packet, so
+/// it should not be able to panic.
+///
+/// Both sides must decide alike. So a field that has a `when` itself can only be looked at behind
+/// that condition and `&&`, and one that is rounded on its way not at all, but for how many values it
+/// has. The macro does not see into a field's own type: of `self.motion.speed`, it is yours to know
+/// that it is always sent, and exactly.
+///
+/// ```
+/// use tightwire::{Wire, decode, encode};
+///
+/// #[derive(Wire, Default, Clone, PartialEq, Debug)]
+/// struct Body {
+///     #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
+///     position: [f32; 3],
+///     #[wire(smallest_three = 10)]
+///     orientation: [f32; 4],
+///     at_rest: bool,
+///     #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
+///     velocity: [f32; 3],
+/// }
+///
+/// let mut body = Body { orientation: [0.0, 0.0, 0.0, 1.0], at_rest: true, ..Body::default() };
+/// let mut buffer = [0; Body::MAX_BYTES];
+/// let packet = encode(&body, &mut buffer)?;
+/// assert_eq!(packet.len(), 12);
+/// assert_eq!(decode::<Body>(packet)?.orientation, body.orientation);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// # What does not compile
+///
+/// A range that is reversed or outside the type, a missing bound, a resolution of zero, a `when`
+/// that looks ahead, an unknown attribute: the error points at it and says what to write. So does a
+/// type that contains itself, which a packet could nest until the stack is full.
+pub use tightwire_derive::Wire;
+
+/// A value that describes its wire form once, in one function.
+///
+/// ```
+/// use tightwire::{FloatRange, Stream, Target, Wire, at};
+///
+/// #[derive(Default)]
+/// struct Body {
+///     position: [f32; 3],
+///     at_rest: bool,
+///     velocity: [f32; 3],
+/// }
+///
+/// const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
+/// const VELOCITY: FloatRange = FloatRange::new(-32.0, 32.0, 0.01);
+///
+/// impl Wire for Body {
+///     fn serialize<S: Stream>(
+///         mut body: Target<'_, S::Access, Self>,
+///         stream: &mut S,
+///     ) -> Result<(), S::Error> {
+///         stream.compressed_vector(at!(body.position), POSITION)?;
+///         stream.bool(at!(body.at_rest))?;
+///         if body.at_rest {
+///             at!(body.velocity).put([0.0; 3]); // when reading; a writer changes nothing
+///             return Ok(());
+///         }
+///         stream.compressed_vector(at!(body.velocity), VELOCITY)
+///     }
+/// }
+///
+/// let resting = Body { at_rest: true, ..Body::default() };
+/// assert_eq!(tightwire::measure(&resting), 58);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how it is serialized",
+    note = "implement `Wire`, or call the operation that fits: `array` or `string` with a maximum, \
+            `int` with a range, `vector` or `compressed_vector` for math types"
+)]
+pub trait Wire {
+    /// The most bits that a value takes, wherever in a packet it starts: `u64::MAX` where nobody
+    /// said. The derive computes it.
+    ///
+    /// ```
+    /// use tightwire::Wire;
+    ///
+    /// assert_eq!(<[Option<u16>; 3]>::MAX_BITS, 3 * 17);
+    /// ```
+    const MAX_BITS: u64 = u64::MAX;
+
+    /// The most bytes that a value takes: as the length of a buffer on the stack, or in an
+    /// assertion at compile time that a value fits one packet. A type without a worst case does not
+    /// compile here.
+    ///
+    /// ```
+    /// use tightwire::Wire;
+    ///
+    /// const { assert!(<[Option<u16>; 3]>::MAX_BYTES <= 1200) };
+    /// let mut buffer = [0; <[Option<u16>; 3]>::MAX_BYTES];
+    /// assert_eq!(tightwire::encode(&[Some(1u16), None, None], &mut buffer)?.len(), 3);
+    /// # Ok::<(), tightwire::stream::WriteError>(())
+    /// ```
+    const MAX_BYTES: usize = max_bytes(Self::MAX_BITS);
+
+    /// The bits of every value, where that is the same number and no alignment is in them: such
+    /// fields are merged.
+    #[doc(hidden)]
+    const FIXED_BITS: Option<u32> = None;
+
+    /// Writes, reads, measures or traces the value, depending on the stream. Writing cannot change it:
+    /// see [`Target`].
+    ///
+    /// # Errors
+    ///
+    /// What the stream's operations return; pass it on with `?`.
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error>;
+
+    /// The wire form as data, for [`schema`](crate::schema::Schema::of). The derive writes it; without it, a
+    /// type is [`Shape::Opaque`]: packets that contain it can be sent, but not be read by a schema.
+    #[must_use]
+    fn describe() -> Shape
+    where
+        Self: Sized,
+    {
+        let name = short_type_name(type_name::<Self>()).into();
+        Shape::Opaque { name, max_bits: Self::MAX_BITS }
+    }
+}
+
+const fn max_bytes(max_bits: u64) -> usize {
+    assert!(
+        max_bits != u64::MAX,
+        "MAX_BYTES: this type has no worst case: derive `Wire`, or give its `MAX_BITS`"
+    );
+    max_bits.div_ceil(8) as usize
+}
+
+/// Writes `value` into `buffer` and returns the packet.
+///
+/// ```
+/// let mut buffer = [0; 16];
+/// assert_eq!(tightwire::encode(&[1u16, 2], &mut buffer), Ok(&[1, 0, 2, 0][..]));
+/// ```
+///
+/// # Errors
+///
+/// [`WriteError`] if the buffer is too small or a value is out of its range.
+#[inline]
+pub fn encode<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    if const { T::FIXED_BITS.is_none() } {
+        return write(value, buffer);
+    }
+    // Whole words, since the writer stores no other.
+    let length = const { fixed_bytes::<T>() }.next_multiple_of(8);
+    match buffer.len() < length {
+        true => write_to_short(value, buffer),
+        // With a constant length, the compiler knows where everything goes, and that it fits.
+        false => write(value, &mut buffer[..length]),
+    }
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn write<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    let mut stream = WriteStream::new(buffer);
+    let Ok(()) = T::serialize(value.into(), &mut stream);
+    stream.finish()
+}
+
+#[cold]
+fn write_to_short<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
+    write(value, buffer)
+}
+
+/// The length of every packet that is one `T`, which has a fixed one.
+const fn fixed_bytes<T: Wire>() -> usize {
+    match T::FIXED_BITS {
+        Some(bits) => bits.div_ceil(8) as usize,
+        None => 0,
+    }
+}
+
+/// Reads a value from exactly the bytes of one packet.
+///
+/// ```
+/// assert_eq!(tightwire::decode::<[u16; 2]>(&[1, 0, 2, 0]), Ok([1, 2]));
+/// ```
+///
+/// # Errors
+///
+/// [`ReadError`] for anything but a whole valid packet.
+#[inline]
+pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
+    let mut value = T::default();
+    decode_into(packet, &mut value)?;
+    Ok(value)
+}
+
+/// As [`decode`], into a value that is there already: its strings and arrays keep their memory.
+/// After a refusal the value is partly read.
+///
+/// ```
+/// let mut pair = [0u16; 2];
+/// tightwire::decode_into(&[1, 0, 2, 0], &mut pair)?;
+/// assert_eq!(pair, [1, 2]);
+/// # Ok::<(), tightwire::stream::ReadError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ReadError`] for anything but a whole valid packet.
+#[inline]
+pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    if const { T::FIXED_BITS.is_none() } {
+        return read(packet, value);
+    }
+    let length = const { fixed_bytes::<T>() };
+    match packet.len() == length {
+        // With a constant length, the compiler knows where everything is, and that it is there.
+        true => read(&packet[..length], value),
+        false => read_wrong_length(packet, value),
+    }
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    let mut stream = ReadStream::new(packet);
+    T::serialize(value.into(), &mut stream)?;
+    stream.finish()
+}
+
+/// Says what is wrong: the packet is too short or too long, and may be worse.
+#[cold]
+fn read_wrong_length<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
+    read(packet, value)
+}
+
+/// The bits that `value` takes at most, wherever in a packet it starts.
+///
+/// ```
+/// assert_eq!(tightwire::measure(&[1u16, 2]), 32);
+/// ```
+#[must_use]
+#[inline]
+pub fn measure<T: Wire>(value: &T) -> u64 {
+    MeasureStream::bits_of(|stream| T::serialize(value.into(), stream))
+}
+
+/// Whether `value` can be written, without writing it. The bit of an error counts from the first of
+/// the value, with seven for each alignment.
+pub fn check<T: Wire>(value: &T) -> Result<(), WriteError> {
+    let mut stream = MeasureStream::new();
+    let Ok(()) = T::serialize(value.into(), &mut stream);
+    stream.failure().map_or(Ok(()), |(kind, bit)| Err(WriteError::Value { kind, bit }))
+}
+
+macro_rules! whole_int {
+    ($($int:ty),*) => {$(
+        /// The whole range of the type.
+        impl Wire for $int {
+            const MAX_BITS: u64 = <$int>::BITS as u64;
+            const FIXED_BITS: Option<u32> = Some(<$int>::BITS);
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.int(this, <$int>::MIN..=<$int>::MAX)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::int(&(<$int>::MIN..=<$int>::MAX)))
+            }
+        }
+    )*};
+}
+
+whole_int!(u8, u16, u32, u64, u128, i8, i16, i32, i64, i128);
+
+macro_rules! by_operation {
+    ($($kind:ty: $operation:ident $bits:literal $op:ident),*) => {$(
+        impl Wire for $kind {
+            const MAX_BITS: u64 = $bits;
+            const FIXED_BITS: Option<u32> = Some($bits);
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn serialize<S: Stream>(
+                this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                stream.$operation(this)
+            }
+
+            fn describe() -> Shape {
+                Shape::Op(Op::$op)
+            }
+        }
+    )*};
+}
+
+by_operation!(bool: bool 1 Bool, f32: float 32 Float, f64: double 64 Double);
+
+impl<T: Wire, const N: usize> Wire for [T; N] {
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(N as u64);
+    const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(this, T::serialize) };
+        let mut run = Run::new(stream);
+        run.begin_run(bits);
+        run.fixed_array(this, T::serialize)?;
+        run.end_run()?;
+        if bits == 0 { run.zero_bits() } else { Ok(()) }
+    }
+
+    fn describe() -> Shape {
+        Shape::Array { len: N as u64, element: Box::new(T::describe()) }
+    }
+}
+
+impl<T: Wire + Default> Wire for Option<T> {
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_add(1);
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize<S: Stream>(
+        this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.option(this, T::serialize)
+    }
+
+    fn describe() -> Shape {
+        Shape::Option(Box::new(T::describe()))
+    }
+}
+
+impl<T: Wire> Wire for Box<T> {
+    const MAX_BITS: u64 = T::MAX_BITS;
+    const FIXED_BITS: Option<u32> = T::FIXED_BITS;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        T::serialize(this.parts(|value| &**value, |value| &mut **value), stream)
+    }
+
+    fn describe() -> Shape {
+        T::describe()
+    }
+}
+
+macro_rules! tuples {
+    ($($part:ident $index:tt),+) => {
+        /// One after the other.
+        impl<$($part: Wire),+> Wire for ($($part,)+) {
+            const MAX_BITS: u64 = 0u64$(.saturating_add($part::MAX_BITS))+;
+            const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);
+
+            #[cfg_attr(not(debug_assertions), inline(always))]
+            fn serialize<S: Stream>(
+                mut this: Target<'_, S::Access, Self>,
+                stream: &mut S,
+            ) -> Result<(), S::Error> {
+                let Some(bits) = Self::FIXED_BITS else {
+                    $(stream.named(stringify!($index)).object(this.parts(|value| &value.$index, |value| &mut value.$index))?;)+
+                    return Ok(());
+                };
+                let mut run = Run::new(stream);
+                run.begin_run(bits);
+                $(run.named(stringify!($index)).object(this.parts(|value| &value.$index, |value| &mut value.$index))?;)+
+                run.end_run()?;
+                if bits == 0 { run.zero_bits() } else { Ok(()) }
+            }
+
+            fn describe() -> Shape {
+                let fields = vec![$(Field::new(stringify!($index), $part::describe())),+];
+                Shape::Struct { name: "()".into(), fields }
+            }
+        }
+    };
+}
+
+tuples!(A 0);
+tuples!(A 0, B 1);
+tuples!(A 0, B 1, C 2);
+tuples!(A 0, B 1, C 2, D 3);
+tuples!(A 0, B 1, C 2, D 3, E 4);
+tuples!(A 0, B 1, C 2, D 3, E 4, F 5);
+
+impl Wire for () {
+    const MAX_BITS: u64 = 0;
+    const FIXED_BITS: Option<u32> = Some(0);
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize<S: Stream>(
+        _: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        still_good(stream)
+    }
+
+    fn describe() -> Shape {
+        Shape::Struct { name: "()".into(), fields: Vec::new() }
+    }
+}

@@ -1,0 +1,209 @@
+//! The stream that writes.
+
+use core::convert::Infallible;
+
+use super::{ErrorKind, RawStream, Shared, WriteError};
+use crate::bits::{BitWriter, Checkpoint};
+
+/// Writes a packet into a caller's buffer of any length and alignment.
+///
+/// Writing cannot fail on the way: a full buffer or a value that its range does not allow is
+/// remembered, and [`finish`](Self::finish) refuses to hand out bytes.
+///
+/// ```
+/// use tightwire::Stream;
+/// use tightwire::stream::{ErrorKind, WriteError, WriteStream};
+///
+/// let mut buffer = [0; 64];
+/// let mut stream = WriteStream::new(&mut buffer);
+/// stream.int(&77u8, 0..=100)?;
+/// stream.bool(&true)?;
+/// assert_eq!(stream.finish()?, [0b1_1001101]);
+///
+/// let mut stream = WriteStream::new(&mut buffer);
+/// stream.bool(&true)?;
+/// stream.int(&101u8, 0..=100)?;
+/// let refused = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 1 };
+/// assert_eq!(stream.finish(), Err(refused));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WriteStream<'a> {
+    writer: BitWriter<'a>,
+    checks: bool,
+}
+
+impl<'a> WriteStream<'a> {
+    /// Starts at the first bit of `buffer`, whose contents do not matter.
+    #[must_use]
+    #[inline]
+    pub fn new(buffer: &'a mut [u8]) -> Self {
+        Self { writer: BitWriter::new(buffer), checks: true }
+    }
+
+    /// Leaves out every [`check`](crate::stream::Stream::check). The reader must
+    /// [do the same](crate::stream::ReadStream::without_checks).
+    ///
+    /// ```
+    /// use tightwire::Stream;
+    /// use tightwire::stream::WriteStream;
+    ///
+    /// let mut buffer = [0; 8];
+    /// let mut stream = WriteStream::new(&mut buffer).without_checks();
+    /// stream.bool(&true)?;
+    /// stream.check("after the flag")?;
+    /// assert_eq!(stream.finish()?, [1]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn without_checks(mut self) -> Self {
+        self.checks = false;
+        self
+    }
+
+    /// The bits written so far.
+    #[must_use]
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    /// Whether more was written than the buffer holds.
+    #[must_use]
+    #[inline]
+    pub fn has_overflowed(&self) -> bool {
+        self.writer.has_overflowed()
+    }
+
+    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows: a
+    /// packet is filled until it is full, and the last item taken back.
+    ///
+    /// ```
+    /// use tightwire::Stream;
+    /// use tightwire::stream::WriteStream;
+    ///
+    /// let mut buffer = [0; 3];
+    /// let mut stream = WriteStream::new(&mut buffer);
+    /// for score in [900u16, 350, 800] {
+    ///     let before = stream.checkpoint();
+    ///     stream.int(&score, 0..=1000)?;
+    ///     if stream.has_overflowed() {
+    ///         stream.rollback(before);
+    ///     }
+    /// }
+    /// assert_eq!(stream.position(), 20);
+    /// assert_eq!(stream.finish()?.len(), 3);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.writer.checkpoint()
+    }
+
+    /// Takes back everything written since `checkpoint`, refusals and overflow included.
+    ///
+    /// A checkpoint of another stream, or of a place that a rollback has since left behind, is a
+    /// programming error: the bytes are then unspecified.
+    #[inline]
+    pub fn rollback(&mut self, checkpoint: Checkpoint) {
+        self.writer.rollback(checkpoint);
+    }
+
+    /// The first value that was refused, unless the buffer was full before.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refused_value(&self) -> Option<(ErrorKind, u64)> {
+        let (bit, reason) = self.writer.refusal()?;
+        (bit <= self.writer.capacity()).then(|| (ErrorKind::from_reason(reason), bit))
+    }
+
+    /// The packet: the bytes written, the unused bits of the last one zero.
+    ///
+    /// # Errors
+    ///
+    /// [`WriteError`] if a value was refused, or the buffer was too small.
+    #[inline]
+    pub fn finish(self) -> Result<&'a [u8], WriteError> {
+        self.writer.finish_or(write_error)
+    }
+}
+
+impl RawStream for WriteStream<'_> {
+    type Error = Infallible;
+    type Access = Shared;
+    const TRACES: bool = false;
+    const MERGES: bool = true;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.write_bits(*value, width);
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.push(*value, width);
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
+        self.writer.push_word(*value, width);
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Infallible> {
+        self.writer.write_unary(*zeros, limit);
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_align(&mut self) -> Result<(), Infallible> {
+        self.writer.align();
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_bytes<'s>(&'s mut self, source: &'s [u8], _: usize) -> Result<&'s [u8], Infallible> {
+        self.writer.write_bytes(source);
+        Ok(source)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
+        self.writer.refuse_because(bit, kind.reason());
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_checks(&self) -> bool {
+        self.checks
+    }
+
+    #[inline]
+    fn failure(&self) -> Option<(ErrorKind, u64)> {
+        let full = self.has_overflowed().then(|| (ErrorKind::Full, self.writer.capacity()));
+        self.refused_value().or(full)
+    }
+}
+
+/// The error of a packet that was not finished. Its code is known where it is used, so that nothing
+/// is left of it where the error is dropped.
+#[cold]
+#[inline]
+fn write_error(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
+    match refusal {
+        // A value that was refused behind the end of a full buffer is not what went wrong first.
+        Some((bit, reason)) if bit <= capacity_bits || needed_bits <= capacity_bits => {
+            WriteError::Value { kind: ErrorKind::from_reason(reason), bit }
+        }
+        _ => WriteError::Full { needed_bits, capacity_bits },
+    }
+}

@@ -1,0 +1,226 @@
+//! The parts of a pcapng file that do not depend on a datagram's bytes, as docs/WIRE.md lists them.
+//!
+//! Every field is whole bytes, and the stream writes the lowest first: a little-endian section.
+
+use tightwire_core::Wire;
+
+use super::Direction;
+
+pub(super) const SECTION: u32 = 0x0a0d_0d0a;
+pub(super) const INTERFACE: u32 = 1;
+pub(super) const PACKET: u32 = 6;
+
+pub(super) const ORDER: u32 = 0x1a2b_3c4d;
+
+/// Of the option that holds a packet's direction.
+pub(super) const FLAGS: u16 = 2;
+
+/// Of an option with bytes of anyone's own, which tools may copy when they change a file.
+pub(super) const CUSTOM: u16 = 2989;
+
+/// A longer block is not written, and not read: a length from a file must not cost memory.
+pub(super) const MAX_BLOCK: usize = 256 << 10;
+
+/// The longest datagram that UDP has a length for.
+pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
+
+/// What says more is not written. The rest of the block is for tools, which add their names and
+/// comments when they copy a file.
+pub(super) const MAX_SAID: usize = 240 << 10;
+
+#[derive(Wire)]
+pub(super) struct SectionHead {
+    kind: u32,
+    length: u32,
+    order: u32,
+    major: u16,
+    minor: u16,
+    /// All ones: nobody knows how long a section will be that is still recorded.
+    section_length: u64,
+}
+
+/// What stands before a part of what a section says of its packets.
+#[derive(Wire)]
+pub(super) struct PartHead {
+    option: OptionHead,
+    enterprise: u32,
+    tag: [u8; 12],
+}
+
+#[derive(Wire)]
+pub(super) struct SectionEnd {
+    end: OptionHead,
+    length_again: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct InterfaceBlock {
+    kind: u32,
+    length: u32,
+    link_type: u16,
+    reserved: u16,
+    snap_length: u32,
+    resolution_option: OptionHead,
+    resolution: u8,
+    padding: [u8; 3],
+    end: OptionHead,
+    length_again: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct PacketHead {
+    kind: u32,
+    length: u32,
+    interface: u32,
+    time_high: u32,
+    time_low: u32,
+    captured_length: u32,
+    original_length: u32,
+}
+
+#[derive(Wire)]
+pub(super) struct PacketEnd {
+    flags_option: OptionHead,
+    flags: u32,
+    end: OptionHead,
+    length_again: u32,
+}
+
+/// All zeros is the end of the options.
+#[derive(Wire, Default)]
+struct OptionHead {
+    code: u16,
+    length: u16,
+}
+
+impl SectionHead {
+    /// Of a section with so many bytes of options.
+    pub(super) fn new(options: u32) -> Self {
+        Self {
+            kind: SECTION,
+            length: (Self::MAX_BYTES + SectionEnd::MAX_BYTES) as u32 + options,
+            order: ORDER,
+            major: 1,
+            minor: 0,
+            section_length: u64::MAX,
+        }
+    }
+}
+
+/// What a section can say of its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Said {
+    /// Their [`Identity`](tightwire_core::packet::Identity).
+    Identity,
+    /// The [`snapshot::Description`](tightwire_snapshot::Description) of the snapshots in them.
+    Snapshots,
+}
+
+impl Said {
+    const ALL: [Self; 2] = [Self::Identity, Self::Snapshots];
+
+    const fn tag(self) -> [u8; 12] {
+        match self {
+            Self::Identity => *b"tightwire\0\0\0",
+            Self::Snapshots => *b"tw-snapshots",
+        }
+    }
+}
+
+impl PartHead {
+    /// Of IANA's numbers of enterprises, the one for examples: there is none for this format, so
+    /// the tag tells.
+    const ENTERPRISE: u32 = 32473;
+
+    /// What an option's length counts besides the part.
+    const WITHIN: u16 = 16;
+
+    /// The bytes of an option without its part.
+    pub(super) const AROUND: usize = Self::MAX_BYTES;
+
+    /// The longest part: with it, an option is as long as it can be without padding.
+    pub(super) const MAX_PART: usize = (u16::MAX - 3 - Self::WITHIN) as usize;
+
+    /// Of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
+    pub(super) fn new(said: Said, part: usize) -> Self {
+        let option = OptionHead { code: CUSTOM, length: Self::WITHIN + part as u16 };
+        Self { option, enterprise: Self::ENTERPRISE, tag: said.tag() }
+    }
+
+    /// The part in the value of a custom option, if that is what it has, and of what it is one.
+    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<(Said, &[u8])> {
+        let (&enterprise, data) = value.split_first_chunk()?;
+        let enterprise = match is_big_endian {
+            true => u32::from_be_bytes(enterprise),
+            false => u32::from_le_bytes(enterprise),
+        };
+        let mut said = Said::ALL.into_iter().filter(|_| enterprise == Self::ENTERPRISE);
+        said.find_map(|said| Some((said, data.strip_prefix(&said.tag())?)))
+    }
+}
+
+impl SectionEnd {
+    pub(super) fn new(head: &SectionHead) -> Self {
+        Self { end: OptionHead::default(), length_again: head.length }
+    }
+}
+
+impl InterfaceBlock {
+    /// Packets that begin with their IP header, of either version.
+    const LINK_RAW: u16 = 101;
+
+    pub(super) fn new() -> Self {
+        let length = Self::MAX_BYTES as u32;
+        Self {
+            kind: INTERFACE,
+            length,
+            link_type: Self::LINK_RAW,
+            reserved: 0,
+            snap_length: 0,
+            resolution_option: OptionHead { code: 9, length: 1 },
+            resolution: 9,
+            padding: [0; 3],
+            end: OptionHead::default(),
+            length_again: length,
+        }
+    }
+}
+
+impl PacketHead {
+    pub(super) fn new(nanoseconds: u64, packet_length: u32) -> Self {
+        let around = (Self::MAX_BYTES + PacketEnd::MAX_BYTES) as u32;
+        Self {
+            kind: PACKET,
+            length: around + packet_length.next_multiple_of(4),
+            interface: 0,
+            time_high: (nanoseconds >> 32) as u32,
+            time_low: nanoseconds as u32,
+            captured_length: packet_length,
+            original_length: packet_length,
+        }
+    }
+}
+
+impl PacketEnd {
+    pub(super) fn new(head: &PacketHead, direction: Direction) -> Self {
+        Self {
+            flags_option: OptionHead { code: FLAGS, length: 4 },
+            flags: flags_of(direction),
+            end: OptionHead::default(),
+            length_again: head.length,
+        }
+    }
+}
+
+fn flags_of(direction: Direction) -> u32 {
+    match direction {
+        Direction::Received => 1,
+        Direction::Sent => 2,
+    }
+}
+
+/// What the flags of a packet say; two of the four numbers say nothing.
+pub(super) fn direction_of(flags: u32) -> Option<Direction> {
+    let mut directions = [Direction::Received, Direction::Sent].into_iter();
+    directions.find(|&direction| flags_of(direction) == flags & 3)
+}

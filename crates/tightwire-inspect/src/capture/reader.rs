@@ -1,0 +1,375 @@
+//! Reads a capture.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{BufReader, Read};
+
+use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{
+    OptionCode, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
+    parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le,
+    parse_sectionheaderblock,
+};
+
+use super::blocks::{CUSTOM, FLAGS, INTERFACE, PACKET, PartHead, SECTION, Said, direction_of};
+use super::interface::{Datagram, Interface, option, options};
+use super::pcap::PCAP_PACKET;
+use super::{CaptureError, Direction, Record};
+use tightwire_core::packet::Identity;
+use tightwire_core::stream::{ReadError, decode};
+use tightwire_snapshot as snapshot;
+
+/// Reads the datagrams of a pcapng file, what a [`CaptureWriter`](crate::CaptureWriter) wrote or another program
+/// captured, or of a pcap file of another program.
+///
+/// Records come one at a time, and none is kept: memory does not grow with the file. The file may
+/// come from anywhere. Blocks of up to 256 KiB are read, and up to 256 interfaces; the worst block
+/// takes less than 16 MiB of memory while it is read, an honest one a few times its length. Nothing
+/// panics or loops. No [`BufReader`] is needed around the reader.
+///
+/// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other
+/// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP,
+/// Linux's "any" of both kinds, and the loopback of BSD and macOS. Blocks of other kinds are passed over and not counted, among them packets
+/// without a time. Checksums are not looked at.
+///
+/// ```
+/// use tightwire::inspect::{Capture, CaptureWriter, Direction};
+/// use tightwire::packet::Identity;
+///
+/// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
+/// let mut recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+/// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
+/// let file = recorder.finish()?;
+///
+/// let mut capture = Capture::new(&file[..])?;
+/// while let Some(record) = capture.next_record() {
+///     let record = record?;
+///     assert_eq!((record.source, record.datagram), (local, &b"hello"[..]));
+/// }
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Capture<R> {
+    pub(super) reader: BufReader<R>,
+    /// Where in the file the block at hand begins.
+    pub(super) at: u64,
+    /// Where the next one does.
+    pub(super) next_at: u64,
+    /// The block at hand; kept for its memory.
+    pub(super) block: Vec<u8>,
+    has_ended: bool,
+    /// The file is of the older kind: a header, and then nothing but packets.
+    pub(super) is_pcap: bool,
+    pub(super) is_big_endian: bool,
+    pub(super) interfaces: Vec<Interface>,
+    /// Of the section at hand, if it has one.
+    identity: Option<Result<Identity, ReadError>>,
+    /// The same, of the snapshots.
+    snapshots: Option<Result<snapshot::Description, ReadError>>,
+    datagram: Vec<u8>,
+    passed_over: u64,
+}
+
+/// A record but for its bytes, which are the capture's.
+struct Origin {
+    time: Duration,
+    direction: Option<Direction>,
+    source: SocketAddr,
+    destination: SocketAddr,
+}
+
+impl<R: Read> Capture<R> {
+    /// Begins to read a capture: the header, which has the identity.
+    ///
+    /// ```
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::Identity;
+    ///
+    /// let file = CaptureWriter::new(Vec::new(), &Identity::default())?.finish()?;
+    /// assert!(Capture::new(&file[..])?.next_record().is_none());
+    ///
+    /// let refused = Capture::new(&b"hello"[..]).unwrap_err();
+    /// let reason = "the block at byte 0: this is neither a pcapng nor a pcap file; \
+    ///               `editcap -F pcapng` makes one of other captures";
+    /// assert_eq!(refused.to_string(), reason);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError`] for a file that is no capture or ends within its header.
+    pub fn new(reader: R) -> Result<Self, CaptureError> {
+        let mut capture = Self {
+            reader: BufReader::new(reader),
+            at: 0,
+            next_at: 0,
+            block: Vec::new(),
+            has_ended: false,
+            is_pcap: false,
+            is_big_endian: false,
+            interfaces: Vec::new(),
+            identity: None,
+            snapshots: None,
+            datagram: Vec::new(),
+            passed_over: 0,
+        };
+        if !capture.read_block()? {
+            return Err(CaptureError::Truncated { at: 0 });
+        }
+        if !capture.is_pcap {
+            capture.take_block()?;
+        }
+        Ok(capture)
+    }
+
+    /// What the packets mean, as the [recorder was told](crate::CaptureWriter::new): nothing in a file of
+    /// another program, nor where it was [damaged](Self::identity_error). Where captures were put one
+    /// behind the other, it is that of the last record.
+    ///
+    /// ```
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::{Identity, Protection};
+    /// use tightwire::schema::Schema;
+    ///
+    /// let identity = Identity::new("tanks", "1.3", Protection::None, Schema::of::<u16>());
+    /// let file = CaptureWriter::new(Vec::new(), &identity)?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.identity(), Some(&identity));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()?.as_ref().ok()
+    }
+
+    /// Why there is no [`identity`](Self::identity) although the file has one: it was damaged, or is
+    /// hostile. The datagrams can be read all the same.
+    ///
+    /// ```
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::Identity;
+    /// use tightwire::stream::ErrorKind;
+    ///
+    /// let mut file = CaptureWriter::new(Vec::new(), &Identity::default())?.finish()?;
+    /// let place = file.windows(9).position(|bytes| bytes == b"tightwire").unwrap();
+    /// assert_eq!(Capture::new(&file[..])?.identity_error(), None);
+    /// file[place + 12] = 200; // The length of the game's name.
+    /// let capture = Capture::new(&file[..])?;
+    /// assert_eq!(capture.identity_error().unwrap().kind, ErrorKind::UnexpectedEnd);
+    /// assert_eq!(capture.identity(), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn identity_error(&self) -> Option<ReadError> {
+        self.identity.as_ref()?.as_ref().err().copied()
+    }
+
+    /// What the snapshots within the packets are, as the
+    /// [recorder was told](crate::CaptureWriter::with_snapshots): nothing where it was not, nor where the
+    /// file was [damaged](Self::snapshots_error). It may ask for anything;
+    /// [`snapshot::Protocol::from_description`](tightwire_snapshot::Protocol::from_description) judges that.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::Identity;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// let recorder = CaptureWriter::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), Some(&protocol.description()));
+    ///
+    /// let file = CaptureWriter::new(Vec::new(), &Identity::default())?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots(), None);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots(&self) -> Option<&snapshot::Description> {
+        self.snapshots.as_ref()?.as_ref().ok()
+    }
+
+    /// Why there are no [`snapshots`](Self::snapshots) although the file describes some.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::Identity;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// let recorder = CaptureWriter::with_snapshots(Vec::new(), &Identity::default(), &protocol)?;
+    /// let mut file = recorder.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.snapshots_error(), None);
+    /// let place = file.windows(12).position(|bytes| bytes == b"tw-snapshots").unwrap();
+    /// file[place + 12 + 18] = 0xff; // How many classes there are.
+    /// let capture = Capture::new(&file[..])?;
+    /// assert!(capture.snapshots_error().is_some());
+    /// assert_eq!(capture.identity(), Some(&Identity::default()));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn snapshots_error(&self) -> Option<ReadError> {
+        self.snapshots.as_ref()?.as_ref().err().copied()
+    }
+
+    /// How many packets there were so far without a datagram that could be given.
+    ///
+    /// ```
+    /// use tightwire::inspect::{Capture, CaptureWriter};
+    /// use tightwire::packet::Identity;
+    ///
+    /// let file = CaptureWriter::new(Vec::new(), &Identity::default())?.finish()?;
+    /// assert_eq!(Capture::new(&file[..])?.passed_over(), 0);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The next datagram. After an error there is none.
+    ///
+    /// ```
+    /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
+    /// use tightwire::packet::Identity;
+    ///
+    /// let (local, peer) = ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
+    /// let mut recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// recorder.record(Default::default(), Direction::Sent, local, peer, b"hello")?;
+    /// let file = recorder.finish()?;
+    ///
+    /// let mut capture = Capture::new(&file[..])?;
+    /// assert_eq!(capture.next_record().unwrap()?.datagram, b"hello");
+    /// assert!(capture.next_record().is_none());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CaptureError::Truncated`] if the file ends within a block, and what else can be wrong
+    /// with a file.
+    pub fn next_record(&mut self) -> Option<Result<Record<'_>, CaptureError>> {
+        match self.find_datagram() {
+            Ok(None) => {
+                self.has_ended = true;
+                None
+            }
+            Err(error) => {
+                self.has_ended = true;
+                Some(Err(error))
+            }
+            Ok(Some(Origin { time, direction, source, destination })) => {
+                let datagram = &self.datagram;
+                Some(Ok(Record { time, direction, source, destination, datagram }))
+            }
+        }
+    }
+
+    fn find_datagram(&mut self) -> Result<Option<Origin>, CaptureError> {
+        while !self.has_ended && self.read_block()? {
+            if let Some(origin) = self.take_block()? {
+                return Ok(Some(origin));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps what the block at hand says. A packet's datagram goes to `self.datagram`.
+    fn take_block(&mut self) -> Result<Option<Origin>, CaptureError> {
+        if self.is_pcap {
+            return Ok(self.take_plain_packet());
+        }
+        match self.word(0) {
+            SECTION => self.take_section().map(|()| None),
+            INTERFACE => self.take_interface().map(|()| None),
+            PACKET => self.take_packet(),
+            _ => Ok(None),
+        }
+    }
+
+    fn take_section(&mut self) -> Result<(), CaptureError> {
+        let section = match parse_sectionheaderblock(&self.block) {
+            Ok((_, section)) if section.major_version == 1 => section,
+            Ok(_) => return Err(self.malformed("a version of pcapng other than 1")),
+            Err(_) => return Err(self.malformed("a section header that makes no sense")),
+        };
+        let custom = options(&section.options, OptionCode(CUSTOM));
+        let (mut identity, mut snapshots) = (None::<Vec<u8>>, None::<Vec<u8>>);
+        for value in custom {
+            let Some((said, part)) = PartHead::part_in(value, self.is_big_endian) else { continue };
+            let bytes = match said {
+                Said::Identity => &mut identity,
+                Said::Snapshots => &mut snapshots,
+            };
+            bytes.get_or_insert_default().extend_from_slice(part);
+        }
+        // The list of options may be long, and so may what is said: one at a time.
+        drop(section);
+        self.identity = identity.map(|bytes| decode(&bytes));
+        self.snapshots = snapshots.map(|bytes| decode(&bytes));
+        self.interfaces.clear();
+        Ok(())
+    }
+
+    fn take_interface(&mut self) -> Result<(), CaptureError> {
+        if self.interfaces.len() == MAX_INTERFACES {
+            return Err(self.malformed("more than 256 interfaces"));
+        }
+        let parse = match self.is_big_endian {
+            true => parse_interfacedescriptionblock_be,
+            false => parse_interfacedescriptionblock_le,
+        };
+        let Ok((_, block)) = parse(&self.block) else {
+            return Err(self.malformed("an interface description that makes no sense"));
+        };
+        self.interfaces.push(Interface::new(&block, self.is_big_endian));
+        Ok(())
+    }
+
+    fn take_packet(&mut self) -> Result<Option<Origin>, CaptureError> {
+        let parse = match self.is_big_endian {
+            true => parse_enhancedpacketblock_be,
+            false => parse_enhancedpacketblock_le,
+        };
+        let Ok((_, block)) = parse(&self.block) else {
+            return Err(self.malformed("a packet that makes no sense"));
+        };
+        let Some(interface) = self.interfaces.get(block.if_id as usize) else {
+            return Err(self.malformed("a packet of an interface that is not described before it"));
+        };
+        let Some(datagram) = interface.datagram(block.packet_data()) else {
+            self.passed_over += 1;
+            return Ok(None);
+        };
+        let flags = option(&block.options, OptionCode(FLAGS), self.is_big_endian);
+        let direction = flags.map(u32::from_le_bytes).and_then(direction_of);
+        let time = interface.time(u64::from(block.ts_high) << 32 | u64::from(block.ts_low));
+        Ok(Some(keep(&mut self.datagram, &datagram, time, direction)))
+    }
+
+    /// The packet at hand of a file that has nothing else.
+    fn take_plain_packet(&mut self) -> Option<Origin> {
+        let interface = self.interfaces.first()?;
+        let packet = self.block.get(PCAP_PACKET..)?;
+        let Some(datagram) = interface.datagram(packet) else {
+            self.passed_over += 1;
+            return None;
+        };
+        let time = interface.time_of(self.word(0), self.word(4));
+        Some(keep(&mut self.datagram, &datagram, time, None))
+    }
+}
+
+/// Keeps a datagram's bytes, and returns the rest.
+fn keep(
+    bytes: &mut Vec<u8>,
+    datagram: &Datagram<'_>,
+    time: Duration,
+    direction: Option<Direction>,
+) -> Origin {
+    bytes.clear();
+    bytes.extend_from_slice(datagram.bytes);
+    let &Datagram { source, destination, .. } = datagram;
+    Origin { time, direction, source, destination }
+}
+
+/// An interface is kept: a file of nothing else must not fill the memory.
+const MAX_INTERFACES: usize = 256;

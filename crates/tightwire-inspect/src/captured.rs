@@ -1,0 +1,342 @@
+//! A transport that writes the messages that it carries into a capture.
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+
+use crate::capture::{CaptureWriter, Direction};
+use tightwire_net::message::{Delivery, messages_in};
+
+use tightwire_net::transport::Reason;
+use tightwire_net::transport::{Connection, Event, NotSent, Path, Transport};
+
+/// A [`Transport`] that passes everything to another, and writes each message that comes or goes into a
+/// capture: a pcapng file that `tightwire inspect` and Wireshark open, and that says what its messages
+/// mean. What is in it was never encrypted, or is not any more: keep it as safe as the messages were.
+///
+/// A record is one message, with the header of 5 bytes that
+/// [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema) describes; the recorder is
+/// made with the [identity](tightwire_net::session::ServerBuilder::capture_identity) of that. The session's own messages
+/// are not in it. Those with more than
+/// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED) are [left out](Self::left_out), and so is what
+/// follows a mistake in a batch.
+///
+/// * **Time** is that of the last [`handle_input`](Transport::handle_input) behind the session's start.
+/// * **Addresses** are the local one that was given, and that of the peer, if the transport knows it.
+///   Where it does not, as within a process, the number of the connection makes one: the lowest 16 bits
+///   are the end of `10.0.0.0`, the next 14 are added to the port 49152.
+///
+/// What has come is in the file before it is handled. A file that cannot be written any more does not
+/// stop the session: see [`error`](Self::error).
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::{Context, Delivery, Message, Wire};
+/// use tightwire::inspect::{Capture, CaptureWriter};
+/// use tightwire::message::MessengerBuilder;
+/// use tightwire::{Client, Server, SessionConfig, SessionEvent};
+/// use tightwire::inspect::Captured;
+/// use tightwire::transport::{InProcess, InProcessConfig};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Chat {
+///     #[wire(max_len = 120)]
+///     text: String,
+/// }
+///
+/// fn messages(builder: MessengerBuilder<()>) -> MessengerBuilder<()> {
+///     builder.handle(|_: &Chat, _: &mut Context<'_, ()>| {})
+/// }
+///
+/// let config = SessionConfig::new("arena", "1.0");
+/// let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 7);
+/// let builder = Server::builder(config.clone()).register(messages).open_to_anyone();
+/// let recorder = CaptureWriter::new(Vec::new(), &builder.capture_identity()?)?;
+/// let local = "127.0.0.1:7777".parse()?;
+/// let captured = Captured::new(server_end, recorder, local, config.unix_start);
+/// let mut server = builder.build(captured)?;
+///
+/// let mut client = Client::builder(config).register(messages).build(client_end)?;
+/// for millisecond in 0..50 {
+///     let now = Duration::from_millis(millisecond);
+///     server.receive(now, &mut ());
+///     server.transmit(now);
+///     client.receive(now, &mut ());
+///     if let Some(SessionEvent::Connected { .. }) = client.poll_event() {
+///         client.send(&Chat { text: "hello".into() }, Delivery::Reliable)?;
+///     }
+///     client.transmit(now);
+/// }
+///
+/// let file = server.transport().file(Vec::clone);
+/// let mut capture = Capture::new(&file[..])?;
+/// let identity = capture.identity().unwrap().clone();
+/// let record = capture.next_record().unwrap()?;
+/// assert_eq!(
+///     identity.decode(identity.packet_in(record.datagram)?)?.to_string(),
+///     "Message { number: 16, stage: 4, size: 6, channel: 0, Chat: Chat { text: \"hello\" } }"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Captured<T, W> {
+    transport: T,
+    log: Log<W>,
+}
+
+/// The file.
+struct Log<W> {
+    recorder: CaptureWriter<W>,
+    error: Option<io::Error>,
+    local: SocketAddr,
+    /// The session's time zero, since the Unix epoch.
+    unix_start: Duration,
+    now: Duration,
+    /// Of connections whose transport told.
+    addresses: BTreeMap<u64, SocketAddr>,
+    /// The record at hand; kept for its memory.
+    record: Vec<u8>,
+    recorded: u64,
+    left_out: u64,
+}
+
+impl<T: Transport, W: Write> Captured<T, W> {
+    /// Records what `transport` carries from now on. `local` is the address that this side has in the
+    /// file, `unix_start` that of the [configuration](tightwire_net::session::SessionConfig::unix_start): when, since
+    /// 1970, the session's own time is zero.
+    #[must_use]
+    pub fn new(
+        transport: T,
+        recorder: CaptureWriter<W>,
+        local: SocketAddr,
+        unix_start: Duration,
+    ) -> Self {
+        let log = Log {
+            recorder,
+            error: None,
+            local,
+            unix_start,
+            now: Duration::ZERO,
+            addresses: BTreeMap::new(),
+            record: Vec::new(),
+            recorded: 0,
+            left_out: 0,
+        };
+        Self { transport, log }
+    }
+
+    /// Why the file ends before the session did, if it does.
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// assert!(captured.error().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn error(&self) -> Option<&io::Error> {
+        self.log.error.as_ref()
+    }
+
+    /// How many messages are in the file.
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// assert_eq!(captured.recorded(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn recorded(&self) -> u64 {
+        self.log.recorded
+    }
+
+    /// How many messages came or went that are not in the file: since they were too long, since their
+    /// batch made no sense where they would begin, which counts as one, or since the file
+    /// [could not be written](Self::error).
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// assert_eq!(captured.left_out(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.log.left_out
+    }
+
+    /// Looks at the file.
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// assert_eq!(captured.file(Vec::len), 92);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn file<A>(&self, look: impl FnOnce(&W) -> A) -> A {
+        look(self.log.recorder.get_ref())
+    }
+
+    /// What carries the batches.
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// let end: &InProcess = captured.inner();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    /// What carries the batches. What is taken from it is not recorded.
+    pub fn inner_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+}
+
+impl<W: Write> Log<W> {
+    fn write(&mut self, direction: Direction, with: Connection, delivery: Delivery, batch: &[u8]) {
+        let peer = self.addresses.get(&with.0).copied().unwrap_or_else(|| made_up(with));
+        let time = self.unix_start.saturating_add(self.now);
+        for message in messages_in(batch, delivery) {
+            let is_recorded = match message {
+                Ok(message) if message.is_internal() => continue,
+                Ok(message) => message.write_record(&mut self.record),
+                Err(_) => false,
+            };
+            if is_recorded && self.error.is_none() {
+                let Self { recorder, record, local, .. } = self;
+                self.error = recorder.record(time, direction, *local, peer, record).err();
+            }
+            match is_recorded && self.error.is_none() {
+                true => self.recorded += 1,
+                false => self.left_out += 1,
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.error.is_none() {
+            self.error = self.recorder.flush().err();
+        }
+    }
+}
+
+/// The address of a connection that has none.
+fn made_up(connection: Connection) -> SocketAddr {
+    let number = connection.0;
+    let ip = Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8);
+    SocketAddr::from((ip, FIRST_PORT + ((number >> 16) & 0x3fff) as u16))
+}
+
+/// From here on, ports are nobody's.
+const FIRST_PORT: u16 = 49152;
+
+impl<T: Transport, W: Write> Transport for Captured<T, W> {
+    fn handle_input(&mut self, now: Duration) {
+        self.log.now = now;
+        self.transport.handle_input(now);
+    }
+
+    fn poll_event(&mut self) -> Option<Event<'_>> {
+        let event = self.transport.poll_event();
+        let log = &mut self.log;
+        match &event {
+            Some(Event::Connected { connection, address: Some(address) }) => {
+                log.addresses.insert(connection.0, *address);
+            }
+            Some(Event::Batch { from, delivery, batch }) => {
+                log.write(Direction::Received, *from, *delivery, batch);
+            }
+            Some(Event::Disconnected { connection, .. }) => {
+                log.addresses.remove(&connection.0);
+            }
+            Some(_) => {}
+            // All of it is there before it is handled.
+            None => log.flush(),
+        }
+        event
+    }
+
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+        let result = self.transport.send(to, delivery, batch);
+        // What there is no room for comes again.
+        if result.is_ok() {
+            self.log.write(Direction::Sent, to, delivery, batch);
+        }
+        result
+    }
+
+    fn pause(&mut self, connection: Connection) {
+        self.transport.pause(connection);
+    }
+
+    fn close(&mut self, connection: Connection, reason: &Reason) {
+        self.transport.close(connection, reason);
+        self.log.addresses.remove(&connection.0);
+    }
+
+    fn handle_output(&mut self, now: Duration) {
+        self.transport.handle_output(now);
+        self.log.flush();
+    }
+
+    fn path(&self, connection: Connection) -> Option<Path> {
+        self.transport.path(connection)
+    }
+
+    fn next_time(&self) -> Option<Duration> {
+        self.transport.next_time()
+    }
+}
+
+impl<T, W> fmt::Debug for Captured<T, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Captured")
+            .field("recorded", &self.log.recorded)
+            .field("left_out", &self.log.left_out)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_without_an_address_get_one_each() {
+        let shown = |number| made_up(Connection(number)).to_string();
+        assert_eq!(shown(0), "10.0.0.0:49152");
+        assert_eq!(shown(0x1_0203), "10.0.2.3:49153");
+        assert_eq!(shown(u64::MAX), "10.0.255.255:65535");
+    }
+}

@@ -1,0 +1,215 @@
+//! What is refused, what waits, and what is held back.
+
+use core::time::Duration;
+
+use crate::message::Delivery;
+
+use super::batch;
+use super::ledger::Ledger;
+use super::stand::{Happened, Stand};
+use super::{End, Fault, Report, Seen};
+use crate::reason::Reason;
+use crate::transport::{Connection, NotSent, Transport};
+
+/// When nothing was accepted for so long, there is no room anywhere.
+const FULL_FOR: Duration = Duration::from_secs(1);
+
+/// The longest frame while there is nothing to send.
+const IDLE: Duration = Duration::from_millis(20);
+
+/// How many batches of each delivery are sent to an end that pauses after each of them.
+const PAUSED: u32 = 100;
+
+/// What is too large or for nobody is refused, and does no harm.
+pub(super) fn check_refusals<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    end: End,
+    _: &mut Report,
+) -> Result<(), Seen> {
+    let path = stand.path(end)?;
+    let broken = |fault| Err(Seen { end, fault });
+    for delivery in Delivery::ALL {
+        let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };
+        let said = stand.send(end, delivery, 0, limit + 1);
+        if !matches!(said, Err(NotSent::TooLarge { .. })) {
+            return broken(Fault::NotRefused { expected: "too large", said });
+        }
+    }
+    let nobody = Connection(!stand.connection(end).0);
+    let transport = stand.transport(end);
+    let said = transport.send(nobody, Delivery::Reliable, &[1, 0, 7]);
+    if said != Err(NotSent::NotConnected(nobody)) {
+        return broken(Fault::NotRefused { expected: "not connected", said });
+    }
+    if transport.path(nobody).is_some() {
+        return broken(Fault::Path("there is one of a connection that is none"));
+    }
+    transport.pause(nobody);
+    transport.close(nobody, &Reason::Left);
+
+    let mut ledger = Ledger::new(end, Delivery::Reliable);
+    send(stand, &mut ledger, end, Delivery::Reliable, 100)?;
+    wait_for(stand, &mut ledger, end)
+}
+
+/// The largest batches that there may be arrive.
+pub(super) fn check_largest<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    end: End,
+    _: &mut Report,
+) -> Result<(), Seen> {
+    let delivery = Delivery::ReliableOrderedFragmented;
+    let most = stand.path(end)?.max_fragmented.min(stand.options.most_waiting);
+    let mut ledger = Ledger::new(end, delivery);
+    for length in [most / 2, most - 1, most] {
+        if !send(stand, &mut ledger, end, delivery, length)? {
+            // Nothing else waits.
+            let fault = Fault::Refused(delivery, NotSent::Full { backlog: 0 });
+            return Err(Seen { end, fault });
+        }
+        wait_for(stand, &mut ledger, end)?;
+    }
+    Ok(())
+}
+
+/// An end that polls nothing stops the other; later everything comes.
+pub(super) fn check_full<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    end: End,
+    _: &mut Report,
+) -> Result<(), Seen> {
+    let broken = |fault| Err(Seen { end, fault });
+    for delivery in reliable() {
+        let path = stand.path(end)?;
+        let most = path.max_datagram * 4;
+        let length =
+            if delivery.fragments() { path.max_fragmented.min(most) } else { path.max_datagram };
+        let mut ledger = Ledger::new(end, delivery);
+        let mut last_accepted = stand.now();
+        while stand.now() - last_accepted < FULL_FOR {
+            stand.begin_frame();
+            stand.poll_batches(end, nothing)?;
+            while send(stand, &mut ledger, end, delivery, length)? {
+                last_accepted = stand.now();
+                let accepted = ledger.figures().bytes as usize;
+                if accepted > stand.options.most_waiting {
+                    return broken(Fault::Unbounded { delivery, accepted });
+                }
+            }
+            stand.end_frame(IDLE);
+        }
+        if stand.path(end)?.backlog == 0 {
+            return broken(Fault::Path("the backlog is 0, and batches are refused"));
+        }
+        wait_for(stand, &mut ledger, end)?;
+    }
+    Ok(())
+}
+
+/// A pause holds back what is reliable, until the next input, and loses nothing.
+pub(super) fn check_pause<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    end: End,
+    _: &mut Report,
+) -> Result<(), Seen> {
+    let receiver = end.other();
+    let connection = stand.connection(receiver);
+    let max_datagram = stand.path(end)?.max_datagram;
+    let mut ledgers = reliable().map(|delivery| (delivery, Ledger::new(end, delivery)));
+    let mut last_arrival = stand.now();
+    while ledgers.iter().any(|(_, ledger)| ledger.next() < PAUSED || !ledger.is_complete()) {
+        stand.begin_frame();
+        stand.poll_batches(end, nothing)?;
+        let mut is_paused = false;
+        while let Some(happened) = stand.poll(receiver)? {
+            let broken = |fault| Seen { end: receiver, fault };
+            let Happened::Batch(delivery, batch) = happened else {
+                return Err(broken(Fault::NoSuchConnection("an event")));
+            };
+            let Some((_, ledger)) = ledgers.iter_mut().find(|(of, _)| *of == delivery) else {
+                return Err(broken(Fault::Changed { delivery, size: batch.len() }));
+            };
+            if is_paused {
+                return Err(broken(Fault::NotPaused(delivery)));
+            }
+            ledger.handle_batch(batch).map_err(broken)?;
+            stand.transport(receiver).pause(connection);
+            is_paused = true;
+            last_arrival = stand.now();
+        }
+        for (delivery, ledger) in &mut ledgers {
+            let length = batch::length(*delivery, ledger.next(), max_datagram);
+            if ledger.next() < PAUSED {
+                send(stand, ledger, end, *delivery, length)?;
+            }
+        }
+        stand.end_frame(IDLE);
+        if stand.now() - last_arrival > stand.options.patience {
+            let lost = ledgers.iter().try_for_each(|(_, ledger)| ledger.check_complete());
+            let fault = lost.err().unwrap_or(Fault::Stuck(stand.options.patience));
+            return Err(Seen { end: receiver, fault });
+        }
+    }
+    Ok(())
+}
+
+/// The deliveries that lose nothing.
+pub(super) fn reliable() -> [Delivery; 3] {
+    [Delivery::Reliable, Delivery::ReliableOrdered, Delivery::ReliableOrderedFragmented]
+}
+
+/// Sends the next batch, unless there is no room.
+pub(super) fn send<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    ledger: &mut Ledger,
+    end: End,
+    delivery: Delivery,
+    length: usize,
+) -> Result<bool, Seen> {
+    let length = match batch::is_tiny(ledger.next()) {
+        // One of the smallest is always as long as it is.
+        true => batch::length(delivery, ledger.next(), length),
+        false if delivery.fragments() => length.min(stand.path(end)?.max_fragmented),
+        false => length.min(stand.path(end)?.max_datagram),
+    };
+    match stand.send(end, delivery, ledger.next(), length) {
+        Ok(()) => {
+            ledger.handle_sent(length);
+            Ok(true)
+        }
+        Err(NotSent::Full { .. }) => Ok(false),
+        Err(why) => Err(Seen { end, fault: Fault::Refused(delivery, why) }),
+    }
+}
+
+/// For an end to which nothing was sent.
+pub(super) fn nothing(delivery: Delivery, batch: &[u8]) -> Result<(), Fault> {
+    Err(Fault::Changed { delivery, size: batch.len() })
+}
+
+/// Waits until everything of a ledger has come, and its sender knows.
+fn wait_for<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    ledger: &mut Ledger,
+    end: End,
+) -> Result<(), Seen> {
+    let receiver = end.other();
+    let mut progress = ((0, 0), stand.now());
+    while !ledger.is_complete() || stand.path(end)?.backlog > 0 {
+        stand.begin_frame();
+        stand.poll_batches(end, nothing)?;
+        stand.poll_batches(receiver, |_, batch| ledger.handle_batch(batch))?;
+        stand.end_frame(IDLE);
+        // A large batch comes in pieces.
+        let state = (ledger.figures().arrived, stand.path(end)?.backlog);
+        if state != progress.0 {
+            progress = (state, stand.now());
+        }
+        if stand.now() - progress.1 > stand.options.patience {
+            ledger.check_complete().map_err(|fault| Seen { end: receiver, fault })?;
+            let fault = Fault::Path("there is a backlog, and everything has come");
+            return Err(Seen { end, fault });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! Two transports side by side, frame by frame.
+
+use core::time::Duration;
+
+use crate::message::Delivery;
+
+use super::batch::{self, mix};
+use super::{End, Fault, Options, Pair, Seen};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
+
+/// The two ends of a pair that has connected.
+pub(super) struct Stand<A, B> {
+    pair: Pair<A, B>,
+    pub(super) options: Options,
+    /// Of the client and the server.
+    connections: [Connection; 2],
+    frames: u64,
+    digest: u64,
+    /// The batch that was written last for each end and delivery: one that was refused is not written
+    /// again.
+    written: [[Written; Delivery::ALL.len()]; 2],
+}
+
+/// A batch, and what it was made of.
+#[derive(Default)]
+struct Written {
+    number: u32,
+    bytes: Vec<u8>,
+}
+
+/// What happened to a connection.
+pub(super) enum Happened<'a> {
+    Connected(Connection),
+    Batch(Delivery, &'a [u8]),
+    Ended(Reason),
+}
+
+impl<A: Transport, B: Transport> Stand<A, B> {
+    /// Waits until each end has connected.
+    pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, Seen> {
+        // No connection has this number before it has another.
+        let connections = [Connection(u64::MAX); 2];
+        let written = Default::default();
+        let mut stand =
+            Self { pair, options: *options, connections, frames: 0, digest: 0, written };
+        let mut are_connected = [false; 2];
+        while are_connected != [true; 2] {
+            stand.begin_frame();
+            for end in End::BOTH {
+                let mut connected = None;
+                stand.poll_all(end, |happened| match happened {
+                    Happened::Connected(_) if connected.is_some() => Err(Fault::ConnectedTwice),
+                    Happened::Connected(connection) => {
+                        connected = Some(connection);
+                        Ok(())
+                    }
+                    Happened::Batch(..) => Err(Fault::NoSuchConnection("a batch")),
+                    Happened::Ended(reason) => Err(Fault::Ended(reason)),
+                })?;
+                if let Some(connection) = connected {
+                    if are_connected[end as usize] {
+                        return Err(Seen { end, fault: Fault::ConnectedTwice });
+                    }
+                    are_connected[end as usize] = true;
+                    stand.connections[end as usize] = connection;
+                }
+                if !are_connected[end as usize] && stand.now() > options.patience {
+                    return Err(Seen { end, fault: Fault::NotConnected });
+                }
+            }
+            stand.end_frame(options.frame);
+        }
+        Ok(stand)
+    }
+
+    pub(super) fn now(&self) -> Duration {
+        self.pair.clock.now()
+    }
+
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    pub(super) fn connection(&self, end: End) -> Connection {
+        self.connections[end as usize]
+    }
+
+    pub(super) fn transport(&mut self, end: End) -> &mut (dyn Transport + '_) {
+        match end {
+            End::Client => &mut self.pair.client,
+            End::Server => &mut self.pair.server,
+        }
+    }
+
+    /// How the connection of an end is doing.
+    pub(super) fn path(&mut self, end: End) -> Result<Path, Seen> {
+        let connection = self.connection(end);
+        let fault = Fault::Path("there is none of a connection");
+        self.transport(end).path(connection).ok_or(Seen { end, fault })
+    }
+
+    /// Both ends take what has come.
+    pub(super) fn begin_frame(&mut self) {
+        let now = self.now();
+        self.pair.client.handle_input(now);
+        self.pair.server.handle_input(now);
+    }
+
+    /// Both ends send what waits, and time goes on.
+    pub(super) fn end_frame(&mut self, most: Duration) {
+        let Pair { client, server, clock } = &mut self.pair;
+        let now = clock.now();
+        client.handle_output(now);
+        server.handle_output(now);
+        let next = client.next_time().into_iter().chain(server.next_time()).min();
+        clock.advance(next, most);
+        self.frames += 1;
+    }
+
+    /// What happened next at an end.
+    pub(super) fn poll(&mut self, end: End) -> Result<Option<Happened<'_>>, Seen> {
+        let Self { pair, connections, digest, .. } = self;
+        let now = pair.clock.now();
+        let transport: &mut dyn Transport = match end {
+            End::Client => &mut pair.client,
+            End::Server => &mut pair.server,
+        };
+        let Some(event) = transport.poll_event() else { return Ok(None) };
+        let known = connections[end as usize];
+        let none = |event| Err(Seen { end, fault: Fault::NoSuchConnection(event) });
+        let mut note = |what: u64| {
+            *digest = mix(*digest ^ mix(now.as_nanos() as u64) ^ (what << 1 | end as u64));
+        };
+        Ok(Some(match event {
+            Event::Connected { connection, .. } => {
+                note(1);
+                Happened::Connected(connection)
+            }
+            Event::Batch { from, .. } if from != known => return none("a batch"),
+            Event::Batch { delivery, batch, .. } => {
+                let content = u64::from(crc32fast::hash(batch));
+                note(content << 8 | (delivery as u64) << 2 | 2);
+                Happened::Batch(delivery, batch)
+            }
+            // Who could not connect has a connection that was never heard of.
+            Event::Disconnected { connection, .. }
+                if connection != known && known != Connection(u64::MAX) =>
+            {
+                return none("the end");
+            }
+            Event::Disconnected { reason, .. } => {
+                note(3);
+                Happened::Ended(reason)
+            }
+            // Some stranger. What is behind it comes in the next frame.
+            Event::Refused { .. } => return Ok(None),
+        }))
+    }
+
+    /// Everything that happened at an end.
+    pub(super) fn poll_all(
+        &mut self,
+        end: End,
+        mut handle: impl FnMut(Happened<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Seen> {
+        while let Some(happened) = self.poll(end)? {
+            handle(happened).map_err(|fault| Seen { end, fault })?;
+        }
+        Ok(())
+    }
+
+    /// All batches that came to an end, where nothing else should happen.
+    pub(super) fn poll_batches(
+        &mut self,
+        end: End,
+        mut handle: impl FnMut(Delivery, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), Seen> {
+        self.poll_all(end, |happened| match happened {
+            Happened::Connected(_) => Err(Fault::ConnectedTwice),
+            Happened::Ended(reason) => Err(Fault::Ended(reason)),
+            Happened::Batch(delivery, batch) => handle(delivery, batch),
+        })
+    }
+
+    /// Sends a batch of so many bytes in all.
+    pub(super) fn send(
+        &mut self,
+        end: End,
+        delivery: Delivery,
+        number: u32,
+        length: usize,
+    ) -> Result<(), NotSent> {
+        let Self { pair, connections, written, .. } = self;
+        let written = &mut written[end as usize][delivery as usize];
+        if written.number != number || written.bytes.len() != length {
+            written.number = number;
+            batch::write(&mut written.bytes, end, delivery, number, length);
+        }
+        let (connection, batch) = (connections[end as usize], &written.bytes);
+        match end {
+            End::Client => pair.client.send(connection, delivery, batch),
+            End::Server => pair.server.send(connection, delivery, batch),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! All deliveries at once, in both directions.
+
+use core::time::Duration;
+
+use crate::message::Delivery;
+
+use super::batch;
+use super::ledger::Ledger;
+use super::stand::Stand;
+use super::{End, Fault, Report, Seen};
+use crate::transport::{NotSent, Path, Transport};
+
+/// When nothing has come for so long, the unreliable batches that are missing are lost.
+const SETTLED: Duration = Duration::from_secs(2);
+
+/// How many batches are as large as many datagrams, at most, and after how many others the next is.
+const LARGE: u32 = 20;
+const SMALL: u32 = 500;
+
+/// Everything that is sent one way.
+struct Flow {
+    from: End,
+    ledgers: [Ledger; Delivery::ALL.len()],
+}
+
+pub(super) fn check<A: Transport, B: Transport>(
+    stand: &mut Stand<A, B>,
+    _: End,
+    report: &mut Report,
+) -> Result<(), Seen> {
+    let options = stand.options;
+    let mut flows = End::BOTH.map(Flow::new);
+    let mut next_burst = stand.now();
+    let mut progress = (0, stand.now());
+    loop {
+        stand.begin_frame();
+        let now = stand.now();
+        for end in End::BOTH {
+            let flow = &mut flows[end.other() as usize];
+            stand.poll_batches(end, |delivery, batch| {
+                flow.ledgers[delivery as usize].handle_batch(batch)
+            })?;
+        }
+        if now >= next_burst {
+            next_burst = now + options.frame;
+            for flow in &mut flows {
+                flow.send(stand)?;
+            }
+        }
+        stand.end_frame(options.frame);
+
+        // While a large batch comes in pieces, its sender knows how much is left.
+        let mut state = flows.iter().map(Flow::moved).sum::<u64>();
+        for end in End::BOTH {
+            state = batch::mix(state ^ stand.path(end)?.backlog as u64);
+        }
+        if state != progress.0 {
+            progress = (state, now);
+        }
+        let quiet = now - progress.1;
+        let is_sent = flows.iter().all(|flow| flow.is_sent(options.batches));
+        let has_come = |all| flows.iter().all(|flow| flow.has_come(all));
+        if is_sent && (has_come(true) || has_come(false) && quiet > SETTLED)
+            || quiet > options.patience
+        {
+            break;
+        }
+    }
+    for flow in &flows {
+        flow.check(options.batches, options.is_perfect)
+            .map_err(|fault| Seen { end: flow.from.other(), fault })?;
+        for (figures, ledger) in report.deliveries.iter_mut().zip(&flow.ledgers) {
+            figures.add(ledger.figures());
+        }
+    }
+    Ok(())
+}
+
+impl Flow {
+    fn new(from: End) -> Self {
+        Self { from, ledgers: Delivery::ALL.map(|delivery| Ledger::new(from, delivery)) }
+    }
+
+    /// Grows with everything that is sent or comes.
+    fn moved(&self) -> u64 {
+        self.ledgers.iter().map(|ledger| ledger.figures().sent + ledger.figures().arrived).sum()
+    }
+
+    fn is_sent(&self, batches: u32) -> bool {
+        self.ledgers.iter().all(|ledger| ledger.next() >= batches)
+    }
+
+    /// Whether the reliable batches have come, or all.
+    fn has_come(&self, all: bool) -> bool {
+        self.ledgers.iter().all(|ledger| ledger.is_complete() || !all && !ledger.is_reliable())
+    }
+
+    /// Sends a few of each delivery, as far as there is room.
+    fn send<A: Transport, B: Transport>(&mut self, stand: &mut Stand<A, B>) -> Result<(), Seen> {
+        let options = stand.options;
+        let path = stand.path(self.from)?;
+        for (ledger, delivery) in self.ledgers.iter_mut().zip(Delivery::ALL) {
+            for _ in 0..options.burst {
+                let number = ledger.next();
+                if number >= options.batches {
+                    break;
+                }
+                let length = length(delivery, number, &path, options.batches);
+                match stand.send(self.from, delivery, number, length) {
+                    Ok(()) => ledger.handle_sent(length),
+                    Err(NotSent::Full { .. }) => break,
+                    Err(why) => {
+                        let fault = Fault::Refused(delivery, why);
+                        return Err(Seen { end: self.from, fault });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check(&self, batches: u32, is_perfect: bool) -> Result<(), Fault> {
+        for (ledger, delivery) in self.ledgers.iter().zip(Delivery::ALL) {
+            if ledger.is_reliable() || is_perfect {
+                ledger.check_complete()?;
+            }
+            if ledger.next() < batches {
+                let backlog = ledger.figures().bytes as usize;
+                return Err(Fault::Refused(delivery, NotSent::Full { backlog }));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How long a batch is: now and then one has several hundred kilobytes, if it may.
+fn length(delivery: Delivery, number: u32, path: &Path, batches: u32) -> usize {
+    let every = (batches / LARGE).max(SMALL);
+    if delivery.fragments() && number % every == every / 2 && !batch::is_tiny(number) {
+        let length = 100_000 + batch::mix(number.into()) as usize % 300_000;
+        return length.min(path.max_fragmented);
+    }
+    batch::length(delivery, number, path.max_datagram)
+}

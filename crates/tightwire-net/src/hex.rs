@@ -1,0 +1,157 @@
+//! Bytes as hexadecimal digits: keys, tokens and fingerprints as people and JSON carry them.
+
+use core::fmt;
+
+/// Why a text is not what it should be: it has another length, or something that is no hexadecimal
+/// digit.
+///
+/// It does not repeat the text, which may be a secret.
+///
+/// ```
+/// use tightwire::quic::Fingerprint;
+///
+/// let refused = "12 34".parse::<Fingerprint>().err();
+/// let said = refused.map(|refused| refused.to_string());
+/// assert_eq!(said.as_deref(), Some("character 3 is no hexadecimal digit: a fingerprint is 64 of them"));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NotHex {
+    /// What it should be.
+    what: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// The character that is no digit, from 1.
+    Digit {
+        position: usize,
+        expected: Expected,
+    },
+    Length {
+        digits: usize,
+        expected: Expected,
+    },
+}
+
+impl NotHex {
+    /// As it is in a text with a colon between each two digits.
+    pub(crate) fn between_colons(mut self) -> Self {
+        if let Kind::Digit { position, .. } = &mut self.kind {
+            *position += (*position - 1) / 2;
+        }
+        self
+    }
+}
+
+/// How many digits there should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expected {
+    Exactly(usize),
+    AtMost(usize),
+}
+
+/// Two digits for each byte, in lower case.
+pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// The bytes of a text of exactly twice as many digits, of either case.
+pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], NotHex> {
+    let mut bytes = [0; N];
+    let expected = Expected::Exactly(2 * N);
+    let length = decode(text, &mut bytes, what, expected)?;
+    if length == N { Ok(bytes) } else { Err(wrong_length(text, what, expected)) }
+}
+
+/// The bytes of a text, which are at most those of `bytes`, and their number.
+pub(crate) fn at_most(text: &str, bytes: &mut [u8], what: &'static str) -> Result<usize, NotHex> {
+    let expected = Expected::AtMost(2 * bytes.len());
+    decode(text, bytes, what, expected)
+}
+
+fn decode(
+    text: &str,
+    bytes: &mut [u8],
+    what: &'static str,
+    expected: Expected,
+) -> Result<usize, NotHex> {
+    if let Some(position) = text.chars().position(|digit| !digit.is_ascii_hexdigit()) {
+        let kind = Kind::Digit { position: position + 1, expected };
+        return Err(NotHex { what, kind });
+    }
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() || pairs.len() > bytes.len() {
+        return Err(wrong_length(text, what, expected));
+    }
+    for ([high, low], byte) in pairs.iter().zip(bytes) {
+        *byte = value(*high) << 4 | value(*low);
+    }
+    Ok(pairs.len())
+}
+
+/// Of a hexadecimal digit.
+fn value(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        _ => (digit | 0x20).wrapping_sub(b'a' - 10),
+    }
+}
+
+fn wrong_length(text: &str, what: &'static str, expected: Expected) -> NotHex {
+    NotHex { what, kind: Kind::Length { digits: text.len(), expected } }
+}
+
+impl fmt::Display for NotHex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, kind } = self;
+        match kind {
+            Kind::Digit { position, expected } => {
+                write!(f, "character {position} is no hexadecimal digit: a {what} is {expected}")
+            }
+            Kind::Length { digits, expected } => {
+                write!(f, "{digits} hexadecimal digits, where a {what} is {expected}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exactly(digits) => write!(f, "{digits} of them"),
+            Self::AtMost(digits) => write!(f, "an even number of them, at most {digits}"),
+        }
+    }
+}
+
+impl core::error::Error for NotHex {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_comes_back_from_either_case() {
+        let bytes: [u8; 256] = core::array::from_fn(|byte| byte as u8);
+        let text = Hex(&bytes).to_string();
+        assert_eq!(exactly(&text, "test"), Ok(bytes));
+        assert_eq!(exactly(&text.to_uppercase(), "test"), Ok(bytes));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let said = |text| exactly::<2>(text, "test").map_err(|refused| refused.to_string());
+        assert_eq!(said("12"), Err("2 hexadecimal digits, where a test is 4 of them".into()));
+        assert_eq!(said("123"), Err("3 hexadecimal digits, where a test is 4 of them".into()));
+        assert_eq!(said("123456"), Err("6 hexadecimal digits, where a test is 4 of them".into()));
+        let digit = "character 2 is no hexadecimal digit: a test is 4 of them";
+        for bad in ["1g34", "1:34", "1é4", "1/34", "1@34", "1`34"] {
+            assert_eq!(said(bad), Err(digit.into()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Messages on their way to one peer, one after the other.
+
+use core::mem;
+
+use super::header::{Header, Sizes};
+use super::pool::Pool;
+use super::{Delivery, Message, Route};
+use tightwire_core::bytes::Packing;
+use tightwire_core::stream::WriteError;
+
+/// Messages of one delivery, with room for the size in front.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    delivery: Delivery,
+    /// How many there are.
+    messages: usize,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    /// Without messages, in this buffer.
+    pub(super) fn new(delivery: Delivery, bytes: Vec<u8>) -> Self {
+        let mut batch = Self { delivery, messages: 0, bytes };
+        batch.start(delivery);
+        batch
+    }
+
+    pub(super) fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    /// How many messages are in it.
+    pub(super) fn messages(&self) -> usize {
+        self.messages
+    }
+
+    /// The bytes so far, that of the size included.
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there is no message in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.len() <= Sizes::of(self.delivery).batch()
+    }
+
+    /// Makes an empty one the next of this delivery, with memory for so many bytes if it has none.
+    pub(super) fn restart(&mut self, delivery: Delivery, room: usize, pool: &mut Pool) {
+        if self.bytes.capacity() == 0 {
+            self.bytes = pool.take(room);
+        }
+        self.start(delivery);
+    }
+
+    #[inline]
+    fn start(&mut self, delivery: Delivery) {
+        self.delivery = delivery;
+        self.messages = 0;
+        self.bytes.clear();
+        // Of a length that is known, or it would be a call.
+        match Sizes::of(delivery).batch() {
+            2 => self.bytes.extend_from_slice(&[0; 2]),
+            size => self.bytes.resize(size, 0),
+        }
+    }
+
+    /// Forgets its messages, and keeps its memory if that is no more than `most`.
+    pub(super) fn clear(&mut self, most: usize, pool: &mut Pool) {
+        self.bytes.clear();
+        if self.bytes.capacity() > most {
+            pool.put(mem::take(&mut self.bytes));
+        }
+    }
+
+    /// Writes a message straight to its place, within so many bytes; then its header, in the space
+    /// before it. Returns the bytes of its body. One that is refused leaves the batch as it was.
+    pub(super) fn write<M: Message>(
+        &mut self,
+        message: &M,
+        bound: usize,
+        packing: Packing,
+        pool: &mut Pool,
+        header: impl FnOnce(usize) -> Header,
+    ) -> Result<usize, WriteError> {
+        let sizes = Sizes::of(self.delivery);
+        let start = self.bytes.len();
+        let body = start + sizes.header();
+        // Whole words are written the fastest. They are zeros, so that nothing of an earlier batch
+        // can be sent.
+        let room = bound.next_multiple_of(8);
+        self.make_room(body + room, pool);
+        if body + room <= start + SMALL && start + SMALL <= self.bytes.capacity() {
+            // Of a length that is known, or it would be a call.
+            self.bytes.extend_from_slice(&[0; SMALL]);
+            self.bytes.truncate(body + room);
+        } else {
+            self.bytes.resize(body + room, 0);
+        }
+        let written = packing.encode(message, &mut self.bytes[body..]).map(<[u8]>::len);
+        let size = *written.as_ref().unwrap_or(&0);
+        self.bytes.truncate(if written.is_ok() { body + size } else { start });
+        written?;
+        if size > bound {
+            self.bytes.truncate(start);
+            let [needed_bits, capacity_bits] = [size, bound].map(|bytes| bytes as u64 * 8);
+            return Err(WriteError::Full { needed_bits, capacity_bits });
+        }
+        sizes.put_header(&mut self.bytes[start..], header(size));
+        self.messages += 1;
+        Ok(size)
+    }
+
+    /// Appends a message that is written already, header and all.
+    #[inline]
+    pub(super) fn append(&mut self, message: &[u8], pool: &mut Pool) {
+        self.make_room(self.bytes.len() + message.len(), pool);
+        self.bytes.extend_from_slice(message);
+        self.messages += 1;
+    }
+
+    /// Appends a message that is written already, if it is of the batch's delivery, and the batch
+    /// then has no more than `most` messages and `limit` bytes and needs no more memory.
+    #[inline]
+    pub(super) fn append_within(
+        &mut self,
+        message: &[u8],
+        delivery: Delivery,
+        most: usize,
+        limit: usize,
+    ) -> bool {
+        let is_empty = self.is_empty();
+        let before = if is_empty { Sizes::of(delivery).batch() } else { self.bytes.len() };
+        let end = before + message.len();
+        let is_same = is_empty || (self.delivery == delivery && self.messages < most);
+        if !is_same || end > limit || end > self.bytes.capacity() {
+            return false;
+        }
+        if is_empty {
+            self.start(delivery);
+        }
+        self.bytes.extend_from_slice(message);
+        self.messages += 1;
+        true
+    }
+
+    /// Has memory for so many bytes in all.
+    #[inline]
+    fn make_room(&mut self, length: usize, pool: &mut Pool) {
+        if length > self.bytes.capacity() {
+            pool.enlarge(&mut self.bytes, length);
+        }
+    }
+
+    /// Completes the batch, if there are messages in it.
+    pub(super) fn finish(&mut self) -> Option<&[u8]> {
+        if self.is_empty() {
+            return None;
+        }
+        Sizes::of(self.delivery).put_batch(&mut self.bytes);
+        Some(&self.bytes)
+    }
+
+    /// Its memory, for the next.
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// The bytes of a small message, with its header.
+const SMALL: usize = 64;
+
+/// The largest body of one message in a batch of at most so many bytes, if one has room at all.
+pub(super) fn max_body(route: Route, limit: usize) -> Option<usize> {
+    let sizes = Sizes::of(route.delivery);
+    limit.min(sizes.max_batch()).checked_sub(sizes.header() + sizes.batch())
+}

@@ -1,0 +1,159 @@
+//! What a handler is told.
+
+use core::time::Duration;
+
+use super::header::Sizes;
+use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
+
+/// What a handler is told besides the message, and what it can do about it: the application's own
+/// state, who sent the message and how, and functions to answer.
+///
+/// ```
+/// use tightwire::{Context, Delivery, Message, Wire};
+/// use tightwire::message::{Messenger, MessengerConfig, SendError};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Ping { time: u32 }
+/// #[derive(Wire, Message, Default)]
+/// struct Pong { time: u32 }
+///
+/// fn answer(ping: &Ping, context: &mut Context<'_, u32>) -> Result<(), SendError> {
+///     *context.state += 1;
+///     let sender = context.sender();
+///     context.send(sender, &Pong { time: ping.time }, Delivery::Unreliable)
+/// }
+///
+/// let messenger = Messenger::builder(MessengerConfig::default()).handle(answer).send_only::<Pong>().build();
+/// assert!(messenger.is_ok());
+/// ```
+#[derive(Debug)]
+pub struct Context<'a, C> {
+    /// The application's own.
+    pub state: &'a mut C,
+    messenger: &'a mut Messenger<C>,
+    origin: Origin,
+}
+
+/// Where a message comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) sender: PeerId,
+    pub(super) route: Route,
+    pub(super) time: Duration,
+    pub(super) number: u8,
+}
+
+impl<'a, C: 'static> Context<'a, C> {
+    pub(super) fn new(state: &'a mut C, messenger: &'a mut Messenger<C>, origin: Origin) -> Self {
+        Self { state, messenger, origin }
+    }
+
+    /// Whether there are hooks, which are told what a handler says.
+    pub(super) fn is_watched(&self) -> bool {
+        self.messenger.hooks.is_some()
+    }
+
+    /// Who sent the message.
+    #[must_use]
+    pub fn sender(&self) -> PeerId {
+        self.origin.sender
+    }
+
+    /// How it came: its delivery, channel and stage.
+    #[must_use]
+    pub fn route(&self) -> Route {
+        self.origin.route
+    }
+
+    /// When its batch came, as [`Messenger::receive`] was told; if it was sent by this side, the time of
+    /// the frame, as [`Messenger::begin_frame`] was told.
+    #[must_use]
+    pub fn received_at(&self) -> Duration {
+        self.origin.time
+    }
+
+    /// The number of the message's type.
+    #[must_use]
+    pub fn number(&self) -> u8 {
+        self.origin.number
+    }
+
+    /// The bytes of the header before the message, and of that before its batch.
+    #[must_use]
+    pub fn header_sizes(&self) -> (usize, usize) {
+        let sizes = Sizes::of(self.origin.route.delivery);
+        (sizes.header(), sizes.batch())
+    }
+
+    /// Asks that a peer be disconnected, and says why, in words that the peer is told. It stays until
+    /// whoever has the connections has asked [`Messenger::poll_kick`]. Only the first reason counts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Context, Delivery, Message, Stage, Wire};
+    /// use tightwire::message::{Messenger, MessengerConfig};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Cheat;
+    ///
+    /// let mut messenger = Messenger::builder(MessengerConfig::default())
+    ///     .handle(|_: &Cheat, context: &mut Context<'_, ()>| context.kick(context.sender(), "cheating"))
+    ///     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.receive(peer, Delivery::Reliable, &[5, 0, 16, 4, 0, 0, 0], Duration::ZERO)?;
+    /// messenger.run_stage(Stage::Update, &mut ());
+    /// assert_eq!(messenger.poll_kick(), Some((peer, "cheating".to_string())));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn kick(&mut self, peer: PeerId, reason: &str) {
+        let Messenger { kicks, peers, .. } = &mut *self.messenger;
+        if peers.get(peer).is_some() && kicks.iter().all(|(other, _)| *other != peer) {
+            kicks.push((peer, reason.into()));
+        }
+    }
+
+    /// Sends to one: see [`Messenger::send`], and for this side [`Messenger::send_local`]. A message of
+    /// the type that is being handled, to this side and this stage, waits until the handler has
+    /// returned.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was not sent.
+    pub fn send<M: Message>(
+        &mut self,
+        to: PeerId,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.messenger.send_one(Some(self.state), to, message, route.into())
+    }
+
+    /// Sends to many: see [`Messenger::send_to`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was sent to nobody.
+    pub fn send_to<M: Message>(
+        &mut self,
+        recipients: impl IntoIterator<Item = PeerId>,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        let mut recipients = recipients.into_iter();
+        self.messenger.send_each(Some(self.state), message, route.into(), |_| recipients.next())
+    }
+
+    /// Sends to every peer but one, or to all: see [`Messenger::broadcast`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was sent to nobody.
+    pub fn broadcast<M: Message>(
+        &mut self,
+        except: Option<PeerId>,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.messenger.broadcast(except, message, route)
+    }
+}

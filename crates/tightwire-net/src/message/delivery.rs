@@ -1,0 +1,140 @@
+//! How a message travels, and when it is handled.
+
+use tightwire_core::Wire;
+
+/// What the transport promises for a batch. The transport also carries it, or knows it otherwise:
+/// the batch does not say. It is [`Wire`](trait@tightwire_core::stream::Wire), in 3 bits.
+///
+/// ```
+/// use tightwire::Delivery;
+///
+/// let mut buffer = [0; 8];
+/// let sent = tightwire::encode(&Delivery::Reliable, &mut buffer)?;
+/// assert_eq!(tightwire::decode::<Delivery>(sent)?, Delivery::Reliable);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Delivery {
+    /// May be lost, doubled, or come in any order.
+    Unreliable,
+    /// May be lost; what comes late is dropped, so the newest is the last to come.
+    UnreliableSequenced,
+    /// Comes once, in any order.
+    Reliable,
+    /// Comes once, in the order of sending.
+    #[default]
+    ReliableOrdered,
+    /// Comes once, in the order of sending, and may be larger than a datagram.
+    ReliableOrderedFragmented,
+}
+
+/// A moment of the frame at which messages are handled. They are ordered as they come in a frame.
+#[derive(Wire, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[expect(missing_docs, reason = "named after the moment")]
+pub enum Stage {
+    Initialization,
+    EarlyUpdate,
+    FixedUpdate,
+    PreUpdate,
+    #[default]
+    Update,
+    PreLateUpdate,
+    PostLateUpdate,
+}
+
+/// How a message travels, over which channel, and at which stage it is handled. A
+/// [`Delivery`] alone is a route on channel 0 to [`Stage::Update`].
+///
+/// ```
+/// use tightwire::{Delivery, Stage};
+/// use tightwire::message::Route;
+///
+/// let route = Route::from(Delivery::Unreliable).on_channel(3).at(Stage::FixedUpdate);
+/// assert_eq!((route.delivery, route.channel, route.stage), (Delivery::Unreliable, 3, Stage::FixedUpdate));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Route {
+    /// What the transport promises.
+    pub delivery: Delivery,
+    /// A number for the application's own use, independent of the delivery.
+    pub channel: u8,
+    /// When the receiver handles it.
+    pub stage: Stage,
+}
+
+impl Delivery {
+    /// All of them, in the order of their numbers on the wire.
+    ///
+    /// ```
+    /// use tightwire::Delivery;
+    ///
+    /// assert_eq!(Delivery::ALL[2], Delivery::Reliable);
+    /// ```
+    pub const ALL: [Self; 5] = [
+        Self::Unreliable,
+        Self::UnreliableSequenced,
+        Self::Reliable,
+        Self::ReliableOrdered,
+        Self::ReliableOrderedFragmented,
+    ];
+
+    /// Whether each batch comes, and comes once.
+    ///
+    /// ```
+    /// use tightwire::Delivery;
+    ///
+    /// assert!(Delivery::ReliableOrdered.is_reliable());
+    /// assert!(!Delivery::UnreliableSequenced.is_reliable());
+    /// ```
+    #[must_use]
+    pub const fn is_reliable(self) -> bool {
+        !matches!(self, Self::Unreliable | Self::UnreliableSequenced)
+    }
+
+    /// Whether it carries more than a datagram: then sizes have 32 bits.
+    #[must_use]
+    pub const fn fragments(self) -> bool {
+        matches!(self, Self::ReliableOrderedFragmented)
+    }
+}
+
+impl Stage {
+    /// All of them, in the order of a frame.
+    ///
+    /// ```
+    /// use tightwire::Stage;
+    ///
+    /// assert!(Stage::ALL.is_sorted());
+    /// ```
+    pub const ALL: [Self; 7] = [
+        Self::Initialization,
+        Self::EarlyUpdate,
+        Self::FixedUpdate,
+        Self::PreUpdate,
+        Self::Update,
+        Self::PreLateUpdate,
+        Self::PostLateUpdate,
+    ];
+}
+
+impl Route {
+    /// The same, on another channel.
+    #[must_use]
+    pub const fn on_channel(mut self, channel: u8) -> Self {
+        self.channel = channel;
+        self
+    }
+
+    /// The same, handled at another stage.
+    #[must_use]
+    pub const fn at(mut self, stage: Stage) -> Self {
+        self.stage = stage;
+        self
+    }
+}
+
+impl From<Delivery> for Route {
+    fn from(delivery: Delivery) -> Self {
+        Self { delivery, ..Self::default() }
+    }
+}

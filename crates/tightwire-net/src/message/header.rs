@@ -1,0 +1,121 @@
+//! What stands before a message and before a batch.
+
+use super::{Delivery, Route};
+use tightwire_core::Wire;
+use tightwire_core::stream::{Field, ReadError, Shape, decode_into, encode};
+
+/// What stands before a message: 5 bytes, or 7 where a size has 32 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Header {
+    /// The number of its type.
+    pub(super) number: u8,
+    /// Its stage; not yet known to be one.
+    pub(super) stage: u8,
+    /// The bytes of its body.
+    pub(super) size: u32,
+    /// Its channel.
+    pub(super) channel: u8,
+}
+
+/// How it is sent, `Size` being 16 or 32 bits.
+#[derive(Wire, Default)]
+struct Sent<Size> {
+    number: u8,
+    stage: u8,
+    size: Size,
+    channel: u8,
+}
+
+/// The sizes in batches of a delivery.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sizes {
+    is_large: bool,
+}
+
+impl Sizes {
+    /// Those of 16 bits.
+    pub(super) const SMALL: Self = Self { is_large: false };
+
+    pub(super) const fn of(delivery: Delivery) -> Self {
+        Self { is_large: delivery.fragments() }
+    }
+
+    /// The bytes before a message.
+    pub(super) const fn header(self) -> usize {
+        if self.is_large { 7 } else { 5 }
+    }
+
+    /// The bytes before a batch: the size of what follows.
+    pub(super) const fn batch(self) -> usize {
+        if self.is_large { 4 } else { 2 }
+    }
+
+    /// The bytes of the largest batch of which the size can be said.
+    pub(super) const fn max_batch(self) -> usize {
+        let content = if self.is_large { u32::MAX as usize } else { u16::MAX as usize };
+        content.saturating_add(self.batch())
+    }
+
+    /// Writes a header into the first bytes of `space`.
+    pub(super) fn put_header(self, space: &mut [u8], header: Header) {
+        let Header { number, stage, size, channel } = header;
+        if self.is_large {
+            put::<7>(space, Sent { number, stage, size, channel });
+        } else {
+            put::<5>(space, Sent { number, stage, size: size as u16, channel });
+        }
+    }
+
+    /// Reads a header of exactly these bytes.
+    pub(super) fn header_of(self, bytes: &[u8]) -> Result<Header, ReadError> {
+        fn read<Size: Wire + Default + Into<u32>>(bytes: &[u8]) -> Result<Header, ReadError> {
+            let mut sent = Sent::<Size>::default();
+            decode_into(bytes, &mut sent)?;
+            let Sent { number, stage, size, channel } = sent;
+            Ok(Header { number, stage, size: size.into(), channel })
+        }
+        if self.is_large { read::<u32>(bytes) } else { read::<u16>(bytes) }
+    }
+
+    /// Writes the size of a batch's content into its first bytes.
+    pub(super) fn put_batch(self, batch: &mut [u8]) {
+        let size = batch.len() - self.batch();
+        if self.is_large { put::<4>(batch, size as u32) } else { put::<2>(batch, size as u16) }
+    }
+
+    /// The size that a batch claims for what follows these bytes.
+    pub(super) fn batch_of(self, bytes: &[u8]) -> Result<usize, ReadError> {
+        fn read<Size: Wire + Default>(bytes: &[u8]) -> Result<Size, ReadError> {
+            let mut size = Size::default();
+            decode_into(bytes, &mut size)?;
+            Ok(size)
+        }
+        Ok(if self.is_large { read::<u32>(bytes)? as usize } else { read::<u16>(bytes)?.into() })
+    }
+}
+
+impl Header {
+    pub(super) fn new(number: u8, route: Route, size: usize) -> Self {
+        Self { number, stage: route.stage as u8, size: size as u32, channel: route.channel }
+    }
+}
+
+/// The fields of a header whose size has 16 bits.
+pub(super) fn described() -> Vec<Field> {
+    match Sent::<u16>::describe() {
+        Shape::Struct { fields, .. } => fields,
+        _ => Vec::new(),
+    }
+}
+
+/// Writes a value of `N` bytes, and nothing behind it: a body may stand there already. A copy of so
+/// few bytes is a call if their number is not known.
+#[inline]
+fn put<const N: usize>(space: &mut [u8], value: impl Wire) {
+    let mut word = [0; 8];
+    if encode(&value, &mut word).is_ok()
+        && let (Some(space), Some(bytes)) = (space.first_chunk_mut::<N>(), word.first_chunk())
+    {
+        *space = *bytes;
+    }
+}

@@ -1,0 +1,117 @@
+//! From the application to this side itself.
+
+use super::context::Origin;
+use super::header::Sizes;
+use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use tightwire_core::stream::check;
+
+impl<C: 'static> Messenger<C> {
+    /// Sends a message to this side. It is handled at once, and not written, if its stage is the one
+    /// that runs and its handler is not running; else it waits for its stage.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// let mut jumps = 0;
+    /// messenger.run_stage(Stage::Update, &mut jumps);
+    /// messenger.send_local(&mut jumps, &Jump, Delivery::Reliable)?;
+    /// assert_eq!(jumps, 1);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why the message was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.send_one(Some(state), PeerId::LOCAL, message, route.into())
+    }
+
+    /// Whether a message to this side is handled at once: its stage runs, and its handler does not.
+    pub(super) fn is_handled_now(&mut self, number: u8, route: Route) -> bool {
+        let entry = self.registry.entry(number);
+        self.stage == Some(route.stage) && entry.is_some_and(|entry| entry.receiver.is_some())
+    }
+
+    /// Handles a message to this side at once, or queues what is written of it. Returns the bytes of
+    /// its body, if it was written.
+    pub(super) fn send_to_self<M: Message>(
+        &mut self,
+        state: Option<&mut C>,
+        number: u8,
+        message: &M,
+        route: Route,
+        written: Option<&[u8]>,
+    ) -> Result<Option<usize>, SendError> {
+        let origin = Origin { sender: PeerId::LOCAL, route, time: self.now, number };
+        let not_handled = SendError::NotHandled { message: M::NAME };
+        let entry = self.registry.entry(number).ok_or(not_handled)?;
+        if !entry.is_handled {
+            return Err(not_handled);
+        }
+        if !self.config.stages.contains(&route.stage) {
+            return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
+        }
+        if let Some(state) = state
+            && self.is_handled_now(number, route)
+        {
+            // What a peer would refuse to read is not handled here either.
+            check(message).map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+            let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
+            self.handle_now(state, origin, message, &event)?;
+            return Ok(None);
+        }
+        if !self.inbox.has_room(route.stage) {
+            return Err(SendError::QueueFull(PeerId::LOCAL));
+        }
+        let header_len = Sizes::of(route.delivery).header();
+        let (batch, body) = match written {
+            Some(bytes) => self.inbox.add_local(&bytes[header_len..], self.now, &mut self.pool),
+            None => {
+                let bytes = self.write_once(number, message, route)?;
+                let added = self.inbox.add_local(&bytes[header_len..], self.now, &mut self.pool);
+                self.scratch = bytes;
+                added
+            }
+        };
+        let size = body.len();
+        self.inbox.push(&origin, batch, body, 1);
+        if let Some(entry) = self.registry.entry(number) {
+            entry.stats.received.add(size);
+        }
+        Ok(Some(size))
+    }
+
+    /// Gives a message to its handler without writing it.
+    fn handle_now<M: Message>(
+        &mut self,
+        state: &mut C,
+        origin: Origin,
+        message: &M,
+        event: &MessageEvent,
+    ) -> Result<(), SendError> {
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(event)) {
+            return Err(SendError::Vetoed { message: M::NAME });
+        }
+        let taken = self.registry.entry(origin.number).and_then(|entry| entry.receiver.take());
+        let Some(mut receiver) = taken else { return Ok(()) };
+        let result = receiver.handle_value(message, &mut Context::new(state, self, origin));
+        self.count_handled(origin.number, result, || *event);
+        if let Some(hooks) = &mut self.hooks {
+            hooks.after_handle(event);
+        }
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.receiver = Some(receiver);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,380 @@
+//! Messages from the application to batches, and from batches to handlers.
+
+use core::time::Duration;
+use core::{fmt, mem};
+
+use super::inbox::Inbox;
+use super::peer::{PeerIds, Peers};
+use super::pool::Pool;
+use super::registry::{Entry, Outcome, Registry};
+use super::{
+    Context, Delivery, FaultCounters, Hooks, Message, MessengerConfig, PeerId, RegistryError, Stage,
+};
+use tightwire_core::schema::{Schema, SchemaError};
+
+/// Sends and receives the messages of an application: it makes batches for a transport, and takes
+/// batches from one. `C` is the application's own state, which handlers get.
+///
+/// A frame is [`begin_frame`](Self::begin_frame), [`receive`](Self::receive) for each batch that came,
+/// [`run_stage`](Self::run_stage) for each stage of the frame, in order, and
+/// [`end_frame`](Self::end_frame), which hands out batches. In between, the application
+/// [sends](Self::send).
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::{Context, Delivery, Message, Stage, Wire};
+/// use tightwire::message::{Messenger, MessengerConfig};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+///
+/// let mut messenger = Messenger::builder(MessengerConfig::default())
+///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+///     .build()?;
+/// let peer = messenger.add_peer(1200);
+/// let mut jumps = 0;
+///
+/// messenger.begin_frame(Duration::ZERO);
+/// messenger.send(peer, &Jump, Delivery::Unreliable)?;
+/// let mut sent = Vec::new();
+/// messenger.end_frame(|to, delivery, batch| {
+///     sent.push((to, delivery, batch.to_vec()));
+///     Ok(())
+/// });
+///
+/// // What it sent comes back from its peer.
+/// let (from, delivery, batch) = &sent[0];
+/// messenger.receive(*from, *delivery, batch, Duration::from_millis(16))?;
+/// Stage::ALL.into_iter().for_each(|stage| messenger.run_stage(stage, &mut jumps));
+/// assert_eq!(jumps, 1);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+pub struct Messenger<C> {
+    pub(super) config: MessengerConfig,
+    pub(super) registry: Registry<C>,
+    pub(super) peers: Peers,
+    pub(super) inbox: Inbox,
+    pub(super) pool: Pool,
+    /// Where a message for many is written.
+    pub(super) scratch: Vec<u8>,
+    /// The stage that runs, or that ran last in this frame.
+    pub(super) stage: Option<Stage>,
+    pub(super) now: Duration,
+    pub(super) hooks: Option<Box<dyn Hooks>>,
+    pub(super) faults: FaultCounters,
+    /// Whom handlers want to be gone, and why; each peer once.
+    pub(super) kicks: Vec<(PeerId, String)>,
+}
+
+/// Registers the messages of a [`Messenger`].
+///
+/// ```
+/// use tightwire::{Context, Message, Wire};
+/// use tightwire::message::{Messenger, MessengerConfig};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+/// #[derive(Wire, Message, Default)]
+/// struct Duck;
+///
+/// let messenger = Messenger::builder(MessengerConfig::default())
+///     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+///     .send_only::<Duck>()
+///     .build()?;
+/// let numbers: Vec<_> = messenger.messages().map(|(number, name, _)| (number, name)).collect();
+/// assert_eq!(numbers, [(16, "Duck"), (17, "Jump")]);
+/// # Ok::<(), tightwire::message::RegistryError>(())
+/// ```
+pub struct MessengerBuilder<C> {
+    config: MessengerConfig,
+    pub(super) entries: Vec<Entry<C>>,
+    hooks: Option<Box<dyn Hooks>>,
+}
+
+/// The transport cannot deliver to a peer: what [`Messenger::end_frame`] is told. The peer stays until
+/// [`Messenger::remove_peer`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Disconnected;
+
+impl<C: 'static> MessengerBuilder<C> {
+    /// Handles the messages of a type with `handler`, which is `Send` and `Sync` so that the messenger
+    /// is: it can be moved to a thread, and be a resource of an engine.
+    #[must_use]
+    pub fn handle<M: Message, R: Outcome>(
+        mut self,
+        handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.entries.push(Entry::handled(handler));
+        self
+    }
+
+    /// A type that this side only sends. Both sides register the same types, since these decide the
+    /// numbers.
+    #[must_use]
+    pub fn send_only<M: Message>(mut self) -> Self {
+        self.entries.push(Entry::sent::<M>());
+        self
+    }
+
+    /// Calls these around everything that happens.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
+        self.hooks = Some(Box::new(hooks));
+        self
+    }
+
+    /// The messenger.
+    ///
+    /// # Errors
+    ///
+    /// [`RegistryError`] if two messages have the same name, or there are too many, or a limit makes
+    /// no sense.
+    pub fn build(self) -> Result<Messenger<C>, RegistryError> {
+        let Self { config, entries, hooks } = self;
+        if config.send_queue == 0 {
+            return Err(RegistryError::Config("`send_queue`: a peer needs at least one batch"));
+        }
+        if config.batch_messages == 0 {
+            return Err(RegistryError::Config("`batch_messages`: a batch has at least one"));
+        }
+        if config.channels == 0 || config.channels > 256 {
+            return Err(RegistryError::Config("`channels`: there are 1 to 256"));
+        }
+        Ok(Messenger {
+            registry: Registry::new(entries)?,
+            peers: Peers::default(),
+            inbox: Inbox::new(config.receive_queue),
+            pool: Pool::new(config.pool_bytes),
+            scratch: Vec::new(),
+            stage: None,
+            now: Duration::ZERO,
+            hooks,
+            faults: FaultCounters::default(),
+            kicks: Vec::new(),
+            config,
+        })
+    }
+}
+
+impl<C: 'static> Messenger<C> {
+    /// With these limits, and no messages yet.
+    #[must_use]
+    pub fn builder(config: MessengerConfig) -> MessengerBuilder<C> {
+        MessengerBuilder { config, entries: Vec::new(), hooks: None }
+    }
+
+    /// A peer has connected, to which datagrams of so many bytes can be sent.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// assert_eq!(messenger.peers().collect::<Vec<_>>(), [peer]);
+    /// messenger.remove_peer(peer);
+    /// assert!(messenger.send(peer, &Jump, Delivery::Reliable).is_err());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn add_peer(&mut self, mtu: usize) -> PeerId {
+        self.peers.add(mtu, self.registry.len(), &self.config)
+    }
+
+    /// A peer has gone. What waits for it is dropped, and what came from it and waits for its stage
+    /// too, or a peer that connects again and again would fill the queues: run the stages before, if
+    /// its last words matter.
+    pub fn remove_peer(&mut self, peer: PeerId) {
+        if let Some(gone) = self.peers.remove(peer) {
+            gone.discard(&mut self.pool);
+            self.inbox.discard(peer, &mut self.pool);
+            self.kicks.retain(|(other, _)| *other != peer);
+        }
+    }
+
+    /// Datagrams to a peer can be larger or smaller from now on. Batches that wait stay as they are, and
+    /// what the peer sends is not limited by a smaller one.
+    pub fn set_mtu(&mut self, peer: PeerId, mtu: usize) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_mtu(mtu);
+        }
+    }
+
+    /// The transport carries no larger batches to a peer than this, of the delivery that fragments:
+    /// fewer bytes than [`max_fragmented`](MessengerConfig::max_fragmented) says.
+    ///
+    /// ```
+    /// # use tightwire::{Delivery, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Duck([u64; 8]);
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Duck>().build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_max_fragmented(peer, 64);
+    /// let delivery = Delivery::ReliableOrderedFragmented;
+    /// assert!(messenger.send(peer, &Duck::default(), delivery).is_err());
+    /// # Ok::<(), tightwire::message::RegistryError>(())
+    /// ```
+    pub fn set_max_fragmented(&mut self, peer: PeerId, most: usize) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_max_fragmented(most, &self.config);
+        }
+    }
+
+    /// Whether a peer keeps up so badly that sending to it is an error. What waits for it already is
+    /// sent.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// use tightwire::message::SendError;
+    ///
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_blocked(peer, true);
+    /// let sent = messenger.send(peer, &Jump, Delivery::Reliable);
+    /// assert_eq!(sent, Err(SendError::Blocked(peer)));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn set_blocked(&mut self, peer: PeerId, is_blocked: bool) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_blocked(is_blocked);
+        }
+    }
+
+    /// The peers, in no order.
+    ///
+    /// ```
+    /// # use tightwire::{Delivery, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Jump>().build()?;
+    /// # messenger.add_peer(1200);
+    /// if let Some(peer) = messenger.peers().next() {
+    ///     messenger.send(peer, &Jump, Delivery::Reliable)?;
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn peers(&self) -> PeerIds<'_> {
+        self.peers.ids()
+    }
+
+    /// A frame begins, at this time.
+    pub fn begin_frame(&mut self, now: Duration) {
+        self.now = now;
+        self.stage = None;
+    }
+
+    /// Handles the messages that wait for `stage`, which is the one that runs from now on. What a
+    /// handler adds to the same stage is handled too, up to the length of the queue.
+    pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.stage = Some(stage);
+        let mut left = self.inbox.queue_length();
+        while left > 0 && self.handle_next(stage, state, &mut left) {}
+    }
+
+    /// Ends the frame: every batch goes to `deliver`, which gives it to the transport, and buffers
+    /// become free. The batches of a peer come in order; after one that is refused, the rest of this
+    /// peer's is dropped.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// # let peer = messenger.add_peer(1200);
+    /// use tightwire::message::Disconnected;
+    ///
+    /// messenger.send(peer, &Jump, Delivery::Reliable)?;
+    /// messenger.send(peer, &Jump, Delivery::Unreliable)?;
+    /// messenger.end_frame(|_, _, _| Err(Disconnected));
+    /// assert_eq!(messenger.peer_stats(peer).unwrap().batches_lost, 2);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn end_frame(
+        &mut self,
+        mut deliver: impl FnMut(PeerId, Delivery, &[u8]) -> Result<(), Disconnected>,
+    ) {
+        let Self { peers, pool, inbox, .. } = self;
+        for (id, peer) in peers.iter_mut() {
+            peer.flush(pool, |delivery, batch| deliver(id, delivery, batch));
+            peer.waiting_bytes -= mem::take(&mut peer.refused_bytes);
+        }
+        inbox.close_local(pool);
+        self.stage = None;
+    }
+
+    /// The next peer that a handler [wants to be gone](Context::kick), and why. Whoever has the
+    /// connection ends it.
+    pub fn poll_kick(&mut self) -> Option<(PeerId, String)> {
+        (!self.kicks.is_empty()).then(|| self.kicks.remove(0))
+    }
+
+    /// 64 bits that both sides must have in common: they change when a message is another, or has
+    /// another name, since names decide numbers, or when packing, channels,
+    /// [`max_fragmented`](MessengerConfig::max_fragmented) or
+    /// [`batch_messages`](MessengerConfig::batch_messages) are others. docs/WIRE.md gives the form that
+    /// is hashed.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Heal(u8);
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Kill(u8);
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Mute(u8);
+    /// let builder = || Messenger::<()>::builder(MessengerConfig::default());
+    /// let here = builder().send_only::<Heal>().send_only::<Kill>().build()?;
+    /// let there = builder().send_only::<Kill>().send_only::<Mute>().build()?;
+    /// // The same bytes mean something else.
+    /// assert_ne!(here.id(), there.id());
+    /// # Ok::<(), tightwire::message::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.registry.id(&self.config)
+    }
+
+    /// The layout of the messages: an enum of them, in the order of their numbers. Its
+    /// [`diff`](Schema::diff) says what is different between two sides whose [ids](Self::id) are.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] if a message describes itself in a way that makes no sense.
+    pub fn schema(&self) -> Result<Schema, SchemaError> {
+        self.registry.schema()
+    }
+}
+
+impl<C> fmt::Debug for Messenger<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Messenger")
+            .field("config", &self.config)
+            .field("stage", &self.stage)
+            .field("now", &self.now)
+            .field("faults", &self.faults)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C> fmt::Debug for MessengerBuilder<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MessengerBuilder").field("config", &self.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,358 @@
+//! The other sides, and what waits for them.
+
+use core::{fmt, mem};
+
+use super::batch::Batch;
+use super::header::Sizes;
+use super::pool::Pool;
+use super::registry::FIRST;
+use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError, Traffic};
+
+/// A peer of a [`Messenger`](crate::message::Messenger), or its own side.
+///
+/// It stays that of the same peer: one that is removed leaves an id that nobody has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId {
+    place: u32,
+    /// How often the place had been given to somebody else before.
+    generation: u32,
+}
+
+/// What is known of one peer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// The largest batch that is not fragmented.
+    mtu: usize,
+    /// The largest that it has ever been: what the peer sends has its own limit, and may be on its
+    /// way.
+    largest_mtu: usize,
+    /// The largest that is.
+    max_fragmented: usize,
+    /// Whether nothing can be sent to it.
+    is_blocked: bool,
+    /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
+    /// takes as long as it has places in memory to look at.
+    open: Batch,
+    /// Those before it, which are complete.
+    complete: Vec<Batch>,
+    /// Its messages and batches that wait to be handled.
+    pub(super) waiting_messages: usize,
+    pub(super) waiting_bytes: usize,
+    /// Those of them that nothing waits in; they count until the frame ends, or a peer could send
+    /// any number of them.
+    pub(super) refused_bytes: usize,
+    stats: PeerStats,
+    /// What was sent and received of each type, by its number.
+    types: Vec<[Traffic; 2]>,
+}
+
+/// All of them, found by their place.
+#[derive(Debug, Default)]
+pub(super) struct Peers {
+    places: Vec<(u32, Option<Peer>)>,
+    free: Vec<u32>,
+}
+
+impl PeerId {
+    /// This side itself: a host that also plays sends to itself.
+    pub const LOCAL: Self = Self { place: u32::MAX, generation: 0 };
+}
+
+impl Peer {
+    /// The largest batch of a delivery that is sent: nothing if it is blocked.
+    pub(super) fn limit(&self, delivery: Delivery) -> usize {
+        if self.is_blocked {
+            return 0;
+        }
+        let configured = if delivery.fragments() { self.max_fragmented } else { self.mtu };
+        configured.min(Sizes::of(delivery).max_batch())
+    }
+
+    /// The largest batch of a delivery that is received.
+    pub(super) fn receive_limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
+        if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
+    }
+
+    /// No more than what both sides have agreed on.
+    pub(super) fn set_max_fragmented(&mut self, most: usize, config: &MessengerConfig) {
+        self.max_fragmented = most.min(config.max_fragmented);
+    }
+
+    pub(super) fn set_blocked(&mut self, is_blocked: bool) {
+        self.is_blocked = is_blocked;
+    }
+
+    /// Whether a batch of any size that is received has room, so that it would be taken.
+    pub(super) fn has_room(&self, config: &MessengerConfig) -> bool {
+        let longest = config.max_fragmented.max(self.largest_mtu);
+        self.waiting_bytes == 0 || self.waiting_bytes.saturating_add(longest) <= config.peer_bytes
+    }
+
+    pub(super) fn set_mtu(&mut self, mtu: usize) {
+        self.mtu = mtu;
+        self.largest_mtu = self.largest_mtu.max(mtu);
+    }
+
+    /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
+    /// else the next.
+    #[inline]
+    pub(super) fn batch(
+        &mut self,
+        id: PeerId,
+        delivery: Delivery,
+        more: usize,
+        pool: &mut Pool,
+        config: &MessengerConfig,
+    ) -> Result<&mut Batch, SendError> {
+        let limit = self.limit(delivery);
+        let is_full =
+            self.open.len() + more > limit || self.open.messages() >= config.batch_messages;
+        if self.open.is_empty() || self.open.delivery() != delivery || is_full {
+            self.next_batch(id, delivery, limit, pool, config)?;
+        }
+        Ok(&mut self.open)
+    }
+
+    /// Opens the next batch, of this delivery and with so many bytes at most.
+    #[inline(never)]
+    fn next_batch(
+        &mut self,
+        id: PeerId,
+        delivery: Delivery,
+        limit: usize,
+        pool: &mut Pool,
+        config: &MessengerConfig,
+    ) -> Result<(), SendError> {
+        if !self.open.is_empty() {
+            if self.complete.len() + 1 >= config.send_queue {
+                return Err(SendError::QueueFull(id));
+            }
+            let next = Batch::new(delivery, pool.take(limit.min(self.mtu)));
+            self.complete.push(mem::replace(&mut self.open, next));
+        } else {
+            // It can be of any delivery, and have no memory yet.
+            self.open.restart(delivery, limit.min(self.mtu), pool);
+        }
+        Ok(())
+    }
+
+    /// Goes back to the batch before, if nothing was written into the one that was opened.
+    pub(super) fn reopen(&mut self, pool: &mut Pool) {
+        if self.open.is_empty()
+            && let Some(last) = self.complete.pop()
+        {
+            pool.put(mem::replace(&mut self.open, last).into_bytes());
+        }
+    }
+
+    /// Appends a message that is written already to the open batch. `false` if that takes more than
+    /// this: another batch, more memory, or an error.
+    #[inline]
+    pub(super) fn append_quickly(
+        &mut self,
+        number: u8,
+        message: &[u8],
+        delivery: Delivery,
+        config: &MessengerConfig,
+    ) -> bool {
+        let limit = self.limit(delivery);
+        if !self.open.append_within(message, delivery, config.batch_messages, limit) {
+            return false;
+        }
+        self.count_sent(number, message.len());
+        true
+    }
+
+    /// Counts a message that stands in a batch. Nothing else does, or every copy of a broadcast would
+    /// pay for two counters.
+    #[inline]
+    pub(super) fn count_sent(&mut self, number: u8, bytes: usize) {
+        if let Some([sent, _]) = self.types.get_mut(place(number)) {
+            sent.add(bytes);
+        }
+    }
+
+    /// Counts messages of so many bytes each that wait for their stage.
+    #[inline]
+    pub(super) fn count_received(&mut self, number: u8, messages: usize, bytes: usize) {
+        if let Some([_, received]) = self.types.get_mut(place(number)) {
+            received.add_many(messages, bytes);
+        }
+    }
+
+    /// Counts a batch that came.
+    pub(super) fn count_batch(&mut self) {
+        self.stats.batches_received += 1;
+    }
+
+    /// Counts a batch or a message that was refused.
+    pub(super) fn count_refused(&mut self) {
+        self.stats.refused += 1;
+    }
+
+    /// What was sent and received of each type.
+    pub(super) fn types(&self) -> &[[Traffic; 2]] {
+        &self.types
+    }
+
+    pub(super) fn stats(&self) -> PeerStats {
+        self.types.iter().fold(self.stats, |mut all, [sent, received]| {
+            all.sent += *sent;
+            all.received += *received;
+            all
+        })
+    }
+
+    /// Gives each batch that has messages to `deliver`, in order, until one is not taken.
+    pub(super) fn flush(
+        &mut self,
+        pool: &mut Pool,
+        mut deliver: impl FnMut(Delivery, &[u8]) -> Result<(), Disconnected>,
+    ) {
+        let mut is_connected = true;
+        let stats = &mut self.stats;
+        let mut give = |batch: &mut Batch| {
+            let delivery = batch.delivery();
+            if let Some(bytes) = batch.finish() {
+                is_connected = is_connected && deliver(delivery, bytes).is_ok();
+                stats.batches_sent += u64::from(is_connected);
+                stats.batches_lost += u64::from(!is_connected);
+            }
+        };
+        for mut batch in self.complete.drain(..) {
+            give(&mut batch);
+            pool.put(batch.into_bytes());
+        }
+        give(&mut self.open);
+        // Its buffer stays with the peer, unless it has grown for one large message.
+        self.open.clear(self.mtu.max(Pool::SMALL), pool);
+    }
+
+    /// What is left of a peer that has gone: its memory.
+    pub(super) fn discard(mut self, pool: &mut Pool) {
+        let open = mem::take(&mut self.open);
+        for batch in self.complete.into_iter().chain([open]) {
+            pool.put(batch.into_bytes());
+        }
+    }
+}
+
+impl Peers {
+    pub(super) fn add(&mut self, mtu: usize, types: usize, config: &MessengerConfig) -> PeerId {
+        let peer = Peer {
+            mtu,
+            largest_mtu: mtu,
+            max_fragmented: config.max_fragmented,
+            is_blocked: false,
+            open: Batch::default(),
+            complete: Vec::with_capacity(config.send_queue.min(64)),
+            waiting_messages: 0,
+            waiting_bytes: 0,
+            refused_bytes: 0,
+            stats: PeerStats::default(),
+            types: vec![Default::default(); types],
+        };
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push((0, None));
+            self.places.len() as u32 - 1
+        });
+        let (generation, there) = &mut self.places[place as usize];
+        *there = Some(peer);
+        PeerId { place, generation: *generation }
+    }
+
+    /// Forgets a peer. Its id is never given again, unless four billion others had its place.
+    pub(super) fn remove(&mut self, id: PeerId) -> Option<Peer> {
+        let (generation, there) = self.places.get_mut(id.place as usize)?;
+        if *generation != id.generation {
+            return None;
+        }
+        let peer = there.take()?;
+        *generation = generation.wrapping_add(1);
+        self.free.push(id.place);
+        Some(peer)
+    }
+
+    pub(super) fn get(&self, id: PeerId) -> Option<&Peer> {
+        let (generation, peer) = self.places.get(id.place as usize)?;
+        peer.as_ref().filter(|_| *generation == id.generation)
+    }
+
+    pub(super) fn get_mut(&mut self, id: PeerId) -> Option<&mut Peer> {
+        let (generation, peer) = self.places.get_mut(id.place as usize)?;
+        peer.as_mut().filter(|_| *generation == id.generation)
+    }
+
+    /// One to which messages can be sent.
+    pub(super) fn open_mut(&mut self, id: PeerId) -> Result<&mut Peer, SendError> {
+        let peer = self.get_mut(id).ok_or(SendError::UnknownPeer(id))?;
+        if peer.is_blocked { Err(SendError::Blocked(id)) } else { Ok(peer) }
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut Peer)> {
+        (0..).zip(&mut self.places).filter_map(|(place, (generation, peer))| {
+            Some((PeerId { place, generation: *generation }, peer.as_mut()?))
+        })
+    }
+
+    /// The peer at a place, if there is one; nothing behind the last.
+    pub(super) fn at(&self, place: u32) -> Option<Option<PeerId>> {
+        let (generation, peer) = self.places.get(place as usize)?;
+        Some(peer.as_ref().map(|_| PeerId { place, generation: *generation }))
+    }
+
+    pub(super) fn ids(&self) -> PeerIds<'_> {
+        PeerIds { peers: self, place: 0 }
+    }
+}
+
+/// The peers of a [`Messenger`](crate::message::Messenger), in no order.
+// A type of its own: one that is not named could have a destructor, so that
+// `if let Some(peer) = messenger.peers().next() { messenger.send(…) }` would not compile.
+#[derive(Clone)]
+pub struct PeerIds<'m> {
+    peers: &'m Peers,
+    place: u32,
+}
+
+impl Iterator for PeerIds<'_> {
+    type Item = PeerId;
+
+    fn next(&mut self) -> Option<PeerId> {
+        loop {
+            let peer = self.peers.at(self.place)?;
+            self.place += 1;
+            if peer.is_some() {
+                return peer;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for PeerIds<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+/// Where a type stands in a list of all of them.
+#[inline]
+fn place(number: u8) -> usize {
+    usize::from(number.wrapping_sub(FIRST))
+}
+
+impl fmt::Display for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::LOCAL => f.write_str("this side"),
+            Self { place, generation: 0 } => write!(f, "peer {place}"),
+            Self { place, generation } => write!(f, "peer {place}.{generation}"),
+        }
+    }
+}
+
+impl fmt::Debug for PeerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PeerId({self})")
+    }
+}

@@ -1,0 +1,61 @@
+//! Memory that is used again.
+
+use core::mem;
+
+/// Buffers that wait for their next use, up to a number of bytes in all.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    /// Those for datagrams, and those that grew beyond: a large one is not spent on a small batch.
+    small: Vec<Vec<u8>>,
+    large: Vec<Vec<u8>>,
+    bytes: usize,
+    max_bytes: usize,
+}
+
+impl Pool {
+    /// No datagram is larger on a common network, and a little more.
+    pub(super) const SMALL: usize = 2048;
+
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { max_bytes, ..Self::default() }
+    }
+
+    /// The memory that a buffer with room for so many bytes takes: one of few sizes, so that buffers
+    /// fit each other's uses.
+    pub(super) fn size(room: usize) -> usize {
+        room.max(Self::SMALL).next_power_of_two()
+    }
+
+    /// An empty buffer with room for so many bytes.
+    pub(super) fn take(&mut self, room: usize) -> Vec<u8> {
+        let found = if room <= Self::SMALL {
+            self.small.pop()
+        } else {
+            // The smallest that fits, or the next large batch would find none.
+            let rooms = self.large.iter().map(Vec::capacity).enumerate();
+            let smallest = rooms.filter(|(_, has)| *has >= room).min_by_key(|(_, has)| *has);
+            smallest.map(|(place, _)| self.large.swap_remove(place))
+        };
+        let Some(buffer) = found else { return Vec::with_capacity(Self::size(room)) };
+        self.bytes -= buffer.capacity();
+        buffer
+    }
+
+    /// Exchanges a buffer for one with room for so many bytes, with the same in it.
+    pub(super) fn enlarge(&mut self, buffer: &mut Vec<u8>, room: usize) {
+        let mut larger = self.take(room);
+        larger.extend_from_slice(buffer);
+        self.put(mem::replace(buffer, larger));
+    }
+
+    /// Takes a buffer back, or frees it if enough are there.
+    pub(super) fn put(&mut self, mut buffer: Vec<u8>) {
+        let room = buffer.capacity();
+        if room == 0 || self.bytes + room > self.max_bytes {
+            return;
+        }
+        buffer.clear();
+        self.bytes += room;
+        if room <= Self::SMALL { self.small.push(buffer) } else { self.large.push(buffer) }
+    }
+}

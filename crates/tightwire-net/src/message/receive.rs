@@ -1,0 +1,371 @@
+//! From batches to handlers.
+
+use core::time::Duration;
+
+use super::context::Origin;
+use super::error::HandlerError;
+use super::header::{Header, Sizes};
+use super::inbox::{Inbox, Item};
+use super::registry::NotHandled;
+use super::split::{Broken, Split};
+use super::{
+    Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
+};
+use tightwire_core::bytes::Packing;
+use tightwire_core::stream::Explained;
+
+impl<C: 'static> Messenger<C> {
+    /// Takes a batch that came from a peer at this time. Its messages wait for their stages.
+    ///
+    /// A message that is refused is counted, and the next one is not harmed by it, as long as it is
+    /// clear where that begins.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::builder(MessengerConfig::default())
+    /// #     .handle(|_: &Jump, context: &mut Context<'_, u32>| *context.state += 1)
+    /// #     .build()?;
+    /// # let mut jumps = 0;
+    /// let peer = messenger.add_peer(1200);
+    /// // One that nobody knows, and one that jumps.
+    /// let batch = [10, 0, 99, 4, 0, 0, 0, 16, 4, 0, 0, 0];
+    /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
+    /// messenger.run_stage(Stage::Update, &mut jumps);
+    /// assert_eq!((jumps, messenger.faults().unknown_message), (1, 1));
+    ///
+    /// let refused = messenger.receive(peer, Delivery::Reliable, &batch[..9], Duration::ZERO);
+    /// let sentence = "peer 0: a batch that says it has 10 bytes, and has 7";
+    /// assert_eq!(refused.unwrap_err().to_string(), sentence);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RefusedMessage`] if the batch was refused, as a whole or from some message on.
+    pub fn receive(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        batch: &[u8],
+        now: Duration,
+    ) -> Result<(), RefusedMessage> {
+        self.receive_batch(from, delivery, batch, now).map_err(|Broken { fault, number }| {
+            let message = self.refuse(from, number, fault);
+            RefusedMessage { peer: from, message, fault }
+        })
+    }
+
+    /// How many messages of a peer can be received now, whatever their stages; of one that is not
+    /// connected, none.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// let mut messenger = Messenger::builder(MessengerConfig::default())
+    ///     .handle(|_: &Jump, _: &mut Context<'_, ()>| {})
+    ///     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// assert_eq!(messenger.room(peer), 512);
+    /// messenger.receive(peer, Delivery::Reliable, &[5, 0, 16, 4, 0, 0, 0], Duration::ZERO)?;
+    /// assert_eq!(messenger.room(peer), 511);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn room(&self, peer: PeerId) -> usize {
+        let Some(peer) = self.peers.get(peer) else { return 0 };
+        let stages = self.config.stages.iter().map(|stage| self.inbox.room(*stage));
+        let own = self.config.peer_messages.saturating_sub(peer.waiting_messages);
+        stages.fold(own, usize::min)
+    }
+
+    /// Whether any batch that an honest peer sends can be received now, and nothing of it would be
+    /// discarded. Where it cannot, let the reliable ones wait until stages were run, and the frame has
+    /// ended.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # use std::time::Duration;
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// let limits = MessengerConfig { batch_messages: 2, peer_messages: 4, ..Default::default() };
+    /// let mut messenger =
+    ///     Messenger::builder(limits).handle(|_: &Jump, _: &mut Context<'_, ()>| {}).build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// let batch = [15, 0, 16, 4, 0, 0, 0, 16, 4, 0, 0, 0, 16, 4, 0, 0, 0];
+    /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
+    /// assert!(!messenger.can_receive(peer));
+    /// messenger.run_stage(Stage::Update, &mut ());
+    /// assert!(messenger.can_receive(peer));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn can_receive(&self, peer: PeerId) -> bool {
+        let has_bytes = self.peers.get(peer).is_some_and(|peer| peer.has_room(&self.config));
+        has_bytes && self.room(peer) >= self.config.batch_messages
+    }
+
+    fn receive_batch(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        batch: &[u8],
+        now: Duration,
+    ) -> Result<(), Broken> {
+        let peer = self.peers.get_mut(from).ok_or(MessageFault::UnknownPeer)?;
+        let (length, limit) = (batch.len(), peer.receive_limit(delivery, &self.config));
+        if length > limit {
+            return Err(MessageFault::BatchTooLong { length, limit }.into());
+        }
+        let split = Split::new(batch, Sizes::of(delivery))?;
+        // One is always taken, or the largest could never come.
+        if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
+            return Err(MessageFault::PeerLimit.into());
+        }
+        peer.waiting_bytes += length;
+        peer.count_batch();
+
+        let room = self.config.peer_messages.saturating_sub(peer.waiting_messages);
+        let mut taken = Taken { held: None, room, messages: 0 };
+        let walked = self.receive_messages(from, delivery, (batch, split), now, &mut taken);
+        if let Some(peer) = self.peers.get_mut(from) {
+            peer.waiting_messages += taken.messages;
+            peer.refused_bytes += if taken.held.is_none() { length } else { 0 };
+        }
+        walked
+    }
+
+    fn receive_messages(
+        &mut self,
+        from: PeerId,
+        delivery: Delivery,
+        (batch, mut split): (&[u8], Split<'_>),
+        now: Duration,
+        taken: &mut Taken,
+    ) -> Result<(), Broken> {
+        let sizes = Sizes::of(delivery);
+        while let Some(message) = split.next() {
+            let (header, body) = message?;
+            let (number, size) = (header.number, header.size as usize);
+            let route = match self.admit(from, delivery, &header, taken.room) {
+                Ok(route) => route,
+                Err(fault) => {
+                    self.refuse(from, Some(number), fault);
+                    continue;
+                }
+            };
+            let Self { inbox, pool, .. } = self;
+            let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
+            // Those with the same header may wait as well, as long as there is room. Hooks are asked
+            // for each.
+            let room = taken.room.min(inbox.room(route.stage));
+            let more = if self.hooks.is_none() { split.skip_same(room - 1) } else { 0 };
+            let messages = 1 + more;
+            let origin = Origin { sender: from, route, time: now, number };
+            inbox.push(&origin, held, body, messages);
+            taken.room -= messages;
+            taken.messages += messages;
+            if let Some(peer) = self.peers.get_mut(from) {
+                peer.count_received(number, messages, sizes.header() + size);
+            }
+            if let Some(entry) = self.registry.entry(number) {
+                entry.stats.received.add_many(messages, sizes.header() + size);
+                if let Some(hooks) = &mut self.hooks {
+                    let message = entry.name;
+                    let event = MessageEvent { peer: from, message, route, size: Some(size) };
+                    hooks.after_receive(&event);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a message may wait for its stage, if so many of its sender still may.
+    #[inline]
+    fn admit(
+        &mut self,
+        peer: PeerId,
+        delivery: Delivery,
+        header: &Header,
+        room: usize,
+    ) -> Result<Route, MessageFault> {
+        let &Header { number, stage, size, channel } = header;
+        let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
+        let message = entry.ok_or(MessageFault::UnknownMessage { number })?.name;
+        let known = Stage::ALL.get(usize::from(stage));
+        let known = known.filter(|stage| self.config.stages.contains(stage));
+        let stage = known.ok_or(MessageFault::UnknownStage { stage })?;
+        if usize::from(channel) >= self.config.channels {
+            return Err(MessageFault::UnknownChannel { channel });
+        }
+        let route = Route { delivery, channel, stage: *stage };
+        if let Some(hooks) = &mut self.hooks {
+            let event = MessageEvent { peer, message, route, size: Some(size as usize) };
+            if !hooks.before_receive(&event) {
+                return Err(MessageFault::Vetoed);
+            }
+        }
+        if room == 0 {
+            return Err(MessageFault::PeerLimit);
+        }
+        if !self.inbox.has_room(route.stage) {
+            return Err(MessageFault::QueueFull(route.stage));
+        }
+        Ok(route)
+    }
+
+    /// Handles one message and those of its run, no more than are left; `false` if there is none.
+    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
+        let Some((origin, mut item)) = self.inbox.pop(stage) else { return false };
+        self.handle(origin, &mut item, state, left);
+        if let Some((owner, length)) = self.inbox.release(&item, &mut self.pool)
+            && let Some(peer) = self.peers.get_mut(owner)
+        {
+            peer.waiting_bytes -= length;
+        }
+        true
+    }
+
+    fn handle(&mut self, origin: Origin, item: &mut Item, state: &mut C, left: &mut usize) {
+        let Origin { sender, route, number, .. } = origin;
+        self.count_popped(sender, left);
+        let Some(entry) = self.registry.entry(number) else { return };
+        let (message, size) = (entry.name, Some(item.size()));
+        let event = || MessageEvent { peer: sender, message, route, size };
+        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
+            self.refuse(sender, Some(number), MessageFault::Vetoed);
+            return;
+        }
+        let Some(mut receiver) = entry.receiver.take() else {
+            // It has panicked before.
+            self.refuse(sender, Some(number), MessageFault::Handler);
+            return;
+        };
+        match receiver.handle(item, origin, self, state, left) {
+            Ok(()) => self.count_handled(number, Ok(()), event),
+            Err(NotHandled::Failed(error)) => self.count_handled(number, Err(error), event),
+            Err(NotHandled::Malformed(refused)) => {
+                let (packing, fault) = (self.config.packing, MessageFault::Malformed(refused));
+                self.refuse_explained(sender, Some(number), fault, |inbox| {
+                    Some(receiver.explain(refused, inbox.body(item), packing))
+                });
+            }
+        }
+        if let Some(hooks) = &mut self.hooks {
+            hooks.after_handle(&event());
+        }
+        if let Some(entry) = self.registry.entry(number) {
+            entry.receiver = Some(receiver);
+        }
+    }
+
+    /// After a message was handled, the next of its run, if one more may be. With hooks each message
+    /// takes the long way, where they are asked.
+    #[inline]
+    pub(super) fn next_of_run(
+        &mut self,
+        handled: &Item,
+        origin: &Origin,
+        left: &mut usize,
+    ) -> Option<Item> {
+        if *left == 0 || self.hooks.is_some() {
+            return None;
+        }
+        let item = self.inbox.pop_behind(origin.route.stage, handled)?;
+        self.count_popped(origin.sender, left);
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.stats.handled += 1;
+        }
+        Some(item)
+    }
+
+    #[inline]
+    fn count_popped(&mut self, sender: PeerId, left: &mut usize) {
+        *left -= 1;
+        if let Some(peer) = self.peers.get_mut(sender) {
+            // Not below zero, also when a hook has panicked before this was counted.
+            peer.waiting_messages = peer.waiting_messages.saturating_sub(1);
+        }
+    }
+
+    #[inline]
+    pub(super) fn body(&self, item: &Item) -> &[u8] {
+        self.inbox.body(item)
+    }
+
+    pub(super) fn packing(&self) -> Packing {
+        self.config.packing
+    }
+
+    /// What a handler returned.
+    pub(super) fn count_handled(
+        &mut self,
+        number: u8,
+        result: Result<(), HandlerError>,
+        event: impl FnOnce() -> MessageEvent,
+    ) {
+        match result {
+            Ok(()) => {
+                if let Some(entry) = self.registry.entry(number) {
+                    entry.stats.handled += 1;
+                }
+            }
+            Err(HandlerError(error)) => {
+                let event = event();
+                self.refuse(event.peer, Some(number), MessageFault::Handler);
+                if let (Some(hooks), Some(error)) = (&mut self.hooks, error) {
+                    hooks.handler_failed(&event, &error);
+                }
+            }
+        }
+    }
+
+    /// Returns the name of the message, if somebody knows it.
+    fn refuse(
+        &mut self,
+        peer: PeerId,
+        number: Option<u8>,
+        fault: MessageFault,
+    ) -> Option<&'static str> {
+        self.refuse_explained(peer, number, fault, |_| None)
+    }
+
+    #[cold]
+    fn refuse_explained(
+        &mut self,
+        peer: PeerId,
+        number: Option<u8>,
+        fault: MessageFault,
+        explain: impl Fn(&Inbox) -> Option<Explained>,
+    ) -> Option<&'static str> {
+        self.faults.count(fault);
+        let message = number.and_then(|number| self.registry.entry(number)).map(|entry| {
+            entry.stats.refused += 1;
+            entry.name
+        });
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.count_refused();
+        }
+        if let Some(hooks) = &mut self.hooks {
+            let inbox = &self.inbox;
+            hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
+        }
+        message
+    }
+}
+
+/// What was taken of a batch, and how much more of its sender may wait.
+struct Taken {
+    /// Where the batch is kept. With the first message that waits: one that is only refused takes no
+    /// memory, however many of its kind come.
+    held: Option<usize>,
+    room: usize,
+    messages: usize,
+}

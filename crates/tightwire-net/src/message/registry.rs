@@ -1,0 +1,250 @@
+//! Which messages there are, and who handles them.
+
+use core::any::{Any, TypeId};
+use core::fmt::Display;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::capture_schema::capture_schema;
+use super::context::Origin;
+use super::error::HandlerError;
+use super::inbox::Item;
+use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError};
+use tightwire_core::bytes::Packing;
+use tightwire_core::schema::{Schema, SchemaError};
+use tightwire_core::stream::{Explained, Field, ReadError, Shape, Variant};
+
+/// The first number of the application's messages; those below are for internal ones.
+pub(super) const FIRST: u8 = 16;
+
+/// Another number for each change of what [`Registry::id`] hashes.
+const FORM: u8 = 2;
+
+/// How many types of messages an application can have.
+pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
+
+/// What a handler can return: nothing, or a result whose error can be printed.
+pub trait Outcome {
+    /// What went wrong; in words if somebody wants to hear it, since that allocates.
+    #[doc(hidden)]
+    fn result(self, in_words: bool) -> Result<(), Option<String>>;
+}
+
+impl Outcome for () {
+    fn result(self, _: bool) -> Result<(), Option<String>> {
+        Ok(())
+    }
+}
+
+impl<E: Display> Outcome for Result<(), E> {
+    fn result(self, in_words: bool) -> Result<(), Option<String>> {
+        self.map_err(|error| in_words.then(|| error.to_string()))
+    }
+}
+
+/// The messages of an application, by their numbers.
+pub(super) struct Registry<C> {
+    entries: Vec<Entry<C>>,
+    /// Sorted, to find the number of a type.
+    numbers: Vec<(TypeId, u8)>,
+}
+
+/// A type of message.
+pub(super) struct Entry<C> {
+    pub(super) name: &'static str,
+    type_id: TypeId,
+    shape: fn() -> Shape,
+    /// The fingerprint of the type.
+    layout: fn() -> u64,
+    pub(super) is_handled: bool,
+    /// Away while its handler runs.
+    pub(super) receiver: Option<Box<dyn Receive<C>>>,
+    pub(super) stats: MessageStats,
+}
+
+/// Reads and handles the messages of one type.
+pub(super) trait Receive<C>: Send + Sync {
+    /// Reads a message into the value that is kept for it, and handles it; then those of its run, as
+    /// long as the messenger gives more and all goes well.
+    ///
+    /// # Errors
+    ///
+    /// What became of the last one, which `item` then is.
+    fn handle(
+        &mut self,
+        item: &mut Item,
+        origin: Origin,
+        messenger: &mut Messenger<C>,
+        state: &mut C,
+        left: &mut usize,
+    ) -> Result<(), NotHandled>;
+
+    /// Handles a message of this type that was never written.
+    fn handle_value(
+        &mut self,
+        message: &dyn Any,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), HandlerError>;
+
+    /// Names the field for which a body was refused.
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained;
+}
+
+/// Why a message was not handled.
+pub(super) enum NotHandled {
+    Malformed(ReadError),
+    /// What its handler returned.
+    Failed(HandlerError),
+}
+
+/// The one value that messages of a type are read into, and their handler.
+struct Receiver<M, H> {
+    message: M,
+    handler: H,
+}
+
+impl<M, C, H> Receive<C> for Receiver<M, H>
+where
+    M: Message,
+    C: 'static,
+    H: FnMut(&M, &mut Context<'_, C>) -> Result<(), HandlerError> + Send + Sync + 'static,
+{
+    fn handle(
+        &mut self,
+        item: &mut Item,
+        origin: Origin,
+        messenger: &mut Messenger<C>,
+        state: &mut C,
+        left: &mut usize,
+    ) -> Result<(), NotHandled> {
+        let packing = messenger.packing();
+        loop {
+            let read = packing.decode_into(messenger.body(item), &mut self.message);
+            read.map_err(NotHandled::Malformed)?;
+            let result = (self.handler)(&self.message, &mut Context::new(state, messenger, origin));
+            result.map_err(NotHandled::Failed)?;
+            match messenger.next_of_run(item, &origin, left) {
+                Some(next) => *item = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn handle_value(
+        &mut self,
+        message: &dyn Any,
+        context: &mut Context<'_, C>,
+    ) -> Result<(), HandlerError> {
+        message.downcast_ref().map_or(Ok(()), |message| (self.handler)(message, context))
+    }
+
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained {
+        Explained::new(refused.kind, refused.bit, packing.explain::<M>(body))
+    }
+}
+
+impl<C: 'static> Entry<C> {
+    /// Of a type that is sent and not handled.
+    pub(super) fn sent<M: Message>() -> Self {
+        Self {
+            name: M::NAME,
+            type_id: TypeId::of::<M>(),
+            shape: M::describe,
+            layout: || Schema::of::<M>().fingerprint(),
+            is_handled: false,
+            receiver: None,
+            stats: MessageStats::default(),
+        }
+    }
+
+    pub(super) fn handled<M: Message, R: Outcome>(
+        mut handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
+    ) -> Self {
+        let handler = move |message: &M, context: &mut Context<'_, C>| {
+            handler(message, context).result(context.is_watched()).map_err(HandlerError)
+        };
+        let receiver = Receiver { message: M::default(), handler };
+        Self { is_handled: true, receiver: Some(Box::new(receiver)), ..Self::sent::<M>() }
+    }
+}
+
+impl<C: 'static> Registry<C> {
+    /// Numbers the messages by their names, so that the order of registration does not matter.
+    pub(super) fn new(mut entries: Vec<Entry<C>>) -> Result<Self, RegistryError> {
+        entries.sort_by_key(|entry| entry.name);
+        if let Some(pair) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            let name = pair[0].name;
+            return Err(if pair[0].type_id == pair[1].type_id {
+                RegistryError::Twice(name)
+            } else {
+                RegistryError::SameName(name)
+            });
+        }
+        if entries.len() > MAX_MESSAGES {
+            return Err(RegistryError::TooMany(entries.len()));
+        }
+        let mut numbers: Vec<_> = (FIRST..=u8::MAX)
+            .zip(&entries)
+            .map(|(number, entry)| (entry.type_id, number))
+            .collect();
+        numbers.sort_unstable();
+        Ok(Self { entries, numbers })
+    }
+
+    pub(super) fn number<M: Message>(&self) -> Option<u8> {
+        let id = TypeId::of::<M>();
+        let place = self.numbers.binary_search_by(|(other, _)| other.cmp(&id)).ok()?;
+        Some(self.numbers[place].1)
+    }
+
+    /// The type that has a number.
+    #[inline]
+    pub(super) fn entry(&mut self, number: u8) -> Option<&mut Entry<C>> {
+        self.entries.get_mut(usize::from(number.checked_sub(FIRST)?))
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &Entry<C>)> {
+        (FIRST..=u8::MAX).zip(&self.entries)
+    }
+
+    /// What both sides must have in common.
+    pub(super) fn id(&self, config: &MessengerConfig) -> u64 {
+        let mut hash = Xxh3::new();
+        let packing = u8::from(config.packing == Packing::Bytes);
+        hash.update(&[FORM, packing]);
+        for limit in [config.channels, config.max_fragmented, config.batch_messages] {
+            hash.update(&(limit as u64).to_le_bytes());
+        }
+        for entry in &self.entries {
+            hash.update(&(entry.name.len() as u64).to_le_bytes());
+            hash.update(entry.name.as_bytes());
+            hash.update(&(entry.layout)().to_le_bytes());
+        }
+        hash.digest()
+    }
+
+    /// An enum of the messages, in the order of their numbers.
+    pub(super) fn schema(&self) -> Result<Schema, SchemaError> {
+        let variants = self.entries.iter().map(|entry| Variant {
+            name: entry.name.into(),
+            fields: vec![Field::new("0", (entry.shape)())],
+        });
+        Schema::new(Shape::Enum { name: "Message".into(), variants: variants.collect() })
+    }
+
+    /// A message with its header, as it is recorded.
+    pub(super) fn capture_schema(&self) -> Result<Schema, SchemaError> {
+        capture_schema_of(self.entries.iter().collect())
+    }
+}
+
+/// Of messages that have no numbers yet.
+pub(super) fn capture_schema_of<C>(mut entries: Vec<&Entry<C>>) -> Result<Schema, SchemaError> {
+    entries.sort_by_key(|entry| entry.name);
+    capture_schema(entries.iter().map(|entry| (entry.name, (entry.shape)())))
+}

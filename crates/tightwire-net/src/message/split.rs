@@ -1,0 +1,237 @@
+//! A batch as the messages in it.
+
+use core::ops::Range;
+
+use super::header::{Header, Sizes};
+use super::registry::FIRST;
+use super::{Delivery, MessageFault};
+
+/// The messages of a batch, as it stands when a transport carries it, without looking into them: for
+/// those who record or count.
+///
+/// After the first fault nothing follows, since nobody knows where the next message would begin.
+///
+/// ```
+/// use tightwire::Delivery;
+/// use tightwire::message::{messages_in, MessageFault};
+///
+/// let batch = [11, 0, 16, 4, 1, 0, 2, 7, 17, 0, 0, 0, 0];
+/// let messages: Result<Vec<_>, _> = messages_in(&batch, Delivery::Reliable).collect();
+/// let messages = messages.unwrap();
+/// assert_eq!((messages[0].number, messages[0].channel, messages[0].body), (16, 2, &[7][..]));
+/// assert_eq!((messages[1].number, messages[1].body), (17, &[][..]));
+///
+/// let mut cut = messages_in(&batch[..12], Delivery::Reliable);
+/// assert_eq!(cut.next(), Some(Err(MessageFault::BatchSize { says: 11, has: 10 })));
+/// assert_eq!(cut.next(), None);
+/// ```
+#[must_use]
+pub fn messages_in(batch: &[u8], delivery: Delivery) -> MessagesIn<'_> {
+    MessagesIn { batch, delivery, split: Some(Split::new(batch, Sizes::of(delivery))) }
+}
+
+/// The messages of a batch: see [`messages_in`].
+///
+/// ```
+/// use tightwire::Delivery;
+/// use tightwire::message::messages_in;
+///
+/// let batch = [5, 0, 0, 0, 0, 0, 0];
+/// assert_eq!(messages_in(&batch, Delivery::Unreliable).count(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct MessagesIn<'b> {
+    batch: &'b [u8],
+    delivery: Delivery,
+    /// None after a fault.
+    split: Option<Result<Split<'b>, MessageFault>>,
+}
+
+/// A message as it stands in a batch: what its header says, and a body that nobody has read.
+///
+/// ```
+/// use tightwire::{Delivery, Stage};
+/// use tightwire::message::messages_in;
+///
+/// let batch = [6, 0, 16, 4, 1, 0, 0, 7];
+/// let message = messages_in(&batch, Delivery::Unreliable).next().unwrap()?;
+/// assert_eq!(message.stage, Stage::Update as u8);
+/// assert!(!message.is_internal());
+/// # Ok::<(), tightwire::message::MessageFault>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RawMessage<'b> {
+    /// The number of its type.
+    pub number: u8,
+    /// The place of its stage in [`Stage::ALL`](crate::message::Stage::ALL), if there is one.
+    pub stage: u8,
+    /// Its channel.
+    pub channel: u8,
+    /// How its batch travels.
+    pub delivery: Delivery,
+    /// What the sender wrote.
+    pub body: &'b [u8],
+}
+
+impl RawMessage<'_> {
+    /// The longest body that [`write_record`](Self::write_record) takes.
+    pub const MAX_RECORDED: usize = 65_000;
+
+    /// Whether it is one of a session's own, and not of the application: see
+    /// [`InternalBatch`](crate::message::InternalBatch).
+    ///
+    /// ```
+    /// use tightwire::message::{messages_in, InternalBatch};
+    ///
+    /// let mut batch = Vec::new();
+    /// InternalBatch::write(3, &300_u16, &mut batch)?;
+    /// let message = messages_in(&batch, InternalBatch::DELIVERY).next().unwrap()?;
+    /// assert!(message.is_internal());
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_internal(&self) -> bool {
+        self.number < FIRST
+    }
+
+    /// Replaces `out` by the message as a capture holds it, which
+    /// [`Messenger::capture_schema`](crate::message::Messenger::capture_schema) describes: a header of 5 bytes,
+    /// whatever the delivery, and the body. False, and `out` is empty, if the body has more than
+    /// [`MAX_RECORDED`](Self::MAX_RECORDED) bytes.
+    ///
+    /// ```
+    /// use tightwire::Delivery;
+    /// use tightwire::message::messages_in;
+    ///
+    /// // Its size has 32 bits here.
+    /// let batch = [8, 0, 0, 0, 16, 4, 1, 0, 0, 0, 2, 7];
+    /// let message = messages_in(&batch, Delivery::ReliableOrderedFragmented).next().unwrap()?;
+    /// let mut record = Vec::new();
+    /// assert!(message.write_record(&mut record));
+    /// assert_eq!(record, [16, 4, 1, 0, 2, 7]);
+    /// # Ok::<(), tightwire::message::MessageFault>(())
+    /// ```
+    pub fn write_record(&self, out: &mut Vec<u8>) -> bool {
+        out.clear();
+        if self.body.len() > Self::MAX_RECORDED {
+            return false;
+        }
+        let &Self { number, stage, channel, body, .. } = self;
+        out.resize(Sizes::SMALL.header(), 0);
+        Sizes::SMALL.put_header(out, Header { number, stage, size: body.len() as u32, channel });
+        out.extend_from_slice(body);
+        true
+    }
+}
+
+impl<'b> Iterator for MessagesIn<'b> {
+    type Item = Result<RawMessage<'b>, MessageFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match &mut self.split {
+            None => return None,
+            Some(Err(fault)) => Err(*fault),
+            Some(Ok(split)) => split.next()?.map_err(|broken| broken.fault),
+        };
+        if next.is_err() {
+            self.split = None;
+        }
+        Some(next.map(|(header, body)| RawMessage {
+            number: header.number,
+            stage: header.stage,
+            channel: header.channel,
+            delivery: self.delivery,
+            body: self.batch.get(body).unwrap_or_default(),
+        }))
+    }
+}
+
+/// The headers of a batch's messages, and where in the batch their bodies are. Whoever gets a fault
+/// asks for no more.
+#[derive(Clone, Debug)]
+pub(super) struct Split<'b> {
+    batch: &'b [u8],
+    sizes: Sizes,
+    /// Where the next message begins, and the one before it.
+    at: usize,
+    last: usize,
+}
+
+/// Why nothing more of a batch is taken, and the number of the message where that shows.
+pub(super) struct Broken {
+    pub(super) fault: MessageFault,
+    pub(super) number: Option<u8>,
+}
+
+impl From<MessageFault> for Broken {
+    fn from(fault: MessageFault) -> Self {
+        Self { fault, number: None }
+    }
+}
+
+impl<'b> Split<'b> {
+    /// Of a batch that has the size that it says, and something in it.
+    pub(super) fn new(batch: &'b [u8], sizes: Sizes) -> Result<Self, MessageFault> {
+        let nothing = MessageFault::NoMessages;
+        let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
+        let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
+        if says != has {
+            return Err(MessageFault::BatchSize { says, has });
+        }
+        if has == 0 {
+            return Err(nothing);
+        }
+        Ok(Self { batch, sizes, at: sizes.batch(), last: sizes.batch() })
+    }
+
+    /// Passes over the messages that follow the last one and have its header, at most so many, and
+    /// tells how many they are. The last one must be whole.
+    pub(super) fn skip_same(&mut self, most: usize) -> usize {
+        let same = match self.sizes.header() {
+            5 => self.count_same::<5>(most),
+            7 => self.count_same::<7>(most),
+            _ => 0,
+        };
+        let length = self.at - self.last;
+        self.at += same * length;
+        same
+    }
+
+    /// Of a length that is known, or each comparison would be a call.
+    fn count_same<const HEADER: usize>(&self, most: usize) -> usize {
+        let header = self.batch.get(self.last..).and_then(<[u8]>::first_chunk::<HEADER>);
+        let rest = self.batch.get(self.at..).unwrap_or_default();
+        let messages = rest.chunks_exact((self.at - self.last).max(HEADER));
+        messages.take(most).take_while(|message| message.first_chunk() == header).count()
+    }
+}
+
+impl Iterator for Split<'_> {
+    type Item = Result<(Header, Range<usize>), Broken>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.batch.get(self.at..).filter(|rest| !rest.is_empty())?;
+        Some(header_of(rest, self.sizes).map(|header| {
+            let start = self.at + self.sizes.header();
+            self.last = self.at;
+            self.at = start + header.size as usize;
+            (header, start..self.at)
+        }))
+    }
+}
+
+/// The header of the message at the start of `rest`, if the message ends within.
+fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
+    let (size, left) = (sizes.header(), rest.len());
+    let (header, body) =
+        rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
+    let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
+    let (size, left) = (header.size as usize, body.len());
+    if size > left {
+        let fault = MessageFault::BeyondBatch { size, left };
+        return Err(Broken { fault, number: Some(header.number) });
+    }
+    Ok(header)
+}

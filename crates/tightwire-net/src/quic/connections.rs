@@ -1,0 +1,427 @@
+//! The connections of an endpoint, without its socket.
+
+use core::mem;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use crate::message::Delivery;
+use quinn_proto::{
+    ClientConfig, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming, ServerConfig,
+    Transmit,
+};
+
+use super::arrivals::{Arrivals, Decision};
+use super::congestion::More;
+use super::filter::Filter;
+use super::flood::Flood;
+use super::slot::{Output, Slot};
+use super::socket::Packet;
+use super::{Certificate, QuicConfig, QuicError, setup};
+use crate::reason::Reason;
+use crate::transport::{Connection, LAST_TIME, NotSent, Path};
+
+/// The connections of an endpoint.
+#[derive(Debug)]
+pub(super) struct Connections {
+    config: QuicConfig,
+    endpoint: Endpoint,
+    server: Option<Arc<ServerConfig>>,
+    /// What `now == 0` is for QUIC, which needs such a time; only differences matter.
+    epoch: Instant,
+    now: Duration,
+    /// By the number of QUIC's handle, and how often a place was used before.
+    slots: Vec<(u32, Option<Slot>)>,
+    /// What is due at each place: connections are large, and to look at all of them each time takes
+    /// longer than what they have to do.
+    due: Vec<Due>,
+    flood: Flood,
+    arrivals: Arrivals,
+    /// The places that may have packets to send, or something for the application.
+    dirty: Vec<usize>,
+    ready: VecDeque<usize>,
+    paused: Vec<usize>,
+    /// Those that have something to say, and that QUIC has forgotten.
+    departed: Vec<Slot>,
+    refused: VecDeque<(SocketAddr, Reason)>,
+    /// Packets of no connection.
+    responses: Vec<(Transmit, Vec<u8>)>,
+}
+
+/// When something is due at a place, as far as is known since the last output.
+#[derive(Clone, Copy, Debug, Default)]
+struct Due {
+    time: Option<Duration>,
+    is_handshaking: bool,
+}
+
+impl Connections {
+    pub(super) fn new(
+        server: Option<(Arc<ServerConfig>, &Certificate)>,
+        finds_mtu: bool,
+        config: QuicConfig,
+    ) -> Self {
+        let secrets = setup::Secrets::new(server.as_ref().map(|(_, certificate)| *certificate));
+        let endpoint_config = setup::endpoint(&secrets, &config);
+        let server = server.map(|(server, _)| server);
+        let is_server = server.is_some();
+        let endpoint = Endpoint::new(Arc::new(endpoint_config), server.clone(), finds_mtu, None);
+        Self {
+            config,
+            endpoint,
+            server,
+            epoch: Instant::now(),
+            now: Duration::ZERO,
+            slots: Vec::new(),
+            due: Vec::new(),
+            flood: Flood::new(config.packets_per_second, secrets.connection_ids, is_server),
+            arrivals: Arrivals::default(),
+            dirty: Vec::new(),
+            ready: VecDeque::new(),
+            paused: Vec::new(),
+            departed: Vec::new(),
+            refused: VecDeque::new(),
+            responses: Vec::new(),
+        }
+    }
+
+    pub(super) fn connect(
+        &mut self,
+        client: ClientConfig,
+        more: More,
+        server: SocketAddr,
+        name: &str,
+        now: Duration,
+    ) -> Result<(), QuicError> {
+        let now = self.advance(now);
+        let instant = self.instant(now);
+        let (handle, quinn) = self
+            .endpoint
+            .connect(instant, client, server, name)
+            .map_err(|error| QuicError::Address { server, why: error.to_string() })?;
+        self.add(handle, server, quinn, more);
+        Ok(())
+    }
+
+    pub(super) fn config(&self) -> &QuicConfig {
+        &self.config
+    }
+
+    pub(super) fn flooded(&self) -> u64 {
+        self.flood.dropped
+    }
+
+    /// What the socket should drop from now on, if that is something else than before.
+    pub(super) fn filter(&mut self) -> Option<Filter> {
+        self.flood.filter(self.now)
+    }
+
+    pub(super) fn instant(&self, now: Duration) -> Instant {
+        self.epoch + now
+    }
+
+    /// Time only goes forward, and not further than times can be told.
+    pub(super) fn advance(&mut self, now: Duration) -> Duration {
+        self.now = self.now.max(now.min(LAST_TIME));
+        self.now
+    }
+
+    fn add(
+        &mut self,
+        handle: ConnectionHandle,
+        address: SocketAddr,
+        quinn: quinn_proto::Connection,
+        more: More,
+    ) {
+        let place = handle.0;
+        if self.slots.len() <= place {
+            self.slots.resize_with(place + 1, || (0, None));
+            self.due.resize(place + 1, Due::default());
+        }
+        let until = self.now.saturating_add(self.config.handshake_timeout);
+        self.due[place] = Due { time: Some(until), is_handshaking: true };
+        let (generation, slot) = &mut self.slots[place];
+        let id = Connection(u64::from(*generation) << 32 | place as u64);
+        *slot = Some(Slot::new(id, address, quinn, more, until));
+        self.flood.add(address, self.now);
+        self.mark(place);
+    }
+
+    /// QUIC has forgotten a connection: its place can be used again.
+    fn remove(&mut self, place: usize) {
+        let Some((generation, slot)) = self.slots.get_mut(place) else { return };
+        let Some(mut slot) = slot.take() else { return };
+        *generation = generation.wrapping_add(1);
+        self.due[place] = Due::default();
+        self.flood.remove(slot.address);
+        self.arrivals.remove(&mut slot);
+        if !slot.is_over() {
+            self.departed.push(slot);
+        }
+    }
+
+    pub(super) fn slot(&mut self, place: usize) -> Option<&mut Slot> {
+        self.slots.get_mut(place)?.1.as_mut()
+    }
+
+    fn place_of(&self, connection: Connection) -> Option<usize> {
+        let place = connection.0 as u32 as usize;
+        let slot = self.slots.get(place)?.1.as_ref()?;
+        (slot.id == connection).then_some(place)
+    }
+
+    /// Something happened to a connection.
+    fn mark(&mut self, place: usize) {
+        if let Some((_, Some(slot))) = self.slots.get_mut(place) {
+            slot.mark(place, &mut self.dirty, &mut self.ready);
+        }
+    }
+
+    pub(super) fn begin_input(&mut self, now: Duration) -> Duration {
+        for place in mem::take(&mut self.paused) {
+            if let Some(slot) = self.slot(place) {
+                slot.is_paused = false;
+            }
+            self.mark(place);
+        }
+        self.departed.iter_mut().for_each(|slot| slot.is_paused = false);
+        self.advance(now)
+    }
+
+    pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) {
+        let (now, instant) = (self.now, self.instant(self.now));
+        if !self.flood.admits(packet.from, packet.bytes, now) {
+            return;
+        }
+        let mut answer = Vec::new();
+        // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what the
+        // packet has, not what it was cut from.
+        let bytes = packet.bytes.into();
+        let ecn = EcnCodepoint::from_bits(packet.congestion);
+        match self.endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
+            Some(DatagramEvent::ConnectionEvent(handle, event)) => {
+                if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
+                    slot.handle_packet(event, now);
+                    slot.mark(handle.0, &mut self.dirty, &mut self.ready);
+                }
+            }
+            // At once: QUIC lets only so many wait.
+            Some(DatagramEvent::NewConnection(incoming)) => self.handle_newcomer(incoming, instant),
+            Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
+            None => {}
+        }
+    }
+
+    fn handle_newcomer(&mut self, incoming: Incoming, now: Instant) {
+        let mut answer = Vec::new();
+        let connections = self.endpoint.open_connections();
+        let address = incoming.remote_address();
+        match self.arrivals.decide(&incoming, connections, &self.config) {
+            Decision::Refuse => {
+                let response = self.endpoint.refuse(incoming, &mut answer);
+                self.responses.push((response, answer));
+                // Those who come again and again are told only once a frame or so.
+                if self.refused.len() < 64 {
+                    self.refused.push_back((canonical(address), Reason::Busy));
+                }
+            }
+            Decision::AskAgain => {
+                if let Ok(response) = self.endpoint.retry(incoming, &mut answer) {
+                    self.responses.push((response, answer));
+                }
+            }
+            Decision::Accept => {
+                let (is_validated, more) = (incoming.remote_address_validated(), More::default());
+                let server = self.server.as_ref();
+                let server =
+                    server.and_then(|of| setup::server_for(of, &self.config, more.clone()).ok());
+                match self.endpoint.accept(incoming, now, &mut answer, server.map(Arc::new)) {
+                    Ok((handle, quinn)) => {
+                        self.add(handle, address, quinn, more);
+                        if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
+                            self.arrivals.add(slot, is_validated);
+                        }
+                    }
+                    Err(error) => {
+                        let response = error.response.map(|response| (response, answer));
+                        self.responses.extend(response);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn end_input(&mut self) {
+        let (now, instant) = (self.now, self.instant(self.now));
+        let mut handshakes = 0;
+        for place in 0..self.due.len() {
+            let Due { time, is_handshaking } = self.due[place];
+            handshakes += usize::from(is_handshaking);
+            if time.is_none_or(|time| time > now) {
+                continue;
+            }
+            let Some((_, Some(slot))) = self.slots.get_mut(place) else { continue };
+            if slot.timeout.is_some_and(|timeout| timeout <= instant) {
+                slot.handle_timeout(instant);
+                self.mark(place);
+            } else if slot.handle_time(now, instant) || slot.handle_silence(now) {
+                self.mark(place);
+            }
+        }
+        self.arrivals.set_handshakes(handshakes);
+        for index in 0..self.dirty.len() {
+            self.settle(self.dirty[index]);
+        }
+    }
+
+    /// What a connection and the endpoint have to tell each other.
+    fn settle(&mut self, place: usize) {
+        loop {
+            let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
+            slot.poll_quinn();
+            let Some(event) = slot.poll_endpoint_event() else { break };
+            let is_drained = event.is_drained();
+            if let Some(answer) = self.endpoint.handle_event(ConnectionHandle(place), event) {
+                slot.handle_event(answer);
+            }
+            if is_drained {
+                self.remove(place);
+                return;
+            }
+        }
+        let instant = self.instant(self.now);
+        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
+        let (before, address) = (slot.address, slot.remote_address());
+        if before != address {
+            self.arrivals.handle_move(slot, address);
+            self.flood.remove(before);
+            self.flood.add(address, self.now);
+        }
+        if !self.arrivals.handle_progress(slot, &self.config) {
+            slot.refuse(instant, Reason::Busy);
+        }
+    }
+
+    pub(super) fn take_responses(&mut self) -> Vec<(Transmit, Vec<u8>)> {
+        mem::take(&mut self.responses)
+    }
+
+    pub(super) fn take_dirty(&mut self) -> Vec<usize> {
+        mem::take(&mut self.dirty)
+    }
+
+    pub(super) fn put_dirty(&mut self, mut dirty: Vec<usize>) {
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+
+    /// The packets of a connection were sent, or not all of them.
+    pub(super) fn refresh(&mut self, place: usize, is_sent: bool) {
+        self.settle(place);
+        if let Some((_, Some(slot))) = self.slots.get_mut(place) {
+            slot.refresh();
+            slot.is_dirty = !is_sent;
+            let time = slot.next_time(self.epoch);
+            self.due[place] = Due { time, is_handshaking: slot.is_handshaking() };
+        }
+    }
+
+    pub(super) fn poll_refused(&mut self) -> Option<(SocketAddr, Reason)> {
+        self.refused.pop_front()
+    }
+
+    /// The next thing that a connection has for the application.
+    pub(super) fn poll_output(&mut self) -> Option<(Connection, SocketAddr, Output)> {
+        self.poll_departed().or_else(|| self.poll_ready())
+    }
+
+    fn poll_departed(&mut self) -> Option<(Connection, SocketAddr, Output)> {
+        let instant = self.instant(self.now);
+        let Self { departed, config, .. } = self;
+        let found = departed.iter_mut().find_map(|slot| {
+            let output = slot.poll_output(config, instant)?;
+            Some((slot.id, canonical(slot.address), output))
+        });
+        departed.retain(|slot| !slot.is_over());
+        found
+    }
+
+    fn poll_ready(&mut self) -> Option<(Connection, SocketAddr, Output)> {
+        let instant = self.instant(self.now);
+        while let Some(&place) = self.ready.front() {
+            if let Some((_, Some(slot))) = self.slots.get_mut(place) {
+                if let Some(output) = slot.poll_output(&self.config, instant) {
+                    let found = (slot.id, canonical(slot.address), output);
+                    // What was read makes room, which the other side must be told.
+                    self.mark(place);
+                    return Some(found);
+                }
+                slot.is_ready = false;
+            }
+            self.ready.pop_front();
+        }
+        None
+    }
+
+    pub(super) fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSent> {
+        let place = self.place_of(to).ok_or(NotSent::NotConnected(to))?;
+        let Some((_, Some(slot))) = self.slots.get_mut(place) else {
+            return Err(NotSent::NotConnected(to));
+        };
+        slot.send(delivery, batch, &self.config, self.now)?;
+        self.mark(place);
+        Ok(())
+    }
+
+    pub(super) fn pause(&mut self, connection: Connection) {
+        if let Some(slot) = self.departed.iter_mut().find(|slot| slot.id == connection) {
+            slot.is_paused = true;
+        }
+        let Some(place) = self.place_of(connection) else { return };
+        if let Some(slot) = self.slot(place)
+            && !mem::replace(&mut slot.is_paused, true)
+        {
+            self.paused.push(place);
+        }
+    }
+
+    pub(super) fn close(&mut self, connection: Connection, reason: &Reason) {
+        self.departed.retain(|slot| slot.id != connection);
+        let instant = self.instant(self.now);
+        let Some(place) = self.place_of(connection) else { return };
+        if let Some(slot) = self.slot(place) {
+            slot.close(instant, reason);
+        }
+        self.mark(place);
+    }
+
+    pub(super) fn path(&self, connection: Connection) -> Option<Path> {
+        let (_, slot) = self.slots.get(self.place_of(connection)?)?;
+        slot.as_ref()?.path(self.config.max_fragmented)
+    }
+
+    pub(super) fn next_time(&self) -> Option<Duration> {
+        let is_waiting = !self.ready.is_empty()
+            || !self.dirty.is_empty()
+            || !self.paused.is_empty()
+            || !self.departed.is_empty()
+            || !self.refused.is_empty();
+        if is_waiting {
+            return Some(self.now);
+        }
+        self.due.iter().filter_map(|due| due.time).min()
+    }
+}
+
+/// An IPv4 address as such, also if it came to a socket for both.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}

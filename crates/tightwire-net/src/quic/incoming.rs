@@ -1,0 +1,239 @@
+//! From streams and datagrams to batches.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::message::Delivery;
+use bytes::{Buf, Bytes, BytesMut};
+use quinn_proto::{Connection as Quinn, Dir, ReadError, StreamId};
+
+use super::QuicConfig;
+
+/// What has come over one connection and is not yet handed out. [`Outgoing`](super::outgoing::Outgoing)
+/// has the form.
+#[derive(Debug, Default)]
+pub(super) struct Incoming {
+    /// The number of the last batch that was unreliable and sequenced.
+    newest: Option<u16>,
+    /// Those that have begun.
+    streams: HashMap<StreamId, Assembly>,
+    /// Those that may have something.
+    readable: VecDeque<StreamId>,
+    /// The deliveries that have their one stream.
+    ordered: Vec<Delivery>,
+}
+
+/// The part of a stream that is no batch yet.
+#[derive(Debug, Default)]
+struct Assembly {
+    delivery: Option<Delivery>,
+    bytes: BytesMut,
+}
+
+/// What the other side did that no honest one does.
+pub(super) type Violation = &'static str;
+
+impl Incoming {
+    /// There are streams that began.
+    pub(super) fn handle_opened(&mut self, quinn: &mut Quinn) {
+        while let Some(stream) = quinn.streams().accept(Dir::Uni) {
+            self.handle_readable(stream);
+        }
+    }
+
+    /// There is more of a stream.
+    pub(super) fn handle_readable(&mut self, stream: StreamId) {
+        self.readable.push_back(stream);
+    }
+
+    /// The next unreliable batch.
+    pub(super) fn next_datagram(
+        &mut self,
+        quinn: &mut Quinn,
+    ) -> Result<Option<(Delivery, Bytes)>, Violation> {
+        while let Some(mut datagram) = quinn.datagrams().recv() {
+            let delivery = delivery_of(&mut datagram)?;
+            match delivery {
+                Delivery::Unreliable => return Ok(Some((delivery, datagram))),
+                Delivery::UnreliableSequenced => {
+                    if self.is_newest(&mut datagram)? {
+                        return Ok(Some((delivery, datagram)));
+                    }
+                }
+                _ => return Err("a reliable batch in a datagram"),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a batch is newer than all before it, as far as 16 bits can say.
+    fn is_newest(&mut self, datagram: &mut Bytes) -> Result<bool, Violation> {
+        if datagram.len() < 2 {
+            return Err("a datagram without its number");
+        }
+        let number = datagram.split_to(2);
+        let number = tightwire_core::stream::decode::<u16>(&number)
+            .map_err(|_| "a datagram without its number")?;
+        let is_newest = self.newest.is_none_or(|newest| (number.wrapping_sub(newest) as i16) > 0);
+        if is_newest {
+            self.newest = Some(number);
+        }
+        Ok(is_newest)
+    }
+
+    /// The next reliable batch.
+    pub(super) fn next_batch(
+        &mut self,
+        quinn: &mut Quinn,
+        config: &QuicConfig,
+    ) -> Result<Option<(Delivery, Bytes)>, Violation> {
+        let Self { streams, readable, ordered, .. } = self;
+        while let Some(&stream) = readable.front() {
+            let assembly = streams.entry(stream).or_default();
+            match assembly.read(quinn, stream, ordered, config)? {
+                // More may follow in the same stream.
+                Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
+                Next::Last(batch) => {
+                    readable.pop_front();
+                    streams.remove(&stream);
+                    return Ok(Some((Delivery::Reliable, batch)));
+                }
+                Next::Blocked => {
+                    readable.pop_front();
+                }
+                Next::Nothing => {
+                    readable.pop_front();
+                    streams.remove(&stream);
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a stream has.
+enum Next {
+    Batch(Delivery, Bytes),
+    /// A batch that is all of its stream.
+    Last(Bytes),
+    /// Something, when more has come.
+    Blocked,
+    Nothing,
+}
+
+impl Assembly {
+    /// What its stream has next.
+    fn read(
+        &mut self,
+        quinn: &mut Quinn,
+        stream: StreamId,
+        ordered: &mut Vec<Delivery>,
+        config: &QuicConfig,
+    ) -> Result<Next, Violation> {
+        if let Some(found) = self.next(config)? {
+            return Ok(found);
+        }
+        let mut receiving = quinn.recv_stream(stream);
+        // It has been read to its end before.
+        let Ok(mut chunks) = receiving.read(true) else { return Ok(Next::Nothing) };
+        loop {
+            match chunks.next(self.wanted(config)) {
+                Ok(Some(chunk)) => {
+                    let mut bytes = chunk.bytes;
+                    if self.delivery.is_none() {
+                        self.begin(&mut bytes, ordered)?;
+                    }
+                    let whole = self.take_whole(&mut bytes, config);
+                    self.bytes.extend_from_slice(&bytes);
+                    let found = if whole.is_some() { whole } else { self.next(config)? };
+                    if let Some(found) = found {
+                        return Ok(found);
+                    }
+                }
+                Ok(None) if self.delivery == Some(Delivery::Reliable) => {
+                    return Ok(Next::Last(self.bytes.split().freeze()));
+                }
+                Ok(None) => return Err("a stream that ended before it should"),
+                Err(ReadError::Blocked) => return Ok(Next::Blocked),
+                Err(ReadError::Reset(_)) => return Err("a stream that was given up"),
+            }
+        }
+    }
+
+    /// Takes the first byte.
+    fn begin(&mut self, bytes: &mut Bytes, ordered: &mut Vec<Delivery>) -> Result<(), Violation> {
+        let delivery = delivery_of(bytes)?;
+        match delivery {
+            Delivery::Reliable => {}
+            Delivery::ReliableOrdered | Delivery::ReliableOrderedFragmented => {
+                if ordered.contains(&delivery) {
+                    return Err("a second stream where there is one");
+                }
+                ordered.push(delivery);
+            }
+            _ => return Err("an unreliable batch in a stream"),
+        }
+        self.delivery = Some(delivery);
+        Ok(())
+    }
+
+    /// The batch with which an ordered stream goes on, if it is complete.
+    fn next(&mut self, config: &QuicConfig) -> Result<Option<Next>, Violation> {
+        let Some(delivery) = self.delivery else { return Ok(None) };
+        if delivery == Delivery::Reliable {
+            // It ends with its stream.
+            let is_short = self.bytes.len() <= MAX_BATCH;
+            return if is_short { Ok(None) } else { Err("a batch that is too long") };
+        }
+        let Some(length) = length_of(&self.bytes, delivery) else { return Ok(None) };
+        if length > limit_of(delivery, config) {
+            return Err("a batch that is too long");
+        }
+        if self.bytes.len() < length {
+            return Ok(None);
+        }
+        Ok(Some(Next::Batch(delivery, self.bytes.split_to(length).freeze())))
+    }
+
+    /// The batch with which an ordered stream goes on, where it stands in the packet: most are whole,
+    /// and need no copy. What follows stays in `bytes`.
+    fn take_whole(&self, bytes: &mut Bytes, config: &QuicConfig) -> Option<Next> {
+        let delivery = self.delivery.filter(|delivery| *delivery != Delivery::Reliable)?;
+        let length = length_of(bytes, delivery)?;
+        let is_whole = self.bytes.is_empty() && length <= bytes.len();
+        let is_allowed = length <= limit_of(delivery, config);
+        (is_whole && is_allowed).then(|| Next::Batch(delivery, bytes.split_to(length)))
+    }
+
+    /// How many bytes to read at most: no more than to the end of the batch, or somebody could have
+    /// any number of small ones waiting here.
+    fn wanted(&self, config: &QuicConfig) -> usize {
+        let Some(delivery) = self.delivery else { return MAX_BATCH };
+        let length = length_of(&self.bytes, delivery).unwrap_or(MAX_BATCH);
+        length.min(limit_of(delivery, config)).saturating_sub(self.bytes.len()).max(1)
+    }
+}
+
+/// How long the batch at the front of an ordered stream is, its size included.
+fn length_of(bytes: &[u8], delivery: Delivery) -> Option<usize> {
+    let content = if delivery.fragments() {
+        u32::from_le_bytes(*bytes.first_chunk()?) as usize
+    } else {
+        u16::from_le_bytes(*bytes.first_chunk()?).into()
+    };
+    content.checked_add(if delivery.fragments() { 4 } else { 2 })
+}
+
+fn limit_of(delivery: Delivery, config: &QuicConfig) -> usize {
+    if delivery.fragments() { config.max_fragmented } else { MAX_BATCH }
+}
+
+/// Takes the byte with which a datagram or a stream begins.
+fn delivery_of(bytes: &mut Bytes) -> Result<Delivery, Violation> {
+    if bytes.is_empty() {
+        return Err("a datagram or a stream of nothing");
+    }
+    tightwire_core::stream::decode(&[bytes.get_u8()]).map_err(|_| "a delivery that there is not")
+}
+
+/// The largest batch that is not fragmented: no packet of ours is longer.
+const MAX_BATCH: usize = 1500;

@@ -1,0 +1,191 @@
+//! From batches to streams and datagrams.
+
+use std::collections::VecDeque;
+
+use crate::message::Delivery;
+use bytes::{Bytes, BytesMut};
+use quinn_proto::{Connection as Quinn, Dir, StreamId, WriteError};
+
+use super::QuicConfig;
+use crate::transport::NotSent;
+
+/// What waits to be sent over one connection.
+///
+/// An unreliable batch is a datagram of QUIC. A batch of [`Delivery::Reliable`] is a stream of its
+/// own, so that the loss of one holds no other up. The batches of an ordered delivery follow each
+/// other in one stream, which says nothing about their sizes, since a batch begins with its own.
+/// Each datagram and each stream begins with a byte that is its delivery.
+#[derive(Debug, Default)]
+pub(super) struct Outgoing {
+    /// The number of the next batch that is unreliable and sequenced.
+    sequence: u16,
+    ordered: Ordered,
+    fragmented: Ordered,
+    /// Those that wait for a stream.
+    reliable: VecDeque<Bytes>,
+    /// The one that has a stream, and is not yet written as a whole.
+    unfinished: Option<(StreamId, Bytes)>,
+    /// The bytes of all that wait.
+    backlog: usize,
+    dropped: u64,
+    /// Where batches get their first byte. Memory comes back when QUIC has sent them.
+    buffer: BytesMut,
+}
+
+/// A stream with batches that follow each other.
+#[derive(Debug, Default)]
+struct Ordered {
+    /// Whether its first byte was sent, or waits.
+    is_started: bool,
+    stream: Option<StreamId>,
+    waiting: VecDeque<Bytes>,
+}
+
+impl Outgoing {
+    /// The bytes of reliable batches that wait.
+    pub(super) fn backlog(&self) -> usize {
+        self.backlog
+    }
+
+    /// The unreliable batches that were dropped, of those that waited.
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Takes a batch that is not too long.
+    pub(super) fn send(
+        &mut self,
+        quinn: &mut Quinn,
+        delivery: Delivery,
+        batch: &[u8],
+        config: &QuicConfig,
+    ) -> Result<(), NotSent> {
+        if !delivery.is_reliable() {
+            self.send_datagram(quinn, delivery, batch);
+            return Ok(());
+        }
+        // One is always taken, or the largest could never be sent.
+        if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog {
+            return Err(NotSent::Full { backlog: self.backlog });
+        }
+        let (queue, is_started) = match delivery {
+            Delivery::ReliableOrdered => self.ordered.queue(),
+            Delivery::ReliableOrderedFragmented => self.fragmented.queue(),
+            _ => (&mut self.reliable, false),
+        };
+        let head = [head_of(delivery)];
+        let head = if is_started { &[][..] } else { &head };
+        self.backlog += head.len() + batch.len();
+        queue.push_back(with_head(&mut self.buffer, head, batch));
+        self.write(quinn);
+        Ok(())
+    }
+
+    fn send_datagram(&mut self, quinn: &mut Quinn, delivery: Delivery, batch: &[u8]) {
+        let mut head = [0; 3];
+        head[0] = head_of(delivery);
+        let head: &[u8] = if delivery == Delivery::UnreliableSequenced {
+            // Never fails: two bytes have room for 16 bits.
+            let _ = tightwire_core::stream::encode(&self.sequence, &mut head[1..]);
+            self.sequence = self.sequence.wrapping_add(1);
+            &head
+        } else {
+            &head[..1]
+        };
+        let datagram = with_head(&mut self.buffer, head, batch);
+        let mut datagrams = quinn.datagrams();
+        // QUIC makes room by dropping the oldest.
+        self.dropped += u64::from(datagrams.send_buffer_space() < datagram.len());
+        self.dropped += u64::from(datagrams.send(datagram, true).is_err());
+    }
+
+    /// Gives to QUIC what it takes of what waits.
+    pub(super) fn write(&mut self, quinn: &mut Quinn) {
+        if self.backlog == 0 {
+            return;
+        }
+        let Self { ordered, fragmented, backlog, .. } = self;
+        ordered.write(quinn, backlog);
+        fragmented.write(quinn, backlog);
+        while let Some((stream, mut batch)) = self.next_reliable(quinn) {
+            if !write(quinn, stream, &mut batch, &mut self.backlog) {
+                self.unfinished = Some((stream, batch));
+                return;
+            }
+            // It fails only if the other side does not want the stream, which is its loss.
+            let _ = quinn.send_stream(stream).finish();
+        }
+    }
+
+    fn next_reliable(&mut self, quinn: &mut Quinn) -> Option<(StreamId, Bytes)> {
+        if let Some(unfinished) = self.unfinished.take() {
+            return Some(unfinished);
+        }
+        let batch = self.reliable.pop_front()?;
+        match quinn.streams().open(Dir::Uni) {
+            Some(stream) => Some((stream, batch)),
+            None => {
+                self.reliable.push_front(batch);
+                None
+            }
+        }
+    }
+}
+
+impl Ordered {
+    /// The batches that wait, and whether there were any before.
+    fn queue(&mut self) -> (&mut VecDeque<Bytes>, bool) {
+        let is_started = core::mem::replace(&mut self.is_started, true);
+        (&mut self.waiting, is_started)
+    }
+
+    fn write(&mut self, quinn: &mut Quinn, backlog: &mut usize) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let Some(stream) = self.stream.or_else(|| quinn.streams().open(Dir::Uni)) else { return };
+        self.stream = Some(stream);
+        while let Some(batch) = self.waiting.front_mut() {
+            if !write(quinn, stream, batch, backlog) {
+                return;
+            }
+            self.waiting.pop_front();
+        }
+    }
+}
+
+/// The largest batch that is not fragmented, whatever its delivery.
+pub(super) fn max_datagram(quinn: &mut Quinn) -> usize {
+    quinn.datagrams().max_size().unwrap_or(0).saturating_sub(3)
+}
+
+/// The byte with which a datagram or a stream begins.
+fn head_of(delivery: Delivery) -> u8 {
+    let mut byte = [0];
+    // Never fails: a byte has room for 3 bits.
+    let _ = tightwire_core::stream::encode(&delivery, &mut byte);
+    byte[0]
+}
+
+fn with_head(buffer: &mut BytesMut, head: &[u8], batch: &[u8]) -> Bytes {
+    buffer.reserve(head.len() + batch.len());
+    buffer.extend_from_slice(head);
+    buffer.extend_from_slice(batch);
+    buffer.split().freeze()
+}
+
+/// Writes as much as QUIC takes. `true` if that is all.
+fn write(quinn: &mut Quinn, stream: StreamId, batch: &mut Bytes, backlog: &mut usize) -> bool {
+    match quinn.send_stream(stream).write_chunks(core::slice::from_mut(batch)) {
+        Ok(written) => {
+            *backlog -= written.bytes;
+            batch.is_empty()
+        }
+        Err(WriteError::Blocked) => false,
+        // The other side does not want it: what it misses is its own loss.
+        Err(_) => {
+            *backlog -= batch.len();
+            true
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! One connection.
+
+use core::mem;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use crate::message::Delivery;
+use bytes::Bytes;
+use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, StreamEvent, VarInt};
+
+use super::QuicConfig;
+use super::arrivals::Counted;
+use super::congestion::More;
+use super::incoming::Incoming;
+use super::outgoing::{Outgoing, max_datagram};
+use super::reasons::reason_of;
+use crate::reason::Reason;
+use crate::transport::{Connection, NotSent, Path};
+
+/// One connection, from the first packet until QUIC forgets it.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) id: Connection,
+    pub(super) address: SocketAddr,
+    quinn: quinn_proto::Connection,
+    state: State,
+    /// Whether the application knows of it: clients know of theirs.
+    is_known: bool,
+    incoming: Incoming,
+    outgoing: Outgoing,
+    /// How it counts among those of its address.
+    pub(super) counted: Counted,
+    /// Whether this side has ended it, and whether the packet for that was sent.
+    has_closed: bool,
+    has_said_farewell: bool,
+    /// One packet may go out whatever is on its way.
+    is_trying: bool,
+    /// Reliable batches are not handed out.
+    pub(super) is_paused: bool,
+    /// What is to be done is in a list already.
+    pub(super) is_dirty: bool,
+    pub(super) is_ready: bool,
+    /// When QUIC has something to do.
+    pub(super) timeout: Option<Instant>,
+    max_datagram: usize,
+    /// How often something was acknowledged, and what was sent by the last time.
+    acknowledgements: u64,
+    sent: u64,
+    /// Since when something was sent and nothing was, and when that was last tried to change.
+    unanswered: Option<Duration>,
+    last_try: Duration,
+    more: More,
+    /// The largest datagram that there ever was room for: batches of this size may wait.
+    largest_datagram: usize,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Incomplete, until this time at most.
+    Handshake {
+        until: Duration,
+    },
+    /// Complete, and nobody was told yet.
+    New,
+    Connected,
+    /// Ended, and nobody was told yet.
+    Ended(Reason),
+    /// Everybody knows; QUIC answers late packets for a while.
+    Over,
+}
+
+/// What a connection has for the application.
+pub(super) enum Output {
+    Connected,
+    Batch(Delivery, Bytes),
+    Disconnected(Reason),
+    /// A connection that never was complete.
+    Refused(Reason),
+}
+
+impl Slot {
+    pub(super) fn new(
+        id: Connection,
+        address: SocketAddr,
+        quinn: quinn_proto::Connection,
+        more: More,
+        until: Duration,
+    ) -> Self {
+        Self {
+            id,
+            address,
+            is_known: quinn.side().is_client(),
+            quinn,
+            state: State::Handshake { until },
+            incoming: Incoming::default(),
+            outgoing: Outgoing::default(),
+            counted: Counted::default(),
+            has_closed: false,
+            has_said_farewell: false,
+            is_trying: false,
+            is_paused: false,
+            is_dirty: false,
+            is_ready: false,
+            timeout: None,
+            max_datagram: 0,
+            acknowledgements: 0,
+            sent: 0,
+            unanswered: None,
+            last_try: Duration::ZERO,
+            more,
+            largest_datagram: 0,
+        }
+    }
+
+    pub(super) fn is_handshaking(&self) -> bool {
+        matches!(self.state, State::Handshake { .. })
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.state, State::Ended(_) | State::Over)
+    }
+
+    fn is_connected(&self) -> bool {
+        matches!(self.state, State::New | State::Connected)
+    }
+
+    /// Something happened to it: its place comes into the lists, unless it is there already.
+    pub(super) fn mark(
+        &mut self,
+        place: usize,
+        dirty: &mut Vec<usize>,
+        ready: &mut VecDeque<usize>,
+    ) {
+        if !mem::replace(&mut self.is_dirty, true) {
+            dirty.push(place);
+        }
+        if !mem::replace(&mut self.is_ready, true) {
+            ready.push_back(place);
+        }
+    }
+
+    /// Takes what the endpoint has for it.
+    pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
+        self.quinn.handle_event(event);
+    }
+
+    /// Takes a packet that came for it.
+    pub(super) fn handle_packet(&mut self, event: ConnectionEvent, now: Duration) {
+        self.quinn.handle_event(event);
+        if self.more.acknowledgements() != self.acknowledgements {
+            self.acknowledgements = self.more.acknowledgements();
+            // Something else may be on its way, unless nothing was sent since the last time.
+            let frames = self.quinn.stats().frame_tx;
+            let sent = frames.stream + frames.datagram;
+            self.unanswered = (sent != self.sent).then_some(now);
+            self.sent = sent;
+        }
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        self.quinn.handle_timeout(now);
+    }
+
+    /// Ends a handshake that takes too long: `true` if it does.
+    pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
+        let State::Handshake { until } = self.state else { return false };
+        if now < until {
+            return false;
+        }
+        self.quinn.close(instant, VarInt::from_u32(0), Bytes::new());
+        self.state = State::Ended(Reason::TimedOut);
+        true
+    }
+
+    /// Tries something if nothing is acknowledged: `true` if it does.
+    ///
+    /// QUIC waits twice as long after each try, so that after an interruption of some seconds it waits
+    /// for as many again; and quinn acknowledges nothing while its window is full. For a game that is
+    /// too long.
+    pub(super) fn handle_silence(&mut self, now: Duration) -> bool {
+        if self.next_try().is_none_or(|time| time > now) {
+            return false;
+        }
+        self.last_try = now;
+        self.is_trying = true;
+        self.quinn.ping();
+        true
+    }
+
+    fn next_try(&self) -> Option<Duration> {
+        let since = self.unanswered.filter(|_| self.is_connected())?;
+        Some((since + SILENCE.max(self.quinn.rtt() * 3)).max(self.last_try + BETWEEN_TRIES))
+    }
+
+    /// What QUIC says since the last time.
+    pub(super) fn poll_quinn(&mut self) {
+        while let Some(event) = self.quinn.poll() {
+            match event {
+                QuinnEvent::Connected => {
+                    self.refresh();
+                    self.state = State::New;
+                }
+                QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
+                    self.state = State::Ended(reason_of(&reason, self.quinn.side()));
+                }
+                QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    self.incoming.handle_opened(&mut self.quinn);
+                }
+                QuinnEvent::Stream(StreamEvent::Readable { id }) => {
+                    self.incoming.handle_readable(id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn poll_endpoint_event(&mut self) -> Option<EndpointEvent> {
+        self.quinn.poll_endpoint_events()
+    }
+
+    /// The next thing for the application.
+    pub(super) fn poll_output(&mut self, config: &QuicConfig, now: Instant) -> Option<Output> {
+        match &mut self.state {
+            State::Handshake { .. } | State::Over => return None,
+            State::New => {
+                self.state = State::Connected;
+                self.is_known = true;
+                return Some(Output::Connected);
+            }
+            State::Connected | State::Ended(_) => {}
+        }
+        match self.next_batch(config) {
+            Ok(Some((delivery, batch))) => return Some(Output::Batch(delivery, batch)),
+            Ok(None) => {}
+            Err(violation) => {
+                let reason = Reason::violation(violation);
+                self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
+                self.state = State::Over;
+                self.has_closed = true;
+                return Some(Output::Disconnected(reason));
+            }
+        }
+        // What had come before is handed out before.
+        if self.is_paused || !matches!(self.state, State::Ended(_)) {
+            return None;
+        }
+        match mem::replace(&mut self.state, State::Over) {
+            State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
+            State::Ended(reason) => Some(Output::Refused(reason)),
+            _ => None,
+        }
+    }
+
+    fn next_batch(
+        &mut self,
+        config: &QuicConfig,
+    ) -> Result<Option<(Delivery, Bytes)>, &'static str> {
+        let datagram = self.incoming.next_datagram(&mut self.quinn)?;
+        if datagram.is_some() || self.is_paused {
+            return Ok(datagram);
+        }
+        self.incoming.next_batch(&mut self.quinn, config)
+    }
+
+    pub(super) fn send(
+        &mut self,
+        delivery: Delivery,
+        batch: &[u8],
+        config: &QuicConfig,
+        now: Duration,
+    ) -> Result<(), NotSent> {
+        if !self.is_connected() {
+            return Err(NotSent::NotConnected(self.id));
+        }
+        let fragments = delivery.fragments();
+        let limit = if fragments { config.max_fragmented } else { self.largest_datagram };
+        if batch.len() > limit {
+            return Err(NotSent::TooLarge { size: batch.len(), limit });
+        }
+        self.unanswered.get_or_insert(now);
+        self.outgoing.send(&mut self.quinn, delivery, batch, config)
+    }
+
+    /// Ends a connection that nobody was told of yet.
+    pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
+        self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
+        self.state = State::Ended(reason);
+        self.has_closed = true;
+    }
+
+    pub(super) fn close(&mut self, now: Instant, reason: &Reason) {
+        if !matches!(self.state, State::Over) {
+            let code = u32::from(matches!(reason, Reason::Violation(_)));
+            self.quinn.close(now, VarInt::from_u32(code), reason.to_bytes().into());
+            self.state = State::Over;
+            self.has_closed = true;
+        }
+    }
+
+    /// Writes the next packets into `buffer`.
+    pub(super) fn poll_transmit(
+        &mut self,
+        now: Instant,
+        max_packets: usize,
+        buffer: &mut Vec<u8>,
+    ) -> Option<quinn_proto::Transmit> {
+        self.outgoing.write(&mut self.quinn);
+        // What says why it ends waits for nobody either.
+        if !mem::take(&mut self.is_trying) && !self.has_closed {
+            return self.quinn.poll_transmit(now, max_packets, buffer);
+        }
+        self.more.allow(true);
+        let transmit = self.quinn.poll_transmit(now, 1, buffer);
+        self.more.allow(false);
+        transmit
+    }
+
+    /// Remembers what QUIC can only say if it may change.
+    pub(super) fn refresh(&mut self) {
+        self.timeout = self.quinn.poll_timeout();
+        self.max_datagram = max_datagram(&mut self.quinn);
+        self.largest_datagram = self.largest_datagram.max(self.max_datagram);
+    }
+
+    /// When it has something to do.
+    pub(super) fn next_time(&self, epoch: Instant) -> Option<Duration> {
+        let timeout = self.timeout.map(|time| time.saturating_duration_since(epoch));
+        let until = match self.state {
+            State::Handshake { until } => Some(until),
+            _ => None,
+        };
+        timeout.into_iter().chain(until).chain(self.next_try()).min()
+    }
+
+    /// Where it comes from now: a client may have got another address.
+    pub(super) fn remote_address(&self) -> SocketAddr {
+        self.quinn.remote_address()
+    }
+
+    /// Whether the packet that is sent now is the one that says why this side ended it.
+    pub(super) fn says_farewell(&mut self) -> bool {
+        self.has_closed && !mem::replace(&mut self.has_said_farewell, true)
+    }
+
+    /// Whether the other side is where it says.
+    pub(super) fn has_answered(&self) -> bool {
+        self.is_connected()
+    }
+
+    /// Whether everybody knows how it ended.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
+    pub(super) fn path(&self, max_fragmented: usize) -> Option<Path> {
+        if !self.is_connected() {
+            return None;
+        }
+        let stats = self.quinn.stats();
+        let (sent, lost) = (stats.path.sent_packets, stats.path.lost_packets);
+        Some(Path {
+            max_datagram: self.max_datagram,
+            max_fragmented,
+            round_trip: stats.path.rtt,
+            jitter: self.more.jitter(),
+            loss: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
+            backlog: self.outgoing.backlog(),
+            dropped: self.outgoing.dropped(),
+            bytes_sent: stats.udp_tx.bytes,
+            bytes_received: stats.udp_rx.bytes,
+            packets_sent: stats.udp_tx.datagrams,
+            packets_received: stats.udp_rx.datagrams,
+        })
+    }
+}
+
+/// After so much silence something is tried, and then at this distance.
+const SILENCE: Duration = Duration::from_millis(500);
+const BETWEEN_TRIES: Duration = Duration::from_millis(250);

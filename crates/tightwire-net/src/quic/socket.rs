@@ -1,0 +1,196 @@
+//! What carries packets.
+
+use core::time::Duration;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+
+use super::Filter;
+#[cfg(any(target_os = "linux", target_os = "android"))]
+use super::bpf;
+
+/// What carries the packets of a [`Quic`](crate::quic::Quic) endpoint: a [`Udp`] socket, or a
+/// [`SimulatedSocket`](crate::quic::SimulatedSocket).
+pub trait Socket {
+    /// Gives each packet that has come by `now` to `take`, until that returns `false`; what is taken
+    /// from the system at once is given as a whole.
+    fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool);
+
+    /// Sends packets to one address. `false` if there is no room for them now.
+    fn send(&mut self, now: Duration, packets: &Packets<'_>) -> bool;
+
+    /// Where it receives.
+    fn address(&self) -> SocketAddr;
+
+    /// How many packets can be sent at once.
+    fn max_packets(&self) -> usize {
+        1
+    }
+
+    /// Whether a packet that is too large for the path is lost, and not cut into pieces.
+    fn finds_mtu(&self) -> bool;
+
+    /// Drops from now on what a filter does not pass, as far as this can be done for less than
+    /// it takes to receive it. `false` if it cannot: then it is not asked again.
+    fn set_filter(&mut self, filter: &Filter) -> bool {
+        let _ = filter;
+        false
+    }
+
+    /// When the next packet comes, where that is known.
+    fn next_time(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A packet that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Where it comes from.
+    pub from: SocketAddr,
+    /// The address of this side that it was sent to, if it is known.
+    pub to: Option<IpAddr>,
+    /// The two bits of explicit congestion notification.
+    pub congestion: u8,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Packets to be sent to one address.
+#[derive(Clone, Copy, Debug)]
+pub struct Packets<'a> {
+    /// Where they go.
+    pub to: SocketAddr,
+    /// The address of this side that they are sent from, if it matters.
+    pub from: Option<IpAddr>,
+    /// The two bits of explicit congestion notification.
+    pub congestion: u8,
+    /// Their bytes, one after the other.
+    pub bytes: &'a [u8],
+    /// The bytes of each but the last, which may have fewer.
+    pub size: usize,
+}
+
+/// A UDP socket, with the system calls that take many packets at once where there are some.
+#[derive(Debug)]
+pub struct Udp {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    address: SocketAddr,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl Udp {
+    /// Opens a socket for a server, which receives from many.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    pub fn server(address: SocketAddr) -> io::Result<Self> {
+        Self::open(address, BATCH_SIZE)
+    }
+
+    /// Opens a socket for a client of a server at this address.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the system says.
+    pub fn client(server: SocketAddr) -> io::Result<Self> {
+        let any: IpAddr = if server.is_ipv4() {
+            std::net::Ipv4Addr::UNSPECIFIED.into()
+        } else {
+            std::net::Ipv6Addr::UNSPECIFIED.into()
+        };
+        Self::open((any, 0).into(), CLIENT_BATCH.min(BATCH_SIZE))
+    }
+
+    fn open(address: SocketAddr, batch: usize) -> io::Result<Self> {
+        let socket = UdpSocket::bind(address)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // As much as the system gives: what comes in a frame must not be lost.
+        for bytes in [4 << 20, 1 << 20, 256 << 10] {
+            if state.set_recv_buffer_size((&socket).into(), bytes).is_ok() {
+                break;
+            }
+        }
+        let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
+        let length = 1500 * state.gro_segments();
+        let address = socket.local_addr()?;
+        // Not clones of one: only what is used becomes memory, and most packets are small.
+        let buffers = (0..batch).map(|_| vec![0; length]).collect();
+        Ok(Self { socket, state, address, buffers })
+    }
+}
+
+impl Socket for Udp {
+    fn receive(&mut self, _: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
+        let Self { socket, state, buffers, .. } = self;
+        let mut metas = [RecvMeta::default(); BATCH_SIZE];
+        let batch = buffers.len();
+        loop {
+            let mut each = buffers.iter_mut();
+            let mut slices: [_; BATCH_SIZE] = core::array::from_fn(|_| {
+                io::IoSliceMut::new(each.next().map_or(&mut [], Vec::as_mut_slice))
+            });
+            // An error is that of one packet before, or that there is none.
+            let count = match state.recv((&*socket).into(), &mut slices[..batch], &mut metas) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => continue,
+                Err(_) => return,
+            };
+            let mut wants_more = true;
+            for (meta, buffer) in metas.iter().zip(buffers.iter()).take(count) {
+                let congestion = meta.ecn.map_or(0, |ecn| ecn as u8);
+                for bytes in buffer[..meta.len].chunks(meta.stride.max(1)) {
+                    let packet = Packet { from: meta.addr, to: meta.dst_ip, congestion, bytes };
+                    wants_more &= take(packet);
+                }
+            }
+            // If there were more, the system would have given them: no need to ask.
+            if !wants_more || (count < batch && GIVES_ALL) {
+                return;
+            }
+        }
+    }
+
+    fn send(&mut self, _: Duration, packets: &Packets<'_>) -> bool {
+        let transmit = Transmit {
+            destination: packets.to,
+            ecn: quinn_udp::EcnCodepoint::from_bits(packets.congestion),
+            contents: packets.bytes,
+            segment_size: (packets.size < packets.bytes.len()).then_some(packets.size),
+            // Where there is one address, the system need not be told.
+            src_ip: packets.from.filter(|_| self.address.ip().is_unspecified()),
+        };
+        match self.state.try_send((&self.socket).into(), &transmit) {
+            Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+            Ok(()) => true,
+        }
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn set_filter(&mut self, filter: &Filter) -> bool {
+        bpf::attach(&self.socket, filter).is_ok()
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn max_packets(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    fn finds_mtu(&self) -> bool {
+        !self.state.may_fragment()
+    }
+}
+
+/// The packets that a client takes from the system at once: a frame brings one or two, and with more
+/// room than that, the system says in the same call that there are no more.
+const CLIENT_BATCH: usize = 4;
+
+/// Whether the system gives all packets that there are in one call, as far as there is room.
+const GIVES_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));

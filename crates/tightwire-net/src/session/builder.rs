@@ -1,0 +1,201 @@
+//! How a session is put together.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::message::{Context, Hooks, Message, Messenger, MessengerBuilder, Outcome};
+use tightwire_core::packet::{Identity, Protection};
+
+use super::common::Session;
+use super::gate::Anyone;
+use super::role::{ClientRole, ServerRole};
+use super::said::MAX_TOKEN;
+use super::{Admit, Client, Server, SessionConfig, SessionError};
+use crate::transport::Transport;
+
+/// Registers the messages of a [`Server`], and says who may connect to it.
+///
+/// See [`Server::builder`].
+pub struct ServerBuilder<C, T> {
+    config: SessionConfig,
+    messages: MessengerBuilder<C>,
+    gate: Option<Box<dyn Admit>>,
+    is_open: bool,
+    transport: PhantomData<T>,
+}
+
+/// Registers the messages of a [`Client`], and has its token.
+///
+/// See [`Client::builder`].
+pub struct ClientBuilder<C, T> {
+    config: SessionConfig,
+    messages: MessengerBuilder<C>,
+    token: Vec<u8>,
+    transport: PhantomData<T>,
+}
+
+/// What both builders do with messages.
+macro_rules! registers_messages {
+    ($builder:ident) => {
+        impl<C: 'static, T: Transport> $builder<C, T> {
+            /// Handles the messages of a type: see [`MessengerBuilder::handle`].
+            #[must_use]
+            pub fn handle<M: Message, R: Outcome>(
+                self,
+                handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
+            ) -> Self {
+                self.register(|messages| messages.handle(handler))
+            }
+
+            /// A type that this side only sends: see [`MessengerBuilder::send_only`].
+            #[must_use]
+            pub fn send_only<M: Message>(self) -> Self {
+                self.register(MessengerBuilder::send_only::<M>)
+            }
+
+            /// Calls these around everything that happens to messages.
+            #[must_use]
+            pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
+                self.register(|messages| messages.hooks(hooks))
+            }
+
+            /// Registers messages with a function that both sides have in common, so that a new one is
+            /// a struct, a handler, and a line there: see [`Server`].
+            #[must_use]
+            pub fn register(
+                mut self,
+                register: impl FnOnce(MessengerBuilder<C>) -> MessengerBuilder<C>,
+            ) -> Self {
+                self.messages = register(self.messages);
+                self
+            }
+
+            /// What the messages of the session are, one by one with their headers, as a capture
+            /// holds them: see [`Messenger::capture_schema`]. For an `inspect::Captured` transport,
+            /// once all messages are registered.
+            ///
+            /// ```
+            /// use tightwire::{Message, Wire};
+            /// use tightwire::{Server, SessionConfig};
+            /// use tightwire::transport::InProcess;
+            ///
+            /// #[derive(Wire, Message, Default)]
+            /// struct Jump;
+            ///
+            /// let builder = Server::<(), InProcess>::builder(SessionConfig::new("arena", "1.0"));
+            /// let identity = builder.send_only::<Jump>().capture_identity()?;
+            /// assert_eq!(
+            ///     identity.decode(&[16, 4, 0, 0, 0])?.to_string(),
+            ///     "Message { number: 16, stage: 4, size: 0, channel: 0, Jump: Jump }"
+            /// );
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// [`SessionError::Schema`] if a message cannot be described.
+            pub fn capture_identity(&self) -> Result<Identity, SessionError> {
+                let SessionConfig { game, version, messenger, .. } = &self.config;
+                let schema = self.messages.capture_schema()?;
+                let identity = Identity::new(game, version, Protection::None, schema);
+                Ok(identity.with_packing(messenger.packing))
+            }
+        }
+
+        impl<C, T> fmt::Debug for $builder<C, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($builder))
+                    .field("config", &self.config)
+                    .finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+registers_messages!(ServerBuilder);
+registers_messages!(ClientBuilder);
+
+impl<C: 'static, T: Transport> ServerBuilder<C, T> {
+    pub(super) fn new(mut config: SessionConfig) -> Self {
+        let limits = &mut config.messenger;
+        // Each stage has room for all that everybody may have waiting, or some could be kept out for
+        // ever by others.
+        let all = limits.peer_messages.saturating_mul(config.max_clients);
+        limits.receive_queue = limits.receive_queue.max(all);
+        Self {
+            messages: Messenger::builder(config.messenger),
+            config,
+            gate: None,
+            is_open: false,
+            transport: PhantomData,
+        }
+    }
+
+    /// Takes those whose tokens are good.
+    #[must_use]
+    pub fn with_tokens(mut self, gate: impl Admit + 'static) -> Self {
+        self.gate = Some(Box::new(gate));
+        self
+    }
+
+    /// Takes anybody, with or without a token: for tests, and for games among friends. The log says so.
+    #[must_use]
+    pub fn open_to_anyone(mut self) -> Self {
+        self.is_open = true;
+        self
+    }
+
+    /// The server, over this transport.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError`] says what is missing or makes no sense.
+    pub fn build(self, transport: T) -> Result<Server<C, T>, SessionError> {
+        let Self { config, messages, gate, is_open, .. } = self;
+        let gate = match gate {
+            Some(gate) => gate,
+            None if is_open => {
+                log::warn!("{} {}: open to anyone, without tokens", config.game, config.version);
+                Box::new(Anyone::default())
+            }
+            None => return Err(SessionError::NoGate),
+        };
+        let messenger = messages.build()?;
+        Ok(Server { session: Session::new(transport, config, messenger, ServerRole::new(gate))? })
+    }
+}
+
+impl<C: 'static, T: Transport> ClientBuilder<C, T> {
+    pub(super) fn new(config: SessionConfig) -> Self {
+        Self {
+            messages: Messenger::builder(config.messenger),
+            config,
+            token: Vec::new(),
+            transport: PhantomData,
+        }
+    }
+
+    /// Connects with this token, which the game's backend gave, of up to 2048 bytes.
+    #[must_use]
+    pub fn token(mut self, token: &[u8]) -> Self {
+        self.token = token.into();
+        self
+    }
+
+    /// The client, over this transport.
+    ///
+    /// # Errors
+    ///
+    /// [`SessionError`] says what makes no sense.
+    pub fn build(self, transport: T) -> Result<Client<C, T>, SessionError> {
+        let Self { config, messages, token, .. } = self;
+        if token.len() > MAX_TOKEN {
+            return Err(SessionError::Config("`token`: up to 2048 bytes"));
+        }
+        let mut messenger = messages.build()?;
+        let nobody = messenger.add_peer(0);
+        messenger.remove_peer(nobody);
+        let session = Session::new(transport, config, messenger, ClientRole { token })?;
+        Ok(Client { session, nobody })
+    }
+}

@@ -1,0 +1,169 @@
+//! The side that connects to a server.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::message::{Message, Messenger, PeerId, Route, SendError, Stage};
+use tightwire_core::packet::Identity;
+
+use super::common::Session;
+use super::role::ClientRole;
+use super::{ClientBuilder, PeerReport, SessionConfig, SessionEvent};
+use crate::reason::Reason;
+use crate::transport::Transport;
+
+/// The side that connects to a [`Server`](crate::session::Server), over any [`Transport`]. `C` is the
+/// application's own state, which handlers get.
+///
+/// It says hello as soon as its transport is connected, and can send when
+/// [`SessionEvent::Connected`] has come. A frame is as the server's. [`Server`](crate::session::Server) has an
+/// example.
+pub struct Client<C, T> {
+    pub(super) session: Session<C, T, ClientRole>,
+    /// An id that no peer has.
+    pub(super) nobody: PeerId,
+}
+
+impl<C: 'static, T: Transport> Client<C, T> {
+    /// With this configuration, and no messages yet.
+    #[must_use]
+    pub fn builder(config: SessionConfig) -> ClientBuilder<C, T> {
+        ClientBuilder::new(config)
+    }
+
+    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
+    /// after it goes with this frame's [`transmit`](Self::transmit).
+    pub fn receive(&mut self, now: Duration, state: &mut C) {
+        self.session.receive(now);
+        self.session.run_stages(state);
+    }
+
+    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
+    /// look more often than once a frame, so that messages have the times at which they came.
+    pub fn handle_input(&mut self, now: Duration) {
+        self.session.receive(now);
+    }
+
+    /// Handles the messages that wait for a stage: see [`Messenger::run_stage`].
+    pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.session.run_stage(stage, state);
+    }
+
+    /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were
+    /// handled.
+    pub fn transmit(&mut self, now: Duration) {
+        self.session.transmit(now);
+    }
+
+    /// What happened, until nothing is left.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.session.hub.events.poll()
+    }
+
+    /// Sends a message to the server: see [`Messenger::send`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send<M: Message>(
+        &mut self,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        let to = self.server().unwrap_or(self.nobody);
+        self.session.hub.messenger.send(to, message, route)
+    }
+
+    /// Sends a message to this side, which handles it at once if its stage is running: see
+    /// [`Messenger::send_local`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send_local(state, message, route)
+    }
+
+    /// The server, if this side is connected.
+    #[must_use]
+    pub fn server(&self) -> Option<PeerId> {
+        self.session.hub.links.peers().next()
+    }
+
+    /// Leaves, also if it has not connected yet: then it never does. A [`SessionEvent::Disconnected`]
+    /// follows.
+    ///
+    /// The server learns it from what [`transmit`](Self::transmit) sends: for about a second more, since
+    /// packets get lost. A server that hears nothing of it takes the client for one that timed out.
+    pub fn disconnect(&mut self, now: Duration) {
+        self.session.close_all(&Reason::Left);
+        self.session.hub.leave();
+        self.session.transmit(now);
+    }
+
+    /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers once
+    /// a second; asking again before it has is asking once.
+    pub fn request_schema(&mut self) {
+        if let Some(server) = self.server() {
+            self.session.ask_schema(server);
+        }
+    }
+
+    /// How the connection to the server is doing.
+    #[must_use]
+    pub fn stats(&self) -> Option<PeerReport> {
+        self.session.report(self.server()?)
+    }
+
+    /// The number that both sides must have in common: of the game, its version, and all messages.
+    #[must_use]
+    pub fn protocol_id(&self) -> u64 {
+        self.session.hub.protocol
+    }
+
+    /// What this side speaks: the game, its version, and the layout of all messages.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        self.session.hub.description.identity()
+    }
+
+    /// What this side was told.
+    #[must_use]
+    pub fn config(&self) -> &SessionConfig {
+        &self.session.hub.config
+    }
+
+    /// For the game's random numbers: the same in a replay.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.session.hub.config.seed
+    }
+
+    /// The messages: their numbers, totals and faults.
+    #[must_use]
+    pub fn messenger(&self) -> &Messenger<C> {
+        &self.session.hub.messenger
+    }
+
+    /// What carries the batches.
+    #[must_use]
+    pub fn transport(&self) -> &T {
+        &self.session.transport
+    }
+
+    /// What carries the batches. Its connections are the session's: nothing may be taken from it.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.session.transport
+    }
+}
+
+impl<C, T> fmt::Debug for Client<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("config", &self.session.hub.config).finish_non_exhaustive()
+    }
+}

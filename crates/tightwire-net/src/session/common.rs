@@ -1,0 +1,339 @@
+//! What a server and a client have in common.
+
+use core::time::Duration;
+
+use crate::message::{Disconnected, InternalBatch, Messenger, PeerId, Stage};
+
+use super::description::{Description, UNKNOWN, protocol_id};
+use super::events::Events;
+use super::hub::{Hub, MAX_DATAGRAM, Step};
+use super::links::{Links, Open, State};
+use super::role::Role;
+use super::said::{MAX_DESCRIPTION, Said};
+use super::{PeerReport, SessionConfig, SessionError};
+use crate::reason::Reason;
+use crate::transport::{Connection, Event, NotSent, Path, Transport};
+
+/// A session over a transport: the server's or the client's.
+pub(super) struct Session<C, T, R> {
+    pub(super) transport: T,
+    pub(super) hub: Hub<C>,
+    pub(super) role: R,
+    /// Connections that cannot go on, and why.
+    failed: Vec<(Connection, Reason)>,
+}
+
+impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
+    pub(super) fn new(
+        transport: T,
+        config: SessionConfig,
+        messenger: Messenger<C>,
+        role: R,
+    ) -> Result<Self, SessionError> {
+        let limits = &config.messenger;
+        let most = limits.peer_messages.min(limits.receive_queue);
+        if most < limits.batch_messages.saturating_mul(2) {
+            let wrong = "`peer_messages`, `receive_queue`: at least twice `batch_messages`";
+            return Err(SessionError::Config(wrong));
+        }
+        if messenger.messages().next().is_none() {
+            return Err(SessionError::Config("no message is registered: there is nothing to say"));
+        }
+        let description = Description::new(&config, &messenger)?;
+        let protocol = protocol_id(description.identity(), &messenger);
+        let hub = Hub {
+            config,
+            messenger,
+            description,
+            protocol,
+            links: Links::default(),
+            opened: Vec::new(),
+            events: Events::default(),
+            has_left: false,
+            has_ended: false,
+            now: Duration::ZERO,
+            out: Vec::new(),
+        };
+        Ok(Self { transport, hub, role, failed: Vec::new() })
+    }
+
+    pub(super) fn receive(&mut self, now: Duration) {
+        self.hub.now = now;
+        self.hub.messenger.begin_frame(now);
+        self.transport.handle_input(now);
+        for (connection, open) in self.hub.links.open_mut() {
+            if !self.hub.messenger.can_receive(open.peer) {
+                self.transport.pause(connection);
+            }
+        }
+        while let Some(event) = self.transport.poll_event() {
+            let connected = match event {
+                Event::Connected { connection, .. } => Some(connection),
+                _ => None,
+            };
+            let step = self.hub.handle(&mut self.role, event);
+            self.take(step);
+            if let Some(connection) = connected {
+                self.check_path(connection);
+            }
+        }
+        self.look_at_new_paths();
+    }
+
+    pub(super) fn run_stages(&mut self, state: &mut C) {
+        for stage in self.hub.config.messenger.stages {
+            self.hub.messenger.run_stage(*stage, state);
+        }
+    }
+
+    pub(super) fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.hub.messenger.run_stage(stage, state);
+    }
+
+    pub(super) fn transmit(&mut self, now: Duration) {
+        self.hub.now = now;
+        while let Some((peer, text)) = self.hub.messenger.poll_kick() {
+            self.close(peer, &Reason::kicked(&text));
+        }
+        self.close_those_who_hesitate();
+        self.send_what_waited();
+        self.look_at_paths();
+        self.answer();
+        let Self { transport, hub, failed, .. } = self;
+        let Hub { messenger, links, .. } = hub;
+        messenger.end_frame(|peer, delivery, batch| {
+            let (connection, open) = links.peer_mut(peer).ok_or(Disconnected)?;
+            if open.is_dropping && !delivery.is_reliable() {
+                open.dropped += 1;
+                return Ok(());
+            }
+            if !open.waiting.is_empty() && delivery.is_reliable() {
+                open.waiting.push_back((delivery, batch.into()));
+                return Ok(());
+            }
+            let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
+            match error {
+                // Its event comes.
+                NotSent::NotConnected(_) => return Err(Disconnected),
+                _ if !delivery.is_reliable() => {
+                    open.dropped += 1;
+                    return Ok(());
+                }
+                // Whoever misses a reliable message has another state from then on: it waits.
+                NotSent::Full { .. } => {
+                    open.waiting.push_back((delivery, batch.into()));
+                    return Ok(());
+                }
+                NotSent::TooLarge { .. } => {
+                    failed.push((connection, Reason::failed(&error.to_string())));
+                }
+            }
+            Err(Disconnected)
+        });
+        for (_, open) in links.open_mut().filter(|(_, open)| !open.waiting.is_empty()) {
+            messenger.set_blocked(open.peer, true);
+        }
+        self.close_failed();
+        self.hub.forget_the_gone();
+        self.transport.handle_output(now);
+    }
+
+    pub(super) fn take(&mut self, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Pause(connection) => self.transport.pause(connection),
+            Step::Send(connection) => self.send_internal(connection),
+            Step::Close(connection, told, shown) => {
+                self.transport.close(connection, &told);
+                self.hub.end(connection, shown, R::IS_SERVER);
+            }
+        }
+    }
+
+    /// Sends the internal message that was written. What there is no room for waits, if messages wait.
+    fn send_internal(&mut self, connection: Connection) {
+        let Self { transport, hub, .. } = self;
+        let mut open = hub.links.opened_mut(connection);
+        if let Some(open) = open.as_deref_mut().filter(|open| !open.waiting.is_empty()) {
+            open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+            return;
+        }
+        let reason = match transport.send(connection, InternalBatch::DELIVERY, &hub.out) {
+            Ok(()) | Err(NotSent::NotConnected(_)) => return,
+            Err(NotSent::Full { .. }) => {
+                if let Some(open) = open {
+                    open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+                    return;
+                }
+                Reason::TooSlow
+            }
+            Err(error) => Reason::failed(&error.to_string()),
+        };
+        self.take(Step::close(connection, reason));
+    }
+
+    /// Sends the batches that there was no room for, in their order, as far as there is some now.
+    fn send_what_waited(&mut self) {
+        let Self { transport, hub, failed, .. } = self;
+        for (connection, open) in hub.links.open_mut() {
+            while let Some((delivery, batch)) = open.waiting.front() {
+                match transport.send(connection, *delivery, batch) {
+                    Ok(()) => drop(open.waiting.pop_front()),
+                    Err(NotSent::Full { .. } | NotSent::NotConnected(_)) => break,
+                    Err(error) => {
+                        failed.push((connection, Reason::failed(&error.to_string())));
+                        break;
+                    }
+                }
+            }
+        }
+        self.close_failed();
+    }
+
+    fn close_failed(&mut self) {
+        while let Some((connection, reason)) = self.failed.pop() {
+            self.take(Step::close(connection, reason));
+        }
+    }
+
+    /// A transport that carries less than both sides have agreed on would take an honest peer for a
+    /// cheat.
+    fn check_path(&mut self, connection: Connection) {
+        let Some(path) = self.transport.path(connection) else { return };
+        let (most, wanted) = (path.max_fragmented, self.hub.config.messenger.max_fragmented);
+        if most < wanted {
+            let wrong = format!(
+                "max_fragmented: the transport carries {most} bytes, and messages may have {wanted}: \
+                 configure the same"
+            );
+            log::error!("{connection}: {wrong}");
+            self.take(Step::close(connection, Reason::failed(&wrong)));
+        }
+    }
+
+    /// Ends the connection of a peer. What it sent and was not handled is dropped.
+    pub(super) fn close(&mut self, peer: PeerId, reason: &Reason) {
+        if let Some((connection, _)) = self.hub.links.peer_mut(peer) {
+            self.take(Step::close(connection, reason.clone()));
+        }
+    }
+
+    /// Ends all connections.
+    pub(super) fn close_all(&mut self, reason: &Reason) {
+        let all: Vec<_> = self.hub.links.iter().map(|(connection, _)| connection).collect();
+        for connection in all {
+            self.take(Step::close(connection, reason.clone()));
+        }
+    }
+
+    pub(super) fn ask_schema(&mut self, peer: PeerId) {
+        let Some((connection, open)) = self.hub.links.peer_mut(peer) else { return };
+        if core::mem::replace(&mut open.has_asked, true) {
+            return;
+        }
+        let step = self.hub.say(connection, Said::Ask);
+        self.take(step);
+    }
+
+    pub(super) fn report(&self, peer: PeerId) -> Option<PeerReport> {
+        let connection = self.hub.links.connection(peer)?;
+        let mut open = self.hub.links.iter().filter(|(other, _)| *other == connection);
+        let batches_dropped = match &open.next()?.1.state {
+            State::Open(open) => open.dropped,
+            _ => 0,
+        };
+        Some(PeerReport {
+            path: self.transport.path(connection).unwrap_or_default(),
+            stats: self.hub.messenger.peer_stats(peer)?,
+            messages: self.hub.messenger.peer_message_stats(peer).collect(),
+            batches_dropped,
+        })
+    }
+
+    /// How much can be sent at once to those who came. The others are looked at once a frame: a path is
+    /// a lot of numbers, and `receive` may be called each millisecond.
+    fn look_at_new_paths(&mut self) {
+        let Hub { links, messenger, opened, .. } = &mut self.hub;
+        for peer in opened.drain(..) {
+            let path =
+                links.connection(peer).and_then(|connection| self.transport.path(connection));
+            if let Some(path) = path {
+                set_limits(messenger, peer, &path);
+            }
+        }
+    }
+
+    /// Ends connections that do not become peers.
+    fn close_those_who_hesitate(&mut self) {
+        let Hub { links, now, config, .. } = &self.hub;
+        for (connection, link) in links.iter() {
+            let is_late = now.saturating_sub(link.since) >= config.hello_timeout;
+            match &link.state {
+                State::New | State::Welcomed(_) if is_late => {
+                    self.failed.push((connection, Reason::TimedOut));
+                }
+                State::Different(reason) if is_late => {
+                    let reason = reason.clone().unwrap_or_else(|| Reason::mismatch(UNKNOWN));
+                    self.failed.push((connection, reason));
+                }
+                _ => {}
+            }
+        }
+        self.close_failed();
+    }
+
+    /// How much can be sent at once changes. Sends less to those who do not keep up, and nothing to those
+    /// who never will.
+    fn look_at_paths(&mut self) {
+        let Self { transport, hub, failed, .. } = self;
+        let Hub { config, links, messenger, now, .. } = hub;
+        for (connection, open) in links.open_mut() {
+            let Some(path) = transport.path(connection) else { continue };
+            set_limits(messenger, open.peer, &path);
+            let is_slow = path.backlog > config.refuse_above || !open.waiting.is_empty();
+            let backlog = path.backlog.saturating_add(open.waiting_bytes());
+            if !is_slow {
+                open.keeps_up();
+            } else if open.slow_for(backlog, *now) >= config.patience {
+                failed.push((connection, Reason::TooSlow));
+            }
+            open.is_dropping = path.backlog > config.drop_unreliable_above;
+            messenger.set_blocked(open.peer, is_slow);
+        }
+        self.close_failed();
+    }
+
+    /// Tells those who have asked what messages look like; not often, since it is long.
+    fn answer(&mut self) {
+        let now = self.hub.now;
+        let is_due = |open: &Open| {
+            let is_early = |last| now.saturating_sub(last) < BETWEEN_ANSWERS;
+            // Nor while others wait: those who take nothing could ask for more and more.
+            open.is_asked && open.waiting.is_empty() && !open.answered.is_some_and(is_early)
+        };
+        loop {
+            let next = self.hub.links.open_mut().find(|(_, open)| is_due(open));
+            let Some((connection, open)) = next else { break };
+            open.is_asked = false;
+            open.answered = Some(now);
+            let description = Box::new(self.hub.description.clone());
+            let step = self.hub.say(connection, Said::Answer(description));
+            let path = self.transport.path(connection).unwrap_or_default();
+            let size = self.hub.out.len();
+            if size == 0 || size > MAX_DESCRIPTION.min(path.max_fragmented) {
+                log::warn!("{connection} asked for the schema, which is too long to be sent");
+                continue;
+            }
+            self.take(step);
+        }
+    }
+}
+
+/// How much can be sent at once to a peer.
+fn set_limits<C: 'static>(messenger: &mut Messenger<C>, peer: PeerId, path: &Path) {
+    messenger.set_mtu(peer, path.max_datagram.min(MAX_DATAGRAM));
+    messenger.set_max_fragmented(peer, path.max_fragmented);
+}
+
+/// How often a peer is told what messages look like.
+const BETWEEN_ANSWERS: Duration = Duration::from_secs(1);

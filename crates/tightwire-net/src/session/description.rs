@@ -1,0 +1,106 @@
+//! What a session speaks, and why another does not understand it.
+
+use crate::message::{Messenger, MessengerConfig};
+use tightwire_core::packet::{Identity, Protection};
+use tightwire_core::schema::Difference;
+use tightwire_core::stream::Wire;
+
+use super::{SessionConfig, SessionError};
+
+/// What both sides must have in common, to be told to the other.
+#[derive(Wire, Clone, PartialEq, Debug, Default)]
+pub(super) struct Description {
+    identity: Identity,
+    channels: u64,
+    max_fragmented: u64,
+    batch_messages: u64,
+}
+
+impl Description {
+    pub(super) fn new<C: 'static>(
+        config: &SessionConfig,
+        messenger: &Messenger<C>,
+    ) -> Result<Self, SessionError> {
+        if config.game.len().max(config.version.len()) > 255 {
+            return Err(SessionError::Config("`game` and `version`: up to 255 bytes each"));
+        }
+        let schema = messenger.schema()?;
+        let MessengerConfig { packing, channels, max_fragmented, batch_messages, .. } =
+            config.messenger;
+        let identity = Identity::new(&config.game, &config.version, Protection::None, schema);
+        Ok(Self {
+            identity: identity.with_packing(packing),
+            channels: channels as u64,
+            max_fragmented: max_fragmented as u64,
+            batch_messages: batch_messages as u64,
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(identity: Identity, limits: [u64; 3]) -> Self {
+        let [channels, max_fragmented, batch_messages] = limits;
+        Self { identity, channels, max_fragmented, batch_messages }
+    }
+
+    pub(super) fn into_identity(self) -> Identity {
+        self.identity
+    }
+
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Why this side does not understand the other.
+    pub(super) fn mismatch(&self, there: &Self) -> String {
+        let mut lines: Vec<String> = match self.identity.mismatch(&there.identity) {
+            Some(mismatch) => mismatch.iter().map(shown).collect(),
+            // A packet would not be different for a name; but names decide the numbers.
+            None => {
+                let layout = self.identity.schema().diff(there.identity.schema());
+                layout.iter().filter(|line| is_message(line)).map(shown).collect()
+            }
+        };
+        for (what, here, there) in [
+            ("channels", self.channels, there.channels),
+            ("max_fragmented", self.max_fragmented, there.max_fragmented),
+            ("batch_messages", self.batch_messages, there.batch_messages),
+        ] {
+            if here != there {
+                lines.push(format!("{what}: {here} here, {there} there"));
+            }
+        }
+        if lines.is_empty() {
+            return UNKNOWN.into();
+        }
+        lines.join("; ")
+    }
+}
+
+/// What is said where a side could not say what it speaks.
+pub(super) const UNKNOWN: &str = "the ids are different, and it is not known why";
+
+/// The one number that says what a session speaks: the [protocol id](Identity::id) of its identity,
+/// turned by 32 bits, and the [id](Messenger::id) of its messages.
+pub(super) fn protocol_id<C: 'static>(identity: &Identity, messenger: &Messenger<C>) -> u64 {
+    identity.id().rotate_left(32) ^ messenger.id()
+}
+
+/// Whether it is the name of a message that is different.
+fn is_message(line: &Difference) -> bool {
+    !line.changes_bytes && inside(&line.path).is_some_and(|path| !path.contains('.'))
+}
+
+/// A path without what all messages have in common: the enum, and the one field of each variant.
+fn inside(path: &str) -> Option<&str> {
+    path.strip_prefix("Message.")
+}
+
+fn shown(line: &Difference) -> String {
+    let path = inside(&line.path).unwrap_or(&line.path);
+    let path = path.replacen(".0.", ".", 1);
+    let path = path.strip_suffix(".0").unwrap_or(&path);
+    match line.what.strip_suffix(", which does not change the bytes") {
+        Some(what) => format!("{path}: {what}, and names decide the numbers"),
+        None => format!("{path}: {}", line.what),
+    }
+}

@@ -1,0 +1,125 @@
+//! Who may connect.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::reason::TokenFault;
+use crate::token::TokenGate;
+
+/// Decides by their tokens who may connect to a [`Server`](crate::session::Server): a [`TokenGate`], or
+/// something of the game's own.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::session::{Admit, Admitted};
+/// use tightwire::token::TokenFault;
+///
+/// /// Lets in whoever knows the word, as often as they like.
+/// struct Password(&'static str);
+///
+/// impl Admit for Password {
+///     fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+///         let is_known = token == self.0.as_bytes();
+///         is_known.then(Admitted::default).ok_or(TokenFault::NotGenuine)
+///     }
+///
+///     fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+///         Ok(())
+///     }
+/// }
+/// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenFault::NotGenuine));
+/// ```
+pub trait Admit: Send + Sync {
+    /// Says whether a token is good at this time since 1970, and whose it is. Remembers nothing: a
+    /// client that is refused for another reason can come again.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenFault`] says why it is not.
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault>;
+
+    /// Takes a token that was good a moment ago.
+    ///
+    /// # Errors
+    ///
+    /// [`TokenFault`] if it cannot be taken.
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault>;
+}
+
+/// What a token says about a client.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Admitted {
+    /// The number of the client, which the game's backend chose.
+    pub client: u64,
+    /// What the backend says about it.
+    pub user_data: Vec<u8>,
+}
+
+impl Admit for TokenGate {
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
+        if token.is_empty() {
+            return Err(TokenFault::Missing);
+        }
+        let claims = self.check(token, unix_now)?.into_claims();
+        Ok(Admitted { client: claims.client, user_data: claims.user_data })
+    }
+
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
+        let admission = self.check(token, unix_now)?;
+        self.redeem(&admission)
+    }
+}
+
+/// A gate that the application keeps a hand on, as to change the keys while the server runs:
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use tightwire::{Context, Message, Wire};
+/// use tightwire::{Server, SessionConfig};
+/// use tightwire::token::{TokenGate, TokenKey};
+/// use tightwire::transport::{InProcess, InProcessConfig};
+///
+/// # #[derive(Wire, Message, Default)]
+/// # struct Jump;
+/// let (old, new) = (TokenKey::generate()?, TokenKey::generate()?);
+/// let gate = Arc::new(Mutex::new(TokenGate::new(vec![old.clone()], "eu-west-3")));
+/// let (_, transport) = InProcess::pair(InProcessConfig::default(), 7);
+/// let server = Server::<(), _>::builder(SessionConfig::new("arena", "1.0"))
+///     .with_tokens(gate.clone())
+///     .handle(|_: &Jump, _: &mut Context<'_, ()>| {})
+///     .build(transport)?;
+/// // From any thread, between two frames.
+/// gate.lock().unwrap().set_keys(vec![old, new]);
+/// # drop(server);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// The server waits for the lock when a client connects: hold it for a moment only, and not while this
+/// thread calls the server, which would wait for ever.
+impl<G: Admit> Admit for Arc<Mutex<G>> {
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).check(token, unix_now)
+    }
+
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).redeem(token, unix_now)
+    }
+}
+
+/// Lets everybody in, without a token.
+#[derive(Debug, Default)]
+pub(super) struct Anyone {
+    /// How many there were.
+    count: u64,
+}
+
+impl Admit for Anyone {
+    fn check(&mut self, _: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+        Ok(Admitted { client: self.count + 1, user_data: Vec::new() })
+    }
+
+    fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+        self.count += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What sessions say to each other, besides the application's messages.
+
+use crate::message::InternalBatch;
+use tightwire_core::stream::Wire;
+
+use super::description::Description;
+
+/// Another number for each change of what sessions say.
+pub(super) const FORMAT: u8 = 1;
+
+/// The most bytes of a token.
+pub(super) const MAX_TOKEN: usize = 2048;
+
+/// The most bytes of what describes a side, since whoever sends it decides how much work it is.
+pub(super) const MAX_DESCRIPTION: usize = 64 << 10;
+
+/// An internal message. docs/WIRE.md has them.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Said {
+    /// The client's first.
+    Hello(Hello),
+    /// The client has a place.
+    Welcome(Welcome),
+    /// The client knows that. What the server sends from now on cannot overtake its welcome.
+    Ready,
+    /// The client has another protocol: this is the server's.
+    Different(Box<Description>),
+    /// And this is the client's.
+    Described(Box<Description>),
+    /// What do your messages look like?
+    Ask,
+    /// They look like this.
+    Answer(Box<Description>),
+}
+
+/// Who the client is, and what it speaks.
+#[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Hello {
+    /// Always first: a server that knows another format can still say so.
+    pub(super) format: u8,
+    pub(super) protocol: u64,
+    #[wire(max_len = MAX_TOKEN)]
+    pub(super) token: Vec<u8>,
+}
+
+/// Who the client is for the server.
+#[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Welcome {
+    pub(super) client: u64,
+}
+
+/// Why an internal message was not understood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NotUnderstood {
+    /// A hello of another format.
+    Format(u8),
+    /// Nothing that there is.
+    Malformed,
+}
+
+impl Said {
+    /// Replaces `batch` by one with this. What cannot be written leaves nothing.
+    pub(super) fn write(&mut self, batch: &mut Vec<u8>) {
+        let written = match self {
+            Self::Hello(hello) => InternalBatch::write(HELLO, hello, batch),
+            Self::Welcome(welcome) => InternalBatch::write(WELCOME, welcome, batch),
+            Self::Ready => InternalBatch::write(READY, &(), batch),
+            Self::Different(description) => InternalBatch::write(DIFFERENT, &**description, batch),
+            Self::Described(description) => InternalBatch::write(DESCRIBED, &**description, batch),
+            Self::Ask => InternalBatch::write(ASK, &(), batch),
+            Self::Answer(description) => InternalBatch::write(ANSWER, &**description, batch),
+        };
+        if written.is_err() {
+            batch.clear();
+        }
+    }
+
+    /// Whether this number is that of an answer.
+    pub(super) fn is_answer(number: u8) -> bool {
+        number == ANSWER
+    }
+
+    /// The internal message of this number with this body.
+    pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, NotUnderstood> {
+        fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, NotUnderstood> {
+            tightwire_core::stream::decode(body).map_err(|_| NotUnderstood::Malformed)
+        }
+        fn description(body: &[u8]) -> Result<Box<Description>, NotUnderstood> {
+            if body.len() > MAX_DESCRIPTION {
+                return Err(NotUnderstood::Malformed);
+            }
+            decode(body).map(Box::new)
+        }
+        match number {
+            HELLO => match body.first() {
+                Some(&format) if format != FORMAT => Err(NotUnderstood::Format(format)),
+                _ => decode(body).map(Self::Hello),
+            },
+            WELCOME => decode(body).map(Self::Welcome),
+            READY => decode(body).map(|()| Self::Ready),
+            DIFFERENT => description(body).map(Self::Different),
+            DESCRIBED => description(body).map(Self::Described),
+            ASK => decode(body).map(|()| Self::Ask),
+            ANSWER => description(body).map(Self::Answer),
+            _ => Err(NotUnderstood::Malformed),
+        }
+    }
+}
+
+const HELLO: u8 = 0;
+const WELCOME: u8 = 1;
+const READY: u8 = 2;
+const DIFFERENT: u8 = 3;
+const DESCRIBED: u8 = 4;
+const ASK: u8 = 5;
+const ANSWER: u8 = 6;
+
+#[cfg(test)]
+#[path = "said_tests.rs"]
+#[allow(clippy::unwrap_used, clippy::panic)]
+mod tests;

@@ -1,0 +1,50 @@
+//! The examples of docs/WIRE.md.
+
+use crate::message::InternalBatch;
+use tightwire_core::packet::{Identity, Protection};
+use tightwire_core::schema::Schema;
+
+use super::{Description, Hello, Said, Welcome};
+
+const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
+
+fn example(name: &str) -> Said {
+    match name {
+        "hello" => {
+            let token = vec![1, 2, 3];
+            Said::Hello(Hello { format: 1, protocol: 0x0123_4567_89ab_cdef, token })
+        }
+        "welcome" => Said::Welcome(Welcome { client: 7 }),
+        "ready" => Said::Ready,
+        "ask" => Said::Ask,
+        "described" => {
+            let identity = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<bool>());
+            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256])))
+        }
+        other => {
+            panic!("docs/WIRE.md has a session example {other:?} that this test does not know")
+        }
+    }
+}
+
+#[test]
+fn the_document_has_the_bytes_that_are_written_and_they_read_back() {
+    let (mut wrong, mut count) = (String::new(), 0);
+    for line in DOCUMENT.lines() {
+        let Some(rest) = line.strip_prefix("Session example `") else { continue };
+        let (name, rest) = rest.split_once('`').unwrap();
+        let documented = rest.rsplit('`').nth(1).unwrap();
+        let mut said = example(name);
+        let mut batch = Vec::new();
+        said.write(&mut batch);
+        let hex: Vec<_> = batch.iter().map(|byte| format!("{byte:02x}")).collect();
+        if hex.join(" ") != documented {
+            wrong += &format!("{name}: `{}`\n", hex.join(" "));
+        }
+        let (number, body) = InternalBatch::read(&batch).unwrap();
+        assert_eq!(Said::read(number, body), Ok(said));
+        count += 1;
+    }
+    assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");
+    assert_eq!(count, 5);
+}

@@ -1,0 +1,253 @@
+//! The side that others connect to.
+
+use core::fmt;
+use core::time::Duration;
+
+use crate::message::{Message, Messenger, PeerId, Route, SendError, SentTo, Stage};
+use tightwire_core::packet::Identity;
+
+use super::common::Session;
+use super::role::ServerRole;
+use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent, SessionPeers};
+use crate::reason::Reason;
+use crate::transport::Transport;
+
+/// The side that others connect to, over any [`Transport`]. `C` is the application's own state, which
+/// handlers get.
+///
+/// A frame begins with [`receive`](Self::receive) and [`poll_event`](Self::poll_event) until nothing is
+/// left, and ends with [`transmit`](Self::transmit). In between, the game has its tick and
+/// [sends](Self::send): what comes is in this tick, and what the tick sends goes out at once.
+/// `receive` is [`handle_input`](Self::handle_input) and [`run_stage`](Self::run_stage) for each stage,
+/// for those who need them one by one.
+///
+/// A client is a peer when it has shown its token, speaks the same protocol, and knows that it was
+/// taken. Nothing of it is handled before, and nothing is sent to it. A peer that does not keep up loses
+/// unreliable messages first; then sending to it is an [error](SendError::Blocked); then it is
+/// disconnected. Its own reliable messages are never discarded: those that there is no room for wait on
+/// its side.
+///
+/// A new message is three changes: its struct, its handler, and a line where it is registered.
+///
+/// ```
+/// use tightwire::{Context, Message, Wire};
+/// use tightwire::message::MessengerBuilder;
+/// use tightwire::{Client, Server, SessionConfig};
+/// # use std::time::Duration;
+/// # use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+/// # struct Nowhere;
+/// # impl Transport for Nowhere {
+/// #     fn handle_input(&mut self, _: Duration) {}
+/// #     fn poll_event(&mut self) -> Option<Event<'_>> { None }
+/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSent> {
+/// #         Err(NotSent::NotConnected(to))
+/// #     }
+/// #     fn pause(&mut self, _: Connection) {}
+/// #     fn close(&mut self, _: Connection, _: &Reason) {}
+/// #     fn handle_output(&mut self, _: Duration) {}
+/// #     fn path(&self, _: Connection) -> Option<Path> { None }
+/// #     fn next_time(&self) -> Option<Duration> { None }
+/// # }
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Chat {
+///     #[wire(max_len = 100)]
+///     text: String,
+/// }
+///
+/// fn on_chat(chat: &Chat, context: &mut Context<'_, Vec<String>>) {
+///     context.state.push(chat.text.clone());
+/// }
+///
+/// /// What the server and its clients have in common.
+/// fn messages(builder: MessengerBuilder<Vec<String>>) -> MessengerBuilder<Vec<String>> {
+///     builder.handle(on_chat)
+/// }
+///
+/// let config = SessionConfig::new("arena", "1.0");
+/// let server = Server::builder(config.clone()).register(messages).open_to_anyone().build(Nowhere)?;
+/// let client = Client::builder(config).register(messages).build(Nowhere)?;
+/// assert_eq!(server.protocol_id(), client.protocol_id());
+/// # Ok::<(), tightwire::session::SessionError>(())
+/// ```
+pub struct Server<C, T> {
+    pub(super) session: Session<C, T, ServerRole>,
+}
+
+impl<C: 'static, T: Transport> Server<C, T> {
+    /// With this configuration, and no messages yet.
+    #[must_use]
+    pub fn builder(config: SessionConfig) -> ServerBuilder<C, T> {
+        ServerBuilder::new(config)
+    }
+
+    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
+    /// after it goes with this frame's [`transmit`](Self::transmit).
+    pub fn receive(&mut self, now: Duration, state: &mut C) {
+        self.session.receive(now);
+        self.session.run_stages(state);
+    }
+
+    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
+    /// look more often than once a frame, so that messages have the times at which they came.
+    pub fn handle_input(&mut self, now: Duration) {
+        self.session.receive(now);
+    }
+
+    /// Handles the messages that wait for a stage: see [`Messenger::run_stage`].
+    pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
+        self.session.run_stage(stage, state);
+    }
+
+    /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were
+    /// handled.
+    pub fn transmit(&mut self, now: Duration) {
+        self.session.transmit(now);
+    }
+
+    /// What happened, until nothing is left. It has to be called in each frame: what happened waits
+    /// here. Only of [refusals](SessionEvent::Refused), which strangers can cause, at most 1024 wait.
+    pub fn poll_event(&mut self) -> Option<SessionEvent> {
+        self.session.hub.events.poll()
+    }
+
+    /// How many [refusals](SessionEvent::Refused) there were no events for, since too many waited.
+    #[must_use]
+    pub fn refusals_dropped(&self) -> u64 {
+        self.session.hub.events.refusals_dropped()
+    }
+
+    /// Sends a message to one: see [`Messenger::send`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send<M: Message>(
+        &mut self,
+        to: PeerId,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send(to, message, route)
+    }
+
+    /// Sends a message to this side, which handles it at once if its stage is running: see
+    /// [`Messenger::send_local`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was not sent.
+    pub fn send_local<M: Message>(
+        &mut self,
+        state: &mut C,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send_local(state, message, route)
+    }
+
+    /// Sends a message to many: see [`Messenger::send_to`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was sent to nobody.
+    pub fn send_to<M: Message>(
+        &mut self,
+        recipients: impl IntoIterator<Item = PeerId>,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.session.hub.messenger.send_to(recipients, message, route)
+    }
+
+    /// Sends a message to every client but one, or to all: see [`Messenger::broadcast`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] says why it was sent to nobody.
+    pub fn broadcast<M: Message>(
+        &mut self,
+        except: Option<PeerId>,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        self.session.hub.messenger.broadcast(except, message, route)
+    }
+
+    /// Disconnects a client at once, and tells it why. What it sent and was not handled is dropped. A
+    /// handler uses [`Context::kick`](crate::message::Context::kick).
+    pub fn kick(&mut self, peer: PeerId, text: &str) {
+        self.session.close(peer, &Reason::kicked(text));
+    }
+
+    /// Disconnects everybody, and tells them that the server stops. They learn it from what
+    /// [`transmit`](Self::transmit) sends: for about a second more, since packets get lost.
+    pub fn shut_down(&mut self, now: Duration) {
+        self.session.close_all(&Reason::ShuttingDown);
+        self.session.transmit(now);
+    }
+
+    /// Asks a client what its messages look like: a [`SessionEvent::Schema`] follows. It answers once a
+    /// second; asking again before it has is asking once.
+    pub fn request_schema(&mut self, peer: PeerId) {
+        self.session.ask_schema(peer);
+    }
+
+    /// The clients, in the order in which they connected.
+    pub fn peers(&self) -> SessionPeers<'_> {
+        self.session.hub.links.peers()
+    }
+
+    /// How a client is doing.
+    #[must_use]
+    pub fn stats(&self, peer: PeerId) -> Option<PeerReport> {
+        self.session.report(peer)
+    }
+
+    /// The number that both sides must have in common: of the game, its version, and all messages.
+    #[must_use]
+    pub fn protocol_id(&self) -> u64 {
+        self.session.hub.protocol
+    }
+
+    /// What this side speaks: the game, its version, and the layout of all messages.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        self.session.hub.description.identity()
+    }
+
+    /// What this side was told.
+    #[must_use]
+    pub fn config(&self) -> &SessionConfig {
+        &self.session.hub.config
+    }
+
+    /// For the game's random numbers: the same in a replay.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.session.hub.config.seed
+    }
+
+    /// The messages: their numbers, totals and faults.
+    #[must_use]
+    pub fn messenger(&self) -> &Messenger<C> {
+        &self.session.hub.messenger
+    }
+
+    /// What carries the batches.
+    #[must_use]
+    pub fn transport(&self) -> &T {
+        &self.session.transport
+    }
+
+    /// What carries the batches. Its connections are the session's: nothing may be taken from it.
+    pub fn transport_mut(&mut self) -> &mut T {
+        &mut self.session.transport
+    }
+}
+
+impl<C, T> fmt::Debug for Server<C, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("config", &self.session.hub.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,137 @@
+//! What a token says.
+
+use core::fmt;
+use core::time::Duration;
+
+use tightwire_core::stream::Wire;
+
+/// What a connect token says: who may connect to which server until when.
+///
+/// Times are whole seconds since the Unix epoch, by the clock of the backend.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::token::Claims;
+///
+/// let now = Duration::from_secs(1_800_000_000);
+/// let claims = Claims::new(7, "eu-west-3", now, Duration::from_secs(60)).with_user_data(b"red team");
+/// assert_eq!(claims.expires, 1_800_000_060);
+/// ```
+#[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Claims {
+    /// The number by which the backend knows the client.
+    pub client: u64,
+    /// When the token was made.
+    pub minted: u64,
+    /// From when on nobody can connect with it.
+    pub expires: u64,
+    /// The name of the server that it is for, at most [`MAX_SERVER`](Self::MAX_SERVER) bytes without
+    /// a zero byte.
+    #[wire(max_len = 255)]
+    pub server: String,
+    /// What else the backend wants the server to know, at most
+    /// [`MAX_USER_DATA`](Self::MAX_USER_DATA) bytes. The client cannot read it.
+    #[wire(max_len = 512)]
+    pub user_data: Vec<u8>,
+}
+
+/// What is sealed: the claims, and what tells two tokens with the same claims apart.
+#[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Contents {
+    pub(super) id: u128,
+    pub(super) claims: Claims,
+}
+
+impl Contents {
+    /// The most bytes. `MAX_BYTES` does not know that the two lengths begin with a byte anyway.
+    pub(super) const LONGEST: usize =
+        16 + 3 * 8 + 1 + Claims::MAX_SERVER + 2 + Claims::MAX_USER_DATA;
+}
+
+/// Why a token was not made.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::token::{Claims, NotMinted, TokenKey};
+///
+/// let claims = Claims::new(7, "eu-west-3", Duration::from_secs(1_800_000_000), Duration::ZERO);
+/// assert_eq!(TokenKey::generate()?.mint(&claims), Err(NotMinted::Expired));
+/// # Ok::<(), NotMinted>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum NotMinted {
+    /// The name of the server has so many bytes, and [`Claims::MAX_SERVER`] is the most.
+    ServerTooLong(usize),
+    /// The name of the server has a zero byte.
+    ServerHasZero,
+    /// The user data has so many bytes, and [`Claims::MAX_USER_DATA`] is the most.
+    UserDataTooLong(usize),
+    /// The token would have expired when it is made.
+    Expired,
+    /// The claims do not fit a token.
+    TooLarge,
+    /// The operating system gave no random numbers.
+    NoRandomNumbers,
+}
+
+impl Claims {
+    /// The most bytes of the server's name.
+    pub const MAX_SERVER: usize = 255;
+
+    /// The most bytes of the user data.
+    pub const MAX_USER_DATA: usize = 512;
+
+    /// For a token that is made at `now`, since the Unix epoch, and lasts for `lifetime`, both cut to
+    /// whole seconds.
+    #[must_use]
+    pub fn new(client: u64, server: &str, now: Duration, lifetime: Duration) -> Self {
+        let minted = now.as_secs();
+        let expires = minted.saturating_add(lifetime.as_secs());
+        Self { client, minted, expires, server: server.into(), user_data: Vec::new() }
+    }
+
+    /// With something else that the server is to know.
+    #[must_use]
+    pub fn with_user_data(mut self, user_data: impl Into<Vec<u8>>) -> Self {
+        self.user_data = user_data.into();
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), NotMinted> {
+        if self.server.len() > Self::MAX_SERVER {
+            Err(NotMinted::ServerTooLong(self.server.len()))
+        } else if self.server.contains('\0') {
+            Err(NotMinted::ServerHasZero)
+        } else if self.user_data.len() > Self::MAX_USER_DATA {
+            Err(NotMinted::UserDataTooLong(self.user_data.len()))
+        } else if self.expires <= self.minted {
+            Err(NotMinted::Expired)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Display for NotMinted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ServerTooLong(length) => {
+                let most = Claims::MAX_SERVER;
+                write!(f, "the server's name has {length} bytes, where {most} are the most")
+            }
+            Self::ServerHasZero => f.write_str("the server's name has a zero byte"),
+            Self::UserDataTooLong(length) => {
+                let most = Claims::MAX_USER_DATA;
+                write!(f, "the user data has {length} bytes, where {most} are the most")
+            }
+            Self::Expired => f.write_str(
+                "the token would expire at once: give it a lifetime of a second or more",
+            ),
+            Self::TooLarge => f.write_str("the claims do not fit a token"),
+            Self::NoRandomNumbers => f.write_str("the operating system gave no random numbers"),
+        }
+    }
+}
+
+impl core::error::Error for NotMinted {}

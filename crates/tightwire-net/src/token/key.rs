@@ -1,0 +1,190 @@
+//! The key that the backend and its servers share.
+
+use core::fmt;
+use core::str::FromStr;
+
+use chacha20poly1305::aead::inout::InOutBuf;
+use chacha20poly1305::{AeadInOut, Key, KeyInit, Tag, XChaCha20Poly1305, XNonce};
+use zeroize::Zeroizing;
+
+use super::claims::{Claims, Contents, NotMinted};
+use super::sealed::{NONCE_LEN, SealedToken, TAG_LEN};
+use crate::hex::NotHex;
+use crate::hex::{self, Hex};
+use crate::reason::TokenFault;
+
+/// The key with which a game's backend seals connect tokens, and its servers open them. Clients never
+/// have it.
+///
+/// It is read from 64 hexadecimal digits; `Debug` does not show it, and it is wiped when it is dropped.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::token::{Claims, TokenKey};
+///
+/// // On the backend, which knows who the client is.
+/// let key = TokenKey::generate()?;
+/// let now = Duration::from_secs(1_800_000_000);
+/// let claims = Claims::new(7, "eu-west-3", now, Duration::from_secs(60));
+/// let token = key.mint(&claims)?;
+///
+/// // Its servers get the key as text, from wherever secrets are kept.
+/// let servers: TokenKey = key.secret_text().parse()?;
+/// assert_eq!(servers.open(token.as_bytes())?, claims);
+/// assert_eq!(format!("{servers:?}"), "TokenKey(secret)");
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct TokenKey(Zeroizing<[u8; 32]>);
+
+/// Authenticated and not sent: what was sealed for something else is no token, nor is one of another
+/// version.
+const DOMAIN: &[u8] = b"tightwire connect token 1";
+
+impl TokenKey {
+    /// These bytes, which must be random.
+    #[must_use]
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes.into())
+    }
+
+    /// A new key, from the random numbers of the operating system.
+    ///
+    /// # Errors
+    ///
+    /// If there are none: [`NotMinted::NoRandomNumbers`].
+    pub fn generate() -> Result<Self, NotMinted> {
+        let mut key = Self::from_bytes([0; 32]);
+        fill(key.0.as_mut_slice())?;
+        Ok(key)
+    }
+
+    /// The key as 64 hexadecimal digits, to be kept secret. There is no `Display`, so that none gets
+    /// into a log by mistake.
+    #[must_use]
+    pub fn secret_text(&self) -> String {
+        Hex(self.0.as_slice()).to_string()
+    }
+
+    /// Makes a token that says this.
+    ///
+    /// A server takes it once. Two tokens with the same claims are two tokens.
+    ///
+    /// # Errors
+    ///
+    /// [`NotMinted`] says what is wrong with the claims.
+    pub fn mint(&self, claims: &Claims) -> Result<SealedToken, NotMinted> {
+        let (mut nonce, mut id) = ([0; NONCE_LEN], [0; 16]);
+        fill(&mut nonce)?;
+        fill(&mut id)?;
+        let claims = claims.clone();
+        self.seal(nonce, Contents { id: u128::from_le_bytes(id), claims })
+    }
+
+    /// What a token says, for tools. It may have expired, be for any server and have been used: a server
+    /// asks its [`TokenGate`](crate::token::TokenGate).
+    ///
+    /// # Errors
+    ///
+    /// [`TokenFault::NotGenuine`] if it was not sealed with this key.
+    pub fn open(&self, token: &[u8]) -> Result<Claims, TokenFault> {
+        self.contents(token).map(|contents| contents.claims)
+    }
+
+    pub(super) fn contents(&self, token: &[u8]) -> Result<Contents, TokenFault> {
+        let genuine = || {
+            let (nonce, rest) = token.split_first_chunk::<NONCE_LEN>()?;
+            let (sealed, tag) = rest.split_last_chunk::<TAG_LEN>()?;
+            // On the stack and of this length: a stranger's bytes allocate nothing.
+            let mut contents = [0; Contents::LONGEST];
+            let contents = contents.get_mut(..sealed.len())?;
+            let buffer = InOutBuf::new(sealed, contents).ok()?;
+            let (nonce, tag) = (&XNonce::from(*nonce), &Tag::from(*tag));
+            self.cipher().decrypt_inout_detached(nonce, DOMAIN, buffer, tag).ok()?;
+            tightwire_core::stream::decode(contents).ok()
+        };
+        genuine().ok_or(TokenFault::NotGenuine)
+    }
+
+    fn seal(&self, nonce: [u8; NONCE_LEN], contents: Contents) -> Result<SealedToken, NotMinted> {
+        contents.claims.check()?;
+        let mut bytes = [0; Contents::LONGEST];
+        let length = tightwire_core::stream::encode(&contents, &mut bytes).map(<[u8]>::len);
+        let sealed = &mut bytes[..length.map_err(|_| NotMinted::TooLarge)?];
+        // 24 bytes are enough to draw a nonce at random for each token: 2^80 of them under one key
+        // collide with a chance of 2^-33.
+        let tag = self
+            .cipher()
+            .encrypt_inout_detached(&XNonce::from(nonce), DOMAIN, (&mut *sealed).into())
+            .map_err(|_| NotMinted::TooLarge)?;
+        Ok(SealedToken::new(&nonce, sealed, &tag))
+    }
+
+    fn cipher(&self) -> XChaCha20Poly1305 {
+        XChaCha20Poly1305::new(&Key::from(*self.0))
+    }
+}
+
+impl FromStr for TokenKey {
+    type Err = NotHex;
+
+    fn from_str(text: &str) -> Result<Self, NotHex> {
+        hex::exactly(text, "token key").map(Self::from_bytes)
+    }
+}
+
+impl fmt::Debug for TokenKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TokenKey(secret)")
+    }
+}
+
+fn fill(bytes: &mut [u8]) -> Result<(), NotMinted> {
+    getrandom::fill(bytes).map_err(|_| NotMinted::NoRandomNumbers)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
+
+    /// Made once more by other means: HChaCha20 written in Python, and its ChaCha20-Poly1305.
+    const TOKEN: &str = "404142434445464748494a4b4c4d4e4f5051525354555657b4586713b4851f71\
+        e79dedd5c3f10bfd95baadc41359539a6ae3b42e090423902a2b4b0555928410\
+        f6d781617dbfa985b6587ee81de0d0aaf44c0a76813dc5ac506bbefa8874a1";
+
+    fn counted<const N: usize>(first: u8) -> [u8; N] {
+        core::array::from_fn(|index| first + index as u8)
+    }
+
+    #[test]
+    fn a_token_has_the_bytes_of_the_document() {
+        let key = TokenKey::from_bytes(counted(0));
+        let claims = Claims {
+            client: 7,
+            minted: 1_800_000_000,
+            expires: 1_800_000_060,
+            server: "eu-west-3".into(),
+            user_data: b"red".into(),
+        };
+        let id = u128::from_le_bytes(counted(0x60));
+        let token = key.seal(counted(0x40), Contents { id, claims: claims.clone() }).unwrap();
+        assert_eq!(token.to_string(), TOKEN);
+        assert_eq!(key.open(token.as_bytes()), Ok(claims));
+
+        let (_, example) = DOCUMENT.split_once("Example token").unwrap();
+        let mut parts = example.split("\n\n").filter(|part| part.starts_with("    "));
+        let mut bytes = || {
+            let lines = parts.next().unwrap().lines().map(|line| line[4..].split("  ").next());
+            lines.map(Option::unwrap).collect::<String>().replace(' ', "")
+        };
+        let mut contents = [0; Contents::LONGEST];
+        let contents =
+            tightwire_core::stream::encode(&key.contents(token.as_bytes()).unwrap(), &mut contents);
+        assert_eq!(Hex(contents.unwrap()).to_string(), bytes());
+        assert_eq!(token.to_string(), bytes());
+        assert_eq!(SealedToken::MAX_BYTES, 850);
+    }
+}

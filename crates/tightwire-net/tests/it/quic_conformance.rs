@@ -1,0 +1,133 @@
+//! QUIC keeps the promises of every delivery, over every network.
+
+use std::time::{Duration, Instant};
+
+use tightwire::Delivery;
+use tightwire::link::LinkConfig;
+use tightwire::quic::{
+    Certificate, Network, Quic, QuicConfig, SimulatedSocket, Socket, Trust, Udp,
+};
+use tightwire::transport::conformance::{self, Clock, Options, Pair, Report};
+use tightwire::transport::{Event, Transport};
+
+use crate::common::networks::{self, latency};
+use crate::common::seed;
+use crate::common::volume::volume;
+
+fn batches() -> u32 {
+    volume(1_000, 100_000)
+}
+
+fn pair<S: Socket>(
+    server: S,
+    client: S,
+    config: QuicConfig,
+    clock: Clock,
+) -> Pair<Quic<S>, Quic<S>> {
+    let certificate = Certificate::self_signed(["game.example"]).unwrap();
+    let trust = Trust::Pinned(vec![certificate.fingerprint()]);
+    let address = server.address();
+    let server = Quic::listen(server, &certificate, config).unwrap();
+    let now = Duration::ZERO;
+    let client = Quic::connect(client, address, "game.example", &trust, config, now).unwrap();
+    Pair { client, server, clock }
+}
+
+fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<SimulatedSocket>> {
+    let seed = seed::seed(seed);
+    let network = Network::new(link, seed);
+    let server = network.socket(([10, 0, 0, 1], 7777).into());
+    let client = network.socket(([10, 0, 0, 2], 1000).into());
+    let config = QuicConfig {
+        seed: Some(seed),
+        // Many times what a game sends.
+        packets_per_second: 1_000_000,
+        // A burst of losses is counted in packets, and who is idle sends few.
+        idle_timeout: Duration::from_secs(60),
+        ..QuicConfig::default()
+    };
+    pair(server, client, config, Clock::jumping())
+}
+
+fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
+    let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
+    let options = Options { batches: batches(), is_perfect, burst: 8, ..Options::default() };
+    let start = Instant::now();
+    let report = conformance::run(|| simulated(link, seed), &options);
+    let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));
+    println!("{name}, judged in {:.2} s:\n{report}\n", start.elapsed().as_secs_f64());
+    for (delivery, figures) in Delivery::ALL.iter().zip(&report.deliveries) {
+        assert_eq!(figures.sent, 2 * u64::from(batches()), "{delivery:?}");
+        assert!(figures.arrived > figures.sent / 100, "{delivery:?}");
+    }
+    report
+}
+
+promises_are_kept!();
+
+fn real() -> Pair<Quic<Udp>, Quic<Udp>> {
+    let server = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
+    let client = Udp::client(server.address()).unwrap();
+    pair(server, client, QuicConfig::default(), Clock::real())
+}
+
+/// The same code runs over simulated sockets; this is that real ones carry its packets.
+#[test]
+fn reliable_batches_arrive_over_real_sockets() {
+    const COUNT: u8 = 20;
+    let Pair { mut client, mut server, clock } = real();
+    // Of one packet, and of many. A batch begins with its size.
+    let batch = |number: u8| {
+        let body = vec![number; if number.is_multiple_of(2) { 10 } else { 20_000 }];
+        [&(body.len() as u32).to_le_bytes()[..], &body].concat()
+    };
+    let delivery = Delivery::ReliableOrderedFragmented;
+    let mut arrived = [0; 2];
+    while arrived != [COUNT; 2] {
+        assert!(clock.now() < Duration::from_secs(20), "{arrived:?} arrived");
+        for (end, arrived) in [&mut client, &mut server].into_iter().zip(&mut arrived) {
+            end.handle_input(clock.now());
+            let mut connected = None;
+            while let Some(event) = end.poll_event() {
+                match event {
+                    Event::Connected { connection, .. } => connected = Some(connection),
+                    Event::Batch { batch: bytes, .. } => {
+                        assert!(bytes == batch(*arrived), "batch {arrived}");
+                        *arrived += 1;
+                    }
+                    Event::Disconnected { reason, .. } => panic!("{reason}"),
+                    _ => {}
+                }
+            }
+            if let Some(connection) = connected {
+                (0..COUNT).for_each(|number| {
+                    end.send(connection, delivery, &batch(number)).unwrap();
+                });
+            }
+            end.handle_output(clock.now());
+        }
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+#[ignore = "a minute of real time: ./ci.sh nightly"]
+fn promises_are_kept_over_real_sockets() {
+    // A busy machine may lose packets of its own.
+    let options = Options { batches: 1000, burst: 4, is_perfect: false, ..Options::default() };
+    let report = conformance::run(real, &options).unwrap();
+    println!("real sockets:\n{report}");
+    for figures in &report.deliveries {
+        assert!(figures.arrived > figures.sent / 2);
+    }
+}
+
+#[test]
+fn the_same_seed_goes_the_same_way() {
+    let link = LinkConfig { loss: 0.1, reordering: 0.1, ..latency() };
+    let options = Options { batches: 500, burst: 8, is_perfect: false, ..Options::default() };
+    let run = |seed| conformance::run(|| simulated(link, seed), &options).unwrap();
+    let first = run(1);
+    assert_eq!(run(1), first);
+    assert_ne!(run(2).digest, first.digest);
+}

@@ -1,0 +1,100 @@
+//! How old state is when it arrives.
+
+use std::time::Duration;
+
+use tightwire::Delivery;
+use tightwire::link::{Bandwidth, LinkConfig};
+use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Trust};
+use tightwire::transport::{Connection, Event, Transport};
+
+use crate::common::seed;
+
+type End = Quic<SimulatedSocket>;
+
+fn pair(link: LinkConfig, seed: u64) -> (End, End) {
+    let seed = seed::seed(seed);
+    let network = Network::new(link, seed);
+    let address = ([10, 0, 0, 1], 7777).into();
+    let certificate = Certificate::self_signed(["game.example"]).unwrap();
+    let trust = Trust::Pinned(vec![certificate.fingerprint()]);
+    let config = QuicConfig { seed: Some(seed), ..QuicConfig::default() };
+    let server = Quic::listen(network.socket(address), &certificate, config).unwrap();
+    let socket = network.socket(([10, 0, 0, 2], 1000).into());
+    let now = Duration::ZERO;
+    let client = Quic::connect(socket, address, "game.example", &trust, config, now).unwrap();
+    (client, server)
+}
+
+#[derive(Debug)]
+struct Ages {
+    median: Duration,
+    worst: Duration,
+    arrived: usize,
+}
+
+/// A server that sends 1100 bytes of state 60 times a second for a minute.
+fn ages(link: LinkConfig) -> Ages {
+    let (mut client, mut server) = pair(link, 1);
+    let mut ages = Vec::new();
+    let mut to: Option<Connection> = None;
+    for millisecond in 0..3600 * 17_u64 {
+        let now = Duration::from_millis(millisecond);
+        server.handle_input(now);
+        while let Some(event) = server.poll_event() {
+            if let Event::Connected { connection, .. } = event {
+                to = Some(connection);
+            }
+        }
+        if let (Some(to), true) = (to, millisecond % 17 == 0) {
+            let mut batch = [0; 1100];
+            batch[..8].copy_from_slice(&millisecond.to_le_bytes());
+            server.send(to, Delivery::UnreliableSequenced, &batch).unwrap();
+        }
+        server.handle_output(now);
+        client.handle_input(now);
+        while let Some(event) = client.poll_event() {
+            if let Event::Batch { batch, .. } = event {
+                let sent = u64::from_le_bytes(batch[..8].try_into().unwrap());
+                ages.push(Duration::from_millis(millisecond - sent));
+            }
+        }
+        client.handle_output(now);
+    }
+    ages.sort();
+    Ages { median: ages[ages.len() / 2], worst: ages[ages.len() - 1], arrived: ages.len() }
+}
+
+/// A round trip of 100 ms.
+const LATENCY: Duration = Duration::from_millis(50);
+
+#[test]
+fn state_is_as_old_as_the_way_is_long_also_if_some_is_lost() {
+    for (loss, worst) in [(0.0, 50), (0.05, 60), (0.2, 150)] {
+        let ages = ages(LinkConfig { latency: LATENCY, loss, ..LinkConfig::default() });
+        println!("{loss} lost: {ages:?}");
+        assert_eq!(ages.median, LATENCY, "{loss}");
+        assert!(ages.worst <= Duration::from_millis(worst), "{ages:?}");
+        assert!(ages.arrived as f64 > 3600.0 * (1.0 - loss - 0.03), "{ages:?}");
+    }
+}
+
+#[test]
+fn jitter_is_not_taken_for_a_queue() {
+    let jitter = Duration::from_millis(200);
+    let ages = ages(LinkConfig { latency: LATENCY, jitter, ..LinkConfig::default() });
+    println!("jitter of 200 ms: {ages:?}");
+    assert!(ages.worst <= LATENCY + jitter + Duration::from_millis(20), "{ages:?}");
+    assert!(ages.arrived > 3500, "{ages:?}");
+}
+
+#[test]
+fn where_too_little_gets_through_the_oldest_is_dropped() {
+    // 66,000 bytes a second are sent. A queue of 5 seconds would be filled by others.
+    let bandwidth = Some(Bandwidth { bytes_per_second: 40_000, queue_bytes: 200_000 });
+    let ages = ages(LinkConfig { latency: LATENCY, bandwidth, ..LinkConfig::default() });
+    println!("40,000 bytes each second: {ages:?}");
+    assert!(ages.median < Duration::from_millis(600), "{ages:?}");
+    assert!(ages.worst < Duration::from_millis(1200), "{ages:?}");
+    // What gets through is used.
+    assert!(ages.arrived > 2000, "{ages:?}");
+}

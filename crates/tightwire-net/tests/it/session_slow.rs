@@ -1,0 +1,123 @@
+//! A client that does not keep up, over QUIC: what it costs the server, and how it ends.
+
+use std::time::Duration;
+
+use tightwire::Delivery;
+use tightwire::SessionConfig;
+use tightwire::message::SendError;
+use tightwire::quic::QuicConfig;
+use tightwire::transport::Reason;
+
+use crate::common::arena::{Arena, STEP, World, quic};
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// What is sent reliably in a frame.
+const LENGTH: usize = 15_000;
+
+/// How a client does not keep up.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Slow {
+    /// It takes what comes until it has no room, and handles none of it.
+    NotHandling,
+    /// It does not look at its socket.
+    NotReceiving,
+}
+
+/// Runs until the server gives up, and tells the most memory that it took for that.
+fn overwhelm(slow: Slow) -> u64 {
+    let (mut arena, _) = quic(crate::common::networks::latency(), 1, 2, 0);
+    arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
+    let end = arena.now + Duration::from_secs(1);
+    arena.run(MINUTE, |arena| arena.now >= end);
+    let [peer, good] = arena.heard.peers()[..] else { panic!("{:?}", arena.heard.events) };
+    let (mut client, mut client_heard) = arena.clients.remove(0);
+    let start = arena.now;
+    let (mut live, mut most, mut sent) = (0_i64, 0_u64, 0);
+    let (mut dropping, mut blocked, mut backlog) = (None, None, 0);
+    while arena.heard.reasons().is_empty() {
+        assert!(arena.now - start < MINUTE);
+        arena.now += STEP;
+        let now = arena.now;
+        for (client, heard) in &mut arena.clients {
+            client.receive(now, heard);
+            client.transmit(now);
+        }
+        if slow == Slow::NotHandling {
+            client.handle_input(now);
+            client.transmit(now);
+        }
+        let Arena { server, heard, .. } = &mut arena;
+        let server = server.as_mut().unwrap();
+        let info = allocation_counter::measure(|| {
+            server.receive(now, heard);
+            server.transmit(now);
+            for to in [peer, good] {
+                let small = World { number: sent, data: vec![sent as u8; 30] };
+                let large = World { number: sent, data: vec![sent as u8; LENGTH] };
+                let unreliable = server.send(to, &small, Delivery::Unreliable);
+                let reliable = server.send(to, &large, Delivery::ReliableOrderedFragmented);
+                if to == good {
+                    unreliable.unwrap();
+                    reliable.unwrap();
+                } else if matches!(reliable, Err(SendError::Blocked(_))) {
+                    blocked.get_or_insert(now - start);
+                } else if blocked.is_none() {
+                    reliable.unwrap();
+                }
+            }
+        });
+        sent += 1;
+        most = most.max((live + info.bytes_max as i64) as u64);
+        live += info.bytes_current;
+        if let Some(report) = server.stats(peer) {
+            backlog = backlog.max(report.path.backlog);
+            if report.batches_dropped > 0 {
+                dropping.get_or_insert(now - start);
+            }
+        }
+        heard.events.extend(std::iter::from_fn(|| server.poll_event()));
+    }
+    let ended = arena.now - start;
+    let (dropping, blocked) = (dropping.unwrap(), blocked.unwrap());
+    println!(
+        "{slow:?}: unreliable ones dropped after {dropping:?}, refused after {blocked:?}, the end after \
+         {ended:?}; at most {backlog} bytes waited, and the server took {most}"
+    );
+    assert_eq!(arena.heard.reasons(), [Reason::TooSlow]);
+    assert!(dropping < blocked, "{dropping:?}, {blocked:?}");
+    let config = SessionConfig::default();
+    assert!(ended - blocked >= config.patience, "{blocked:?}, {ended:?}");
+    assert!(ended - blocked <= config.patience + 2 * STEP, "{blocked:?}, {ended:?}");
+    assert!(backlog <= config.refuse_above + 2 * (LENGTH + 100), "{backlog}");
+
+    // Both ends are told, as soon as the client looks.
+    let until = arena.now + Duration::from_secs(1);
+    while arena.now < until {
+        arena.step();
+        client.receive(arena.now, &mut client_heard);
+        client.transmit(arena.now);
+        client_heard.events.extend(std::iter::from_fn(|| client.poll_event()));
+    }
+    assert_eq!(client_heard.reasons(), [Reason::TooSlow]);
+    let (_, heard) = &arena.clients[0];
+    let fragmented = Delivery::ReliableOrderedFragmented as usize;
+    let large = heard.numbers.iter().find(|((_, _, delivery), _)| *delivery == fragmented);
+    assert!(large.unwrap().1.iter().copied().eq(0..sent), "nobody else is harmed");
+    most
+}
+
+#[test]
+fn a_client_that_handles_nothing_costs_no_more_than_the_limits_say() {
+    let most = overwhelm(Slow::NotHandling);
+    let (session, quic) = (SessionConfig::default(), QuicConfig::default());
+    // What QUIC has for those who have not acknowledged it, and what was said in the frame before and
+    // in this one; and all that waits until more is refused.
+    let good = quic.send_window as usize + quic.send_datagrams + 2 * LENGTH;
+    let slow = session.refuse_above + good;
+    assert!(most < (slow + good) as u64, "{most}, where the limits are {slow} and {good}");
+}
+
+#[test]
+fn a_client_that_receives_nothing_is_told_when_it_does() {
+    overwhelm(Slow::NotReceiving);
+}

@@ -1,0 +1,189 @@
+//! Many clients, each with a socket of its own, in two threads of one process.
+
+use std::net::SocketAddr;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tightwire::quic::{Quic, QuicConfig, Trust, Udp};
+use tightwire::{Client, SessionEvent};
+
+use super::talk::{Talk, config, messages};
+use crate::process::{orders, say};
+
+/// Connects so many clients, and then lets them talk for so many milliseconds, as often as it is told.
+pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
+    let orders = orders();
+    let (said, results) = mpsc::channel();
+    let groups: Vec<_> = (0..THREADS)
+        .map(|thread| {
+            let (order, ordered) = mpsc::channel();
+            let (said, trust) = (said.clone(), trust.clone());
+            let count = clients / THREADS;
+            thread::spawn(move || Group::new(address, trust, count, thread).run(&ordered, &said));
+            order
+        })
+        .collect();
+    let gather = || {
+        let mut all = Talk::new(Instant::now());
+        for _ in 0..THREADS {
+            let talk: Talk = results.recv().unwrap();
+            all.latencies.extend(&talk.latencies);
+            all.strange += talk.strange;
+            all.dropped += talk.dropped;
+            for at in 0..2 {
+                all.asked[at] += talk.asked[at];
+                all.answered[at] += talk.answered[at];
+            }
+        }
+        all
+    };
+    let _ = gather();
+    say("connected");
+    for order in orders {
+        let milliseconds = order.parse().unwrap();
+        for group in &groups {
+            group.send(Duration::from_millis(milliseconds)).unwrap();
+        }
+        let mut all = gather();
+        all.latencies.sort_unstable();
+        let at = |share: f64| {
+            let last = all.latencies.len().saturating_sub(1) as f64;
+            all.latencies.get((last * share) as usize).copied().unwrap_or(0) as f64 / 1000.0
+        };
+        let Talk { asked, answered, strange, dropped, .. } = &all;
+        say(&format!(
+            "reliable={} answered={} unreliable={} answered_too={} strange={strange} dropped={dropped} \
+             median_ms={:.2} p99_ms={:.2} worst_ms={:.2}",
+            asked[0],
+            answered[0],
+            asked[1],
+            answered[1],
+            at(0.5),
+            at(0.99),
+            at(1.0),
+        ));
+    }
+}
+
+struct Group {
+    address: SocketAddr,
+    trust: Trust,
+    start: Instant,
+    clients: Vec<One>,
+    count: usize,
+}
+
+struct One {
+    client: Client<Talk, Quic<Udp>>,
+    talk: Talk,
+    is_connected: bool,
+    next_ask: Duration,
+    last_tick: Duration,
+}
+
+impl Group {
+    fn new(address: SocketAddr, trust: Trust, count: usize, thread: usize) -> Self {
+        // The threads look at different times.
+        thread::sleep(ROUND * thread as u32 / THREADS as u32);
+        Self { address, trust, start: Instant::now(), clients: Vec::new(), count }
+    }
+
+    fn run(mut self, orders: &Receiver<Duration>, said: &Sender<Talk>) {
+        while self.clients.len() < self.count || self.clients.iter().any(|one| !one.is_connected) {
+            let hesitate = self.clients.iter().filter(|one| !one.is_connected).count();
+            if hesitate < 10 && self.clients.len() < self.count {
+                self.connect();
+            }
+            self.round(false);
+        }
+        said.send(Talk::new(self.start)).unwrap();
+        loop {
+            let Ok(time) = orders.try_recv() else {
+                self.round(false);
+                continue;
+            };
+            let (begin, count) = (self.start.elapsed(), self.clients.len() as u32);
+            for (index, one) in self.clients.iter_mut().enumerate() {
+                one.talk.reset();
+                one.next_ask = begin + BETWEEN * index as u32 / count;
+            }
+            while self.start.elapsed() < begin + time {
+                self.round(true);
+            }
+            let patience = self.start.elapsed() + PATIENCE;
+            let is_waiting = |group: &Self| group.clients.iter().any(|one| one.talk.waiting() > 0);
+            while is_waiting(&self) && self.start.elapsed() < patience {
+                self.round(false);
+            }
+            // The last that need not come.
+            let patience = self.start.elapsed() + Duration::from_millis(300);
+            while self.start.elapsed() < patience {
+                self.round(false);
+            }
+            let mut all = Talk::new(self.start);
+            for One { talk, client, .. } in &self.clients {
+                let report = client.stats().unwrap();
+                all.dropped += report.path.dropped + report.batches_dropped;
+                all.dropped += client.messenger().faults().total();
+                all.latencies.extend(&talk.latencies);
+                all.strange += talk.strange;
+                for at in 0..2 {
+                    all.asked[at] += talk.asked[at];
+                    all.answered[at] += talk.answered[at];
+                }
+            }
+            said.send(all).unwrap();
+        }
+    }
+
+    fn connect(&mut self) {
+        let socket = Udp::client(self.address).unwrap();
+        let (limits, now) = (QuicConfig::default(), self.start.elapsed());
+        let transport =
+            Quic::connect(socket, self.address, "localhost", &self.trust, limits, now).unwrap();
+        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        self.clients.push(One {
+            client,
+            talk: Talk::new(self.start),
+            is_connected: false,
+            next_ask: now,
+            last_tick: now,
+        });
+    }
+
+    /// Everybody who has something to do or to expect does it.
+    fn round(&mut self, asks: bool) {
+        let begin = self.start.elapsed();
+        for one in &mut self.clients {
+            let now = self.start.elapsed();
+            let asks = asks && now >= one.next_ask;
+            let is_busy = asks || !one.is_connected || one.talk.is_waiting();
+            if !is_busy && now < one.last_tick + BETWEEN / 4 {
+                continue;
+            }
+            if asks {
+                let (ask, delivery) = one.talk.ask();
+                one.client.send(&ask, delivery).unwrap();
+                one.next_ask = (one.next_ask + BETWEEN).max(now.saturating_sub(BETWEEN));
+            }
+            one.client.receive(now, &mut one.talk);
+            one.client.transmit(now);
+            one.last_tick = now;
+            match one.client.poll_event() {
+                Some(SessionEvent::Connected { .. }) => one.is_connected = true,
+                Some(event) => panic!("{event:?}"),
+                None => {}
+            }
+        }
+        thread::sleep((begin + ROUND).saturating_sub(self.start.elapsed()));
+    }
+}
+
+const THREADS: usize = 2;
+/// Twenty questions each second.
+const BETWEEN: Duration = Duration::from_millis(50);
+/// A client looks once a frame.
+const ROUND: Duration = Duration::from_millis(16);
+/// For the last answers.
+const PATIENCE: Duration = Duration::from_secs(10);

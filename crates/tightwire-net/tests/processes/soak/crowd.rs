@@ -1,0 +1,198 @@
+//! A few clients in a process, which come and go as they like.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tightwire::quic::{Quic, Trust, Udp};
+use tightwire::transport::Reason;
+use tightwire::{Client, SessionEvent};
+
+use super::random::Random;
+use super::talk::{Call, DELIVERIES, Talk, config, limits, messages};
+use crate::process::{orders, say};
+
+/// Where clients connect to, and how.
+pub(crate) struct There {
+    pub(crate) address: SocketAddr,
+    pub(crate) trust: Trust,
+    pub(crate) idle_timeout: Duration,
+}
+
+/// What the clients are told to do.
+#[derive(Clone, Copy, PartialEq)]
+enum Wish {
+    Roam,
+    Stay,
+    Leave,
+}
+
+/// What became of all connections.
+#[derive(Default)]
+struct Counts {
+    connected: u32,
+    left: u32,
+    timed_out: u32,
+    forgotten: u32,
+    /// Never connected.
+    failed: u32,
+    other_ends: u32,
+    /// Answers that never came.
+    lost: u32,
+    messages: u64,
+    wrong: u64,
+}
+
+/// Tells how it goes whenever it gets an order, until it is killed.
+pub(crate) fn run(there: &There, clients: usize, seed: u64) {
+    let orders = orders();
+    let start = Instant::now();
+    let mut random = Random::new(seed);
+    let mut counts = Counts::default();
+    let mut wish = Wish::Roam;
+    let mut all: Vec<_> = (0..clients).map(|_| One::default()).collect();
+    loop {
+        let now = start.elapsed();
+        for one in &mut all {
+            one.step(there, now, wish, &mut random, &mut counts);
+        }
+        if let Ok(order) = orders.try_recv() {
+            wish = match order.as_str() {
+                "roam" => Wish::Roam,
+                "stay" => Wish::Stay,
+                "leave" => Wish::Leave,
+                _ => wish,
+            };
+            let present = all.iter().filter(|one| one.is_present()).count();
+            let away = all.iter().filter(|one| one.life.is_none()).count();
+            let Counts { connected, left, timed_out, forgotten, failed, .. } = counts;
+            say(&format!(
+                "present={present} away={away} connected={connected} left={left} \
+                 timed_out={timed_out} forgotten={forgotten} failed={failed} other_ends={} \
+                 lost={} messages={} wrong={}",
+                counts.other_ends, counts.lost, counts.messages, counts.wrong,
+            ));
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[derive(Default)]
+struct One {
+    life: Option<Life>,
+    /// When it connects again.
+    next: Duration,
+}
+
+/// One connection, from its beginning to its end.
+struct Life {
+    client: Client<Talk, Quic<Udp>>,
+    talk: Talk,
+    is_connected: bool,
+    /// What was sent for each delivery.
+    sent: [u32; 2],
+    next_call: Duration,
+    /// When it wants to leave.
+    until: Duration,
+}
+
+impl One {
+    fn is_present(&self) -> bool {
+        self.life.as_ref().is_some_and(|life| life.is_connected)
+    }
+
+    fn step(
+        &mut self,
+        there: &There,
+        now: Duration,
+        wish: Wish,
+        random: &mut Random,
+        counts: &mut Counts,
+    ) {
+        let Some(life) = &mut self.life else {
+            if wish != Wish::Leave && now >= self.next {
+                self.life = Some(Life::new(there, now, random));
+            }
+            return;
+        };
+        let leaves = wish == Wish::Leave || (wish == Wish::Roam && now >= life.until);
+        // Who leaves waits for the answers, or does not: they may be lost then.
+        let is_rude = wish == Wish::Roam && life.until.subsec_millis() % 4 == 0;
+        if life.is_connected && leaves && !is_rude {
+            let expected = life.sent.iter().sum::<u32>();
+            let answered = life.talk.heard.values().map(|heard| heard.count()).sum::<u32>();
+            let is_late = now >= life.next_call + PATIENCE;
+            if answered == expected || is_late {
+                counts.lost += expected - answered;
+                counts.left += 1;
+                self.end(now, random, counts);
+                return;
+            }
+        } else if leaves {
+            counts.left += u32::from(life.is_connected);
+            self.end(now, random, counts);
+            return;
+        } else if life.is_connected {
+            life.call(now);
+        }
+        life.client.receive(now, &mut life.talk);
+        life.client.transmit(now);
+        match life.client.poll_event() {
+            Some(SessionEvent::Connected { .. }) => {
+                life.is_connected = true;
+                counts.connected += 1;
+            }
+            Some(SessionEvent::Disconnected { peer, reason }) => {
+                match reason {
+                    Reason::TimedOut if peer.is_none() => counts.failed += 1,
+                    Reason::TimedOut => counts.timed_out += 1,
+                    Reason::Forgotten => counts.forgotten += 1,
+                    reason => {
+                        eprintln!("another end: {reason}");
+                        counts.other_ends += 1;
+                    }
+                }
+                self.end(now, random, counts);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, now: Duration, random: &mut Random, counts: &mut Counts) {
+        if let Some(mut life) = self.life.take() {
+            life.client.disconnect(now);
+            counts.messages += life.talk.messages;
+            counts.wrong += life.talk.wrong;
+        }
+        self.next = now + random.milliseconds(50, 1000);
+    }
+}
+
+impl Life {
+    fn new(there: &There, now: Duration, random: &mut Random) -> Self {
+        let socket = Udp::client(there.address).unwrap();
+        let limits = limits(there.idle_timeout);
+        let transport =
+            Quic::connect(socket, there.address, "localhost", &there.trust, limits, now).unwrap();
+        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        let until = now + random.milliseconds(500, 15_000);
+        let (talk, sent) = (Talk::default(), [0; 2]);
+        Self { client, talk, is_connected: false, sent, next_call: now, until }
+    }
+
+    /// Twenty times a second.
+    fn call(&mut self, now: Duration) {
+        if now < self.next_call {
+            return;
+        }
+        self.next_call = now + Duration::from_millis(50);
+        for (delivery, sent) in DELIVERIES.into_iter().zip(&mut self.sent) {
+            let call = Call { number: *sent + 1 };
+            // It fails only if too much waits already.
+            *sent += u32::from(self.client.send(&call, delivery).is_ok());
+        }
+    }
+}
+
+/// For the last answers.
+const PATIENCE: Duration = Duration::from_secs(20);

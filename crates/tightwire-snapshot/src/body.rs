@@ -1,0 +1,290 @@
+//! What packets say of objects, as bytes.
+
+use alloc::vec::Vec;
+use core::mem::take;
+
+use super::check::Check;
+use super::mention::{Change, Knowledge, MANY, Mentions};
+use super::model::Model;
+use super::protocol::Protocol;
+use super::select::Candidate;
+use super::trace::Record;
+use super::view::{Basis, View};
+use super::{Level, modeled, packed};
+use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
+
+/// The bytes of the check that every body begins with.
+const CHECK: usize = 2;
+
+/// Why a body is not one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BodyError {
+    /// It is cut short, has too much, or says what cannot be.
+    Malformed(ReadError),
+    /// It says something else than its sender meant.
+    Check { sent: u16, computed: u16 },
+}
+
+impl From<ReadError> for BodyError {
+    fn from(error: ReadError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+/// Makes `bytes` the body with the mentions; whether they fit into `limit` bytes.
+/// `model` is that of the base, and learns.
+pub(super) fn write(
+    protocol: &Protocol,
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    model: &mut Model,
+    bytes: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
+    limit: usize,
+) -> bool {
+    let Some(room) = limit.checked_sub(CHECK) else { return false };
+    bytes.clear();
+    bytes.extend_from_slice(&mentions.check.value().to_le_bytes());
+    match protocol.config().level {
+        Level::Packed => {
+            let room = room.min(bound(protocol, mentions));
+            if scratch.len() < room {
+                scratch.resize(room, 0);
+            }
+            let mut stream = WriteStream::new(&mut scratch[..room]);
+            let Ok(()) =
+                packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
+            let Ok(packed) = stream.finish() else { return false };
+            bytes.extend_from_slice(packed);
+            true
+        }
+        Level::Modeled => {
+            modeled::write(protocol, mentions, knowledge, &mut model.modeled, bytes, limit)
+        }
+    }
+}
+
+/// More bytes than packed mentions take: however large the budget is, no more memory is.
+fn bound(protocol: &Protocol, mentions: &Mentions) -> usize {
+    let most = protocol.classes().iter().map(|class| class.max_bytes).max().unwrap_or(0);
+    let groups: usize = protocol.classes().iter().map(|class| class.layout.groups.len()).sum();
+    1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
+}
+
+/// Reads mentions. A trace is told of every part, in a packet in which the body begins at a byte.
+pub(super) fn read(
+    protocol: &Protocol,
+    bytes: &[u8],
+    mentions: &mut Mentions,
+    knowledge: &impl Knowledge,
+    model: &mut Model,
+    mut trace: Option<(&mut Record, usize)>,
+) -> Result<(), BodyError> {
+    mentions.clear();
+    let Some((sum, bytes)) = bytes.split_first_chunk::<CHECK>() else {
+        return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }.into());
+    };
+    if let Some((record, at)) = &mut trace {
+        record.mark_check(8 * *at as u64);
+    }
+    let mut traced = trace.as_mut().map(|(record, at)| (&mut **record, 8 * (*at + CHECK) as u64));
+    let read = match (protocol.config().level, &mut traced) {
+        (Level::Packed, None) => {
+            let mut stream = ReadStream::new(bytes);
+            let read = packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
+            read.and_then(|()| stream.finish())
+        }
+        (Level::Packed, Some((record, start))) => {
+            let mut stream = ReadStream::new(bytes);
+            let mut traced = record.stream(&mut stream, *start);
+            let read = packed::code(&mut traced, protocol, mentions, knowledge, &mut model.packed);
+            record.end((*start + stream.position()) as f64);
+            read.and_then(|()| stream.finish())
+        }
+        (Level::Modeled, _) => {
+            modeled::read(protocol, bytes, mentions, knowledge, &mut model.modeled, traced)
+        }
+    };
+    if let Some((record, _)) = trace {
+        match read {
+            Ok(()) => record.fill(),
+            Err(_) => record.refuse(),
+        }
+    }
+    read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
+    let mut check = Check::default();
+    for mention in &mentions.list {
+        check.add(mention, mentions.cells_of(mention).unwrap_or_default());
+    }
+    match (u16::from_le_bytes(*sum), check.value()) {
+        (sent, computed) if sent == computed => Ok(()),
+        (sent, computed) => Err(BodyError::Check { sent, computed }),
+    }
+}
+
+/// The check that the body of a packet begins with, `at` a byte.
+pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
+    packet.get(at..)?.first_chunk().map(|sum| u16::from_le_bytes(*sum))
+}
+
+/// The bodies of the packets that a receiver may take as the base of the next ones.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    list: Vec<Body>,
+    free: Vec<u32>,
+    /// Those of this tick, which another receiver may want as well.
+    recent: Vec<u32>,
+    next_serial: u64,
+    pristine: Model,
+    most_mentions: usize,
+    /// Bodies have room for as many as there ever were, so that in time none has to grow.
+    most_bytes: usize,
+    scratch: Vec<u8>,
+}
+
+/// A body, and what it was made of.
+#[derive(Debug, Default)]
+struct Body {
+    serial: u64,
+    users: u32,
+    bytes: Vec<u8>,
+    /// What is learned with it.
+    model: Model,
+    base: Option<u64>,
+    is_complete: bool,
+    /// What it was made of is written down, so that others can find it.
+    is_shared: bool,
+    objects: Vec<(u32, Change, Basis)>,
+    /// Of the objects that the base mentions, for the level that makes use of how much they change.
+    before: Vec<Basis>,
+}
+
+/// What a body is made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recipe<'r> {
+    pub(super) view: &'r View,
+    pub(super) chosen: &'r [Candidate],
+    pub(super) is_complete: bool,
+    /// There are others who may want the same.
+    pub(super) is_shared: bool,
+}
+
+impl<'r> Recipe<'r> {
+    /// What is known of the objects that the base mentions.
+    fn before(self) -> impl Iterator<Item = Basis> {
+        let objects = self.view.base().map_or(&[][..], |base| &base.objects);
+        objects.iter().map(move |object| self.view.objects[object.slot as usize].basis())
+    }
+
+    /// What is chosen, and what is known of it.
+    fn objects(self) -> impl Iterator<Item = (u32, Change, Basis)> + 'r {
+        self.chosen.iter().map(move |&Candidate { slot, change, .. }| {
+            (slot, change, self.view.objects[slot as usize].basis())
+        })
+    }
+}
+
+impl Bodies {
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        Self {
+            list: Vec::new(),
+            free: Vec::new(),
+            recent: Vec::new(),
+            next_serial: 0,
+            pristine: Model::new(protocol),
+            most_mentions: 0,
+            most_bytes: 0,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Begins a tick, of which there are no bodies yet.
+    pub(super) fn begin_tick(&mut self) {
+        while let Some(body) = self.recent.pop() {
+            self.release(body);
+        }
+    }
+
+    /// A body that was made of the same before, in this tick.
+    pub(super) fn find(&self, recipe: Recipe<'_>) -> Option<u32> {
+        let base = self.serial_of_base(recipe.view);
+        self.recent.iter().copied().find(|&body| {
+            let body = &self.list[body as usize];
+            body.is_shared
+                && body.base == base
+                && body.is_complete == recipe.is_complete
+                && body.before.iter().copied().zip(recipe.before()).all(|(one, other)| one == other)
+                && body.objects.len() == recipe.chosen.len()
+                && body.objects.iter().copied().eq(recipe.objects())
+        })
+    }
+
+    /// Makes a body, if it fits into `limit` bytes.
+    pub(super) fn make(
+        &mut self,
+        protocol: &Protocol,
+        recipe: Recipe<'_>,
+        mentions: &mut Mentions,
+        knowledge: &impl Knowledge,
+        limit: usize,
+    ) -> Option<u32> {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.list.push(Body::default());
+            self.list.len() as u32 - 1
+        });
+        let mut body = take(&mut self.list[place as usize]);
+        let base = recipe.view.base().and_then(|base| self.list.get(base.body? as usize));
+        body.model.clone_from(base.map_or(&self.pristine, |base| &base.model));
+        body.bytes.clear();
+        body.bytes.reserve(self.most_bytes);
+        let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
+        let fits = write(protocol, mentions, knowledge, model, bytes, scratch, limit);
+        if fits {
+            body.base = self.serial_of_base(recipe.view);
+            body.serial = self.next_serial;
+            self.next_serial += 1;
+            body.is_complete = recipe.is_complete;
+            self.most_bytes = self.most_bytes.max(body.bytes.len());
+            self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
+            body.is_shared = recipe.is_shared;
+            body.objects.clear();
+            body.before.clear();
+            if recipe.is_shared {
+                body.objects.reserve(self.most_mentions);
+                body.objects.extend(recipe.objects());
+            }
+            if recipe.is_shared && protocol.config().level == Level::Modeled {
+                body.before.reserve(self.most_mentions);
+                body.before.extend(recipe.before());
+            }
+            body.users = 1;
+            self.recent.push(place);
+        } else {
+            self.free.push(place);
+        }
+        self.list[place as usize] = body;
+        fits.then_some(place)
+    }
+
+    pub(super) fn bytes(&self, body: u32) -> &[u8] {
+        &self.list[body as usize].bytes
+    }
+
+    /// Somebody may take the body as a base.
+    pub(super) fn retain(&mut self, body: u32) {
+        self.list[body as usize].users += 1;
+    }
+
+    /// Somebody no longer needs it.
+    pub(super) fn release(&mut self, body: u32) {
+        let users = &mut self.list[body as usize].users;
+        *users -= 1;
+        if *users == 0 {
+            self.free.push(body);
+        }
+    }
+
+    fn serial_of_base(&self, view: &View) -> Option<u64> {
+        view.base().and_then(|base| Some(self.list[base.body? as usize].serial))
+    }
+}

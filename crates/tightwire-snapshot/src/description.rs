@@ -1,0 +1,254 @@
+//! A snapshot protocol as data, for those who read snapshots without the program.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::header::SPAN;
+use super::layout::parts;
+use super::protocol::{Declared, MAX_CLASSES};
+use super::{Config, Level, Protocol, ProtocolError};
+use tightwire_core::at;
+use tightwire_core::schema::Schema;
+use tightwire_core::stream::{Stream, Target, Wire};
+
+/// A [`Protocol`] as data: its configuration, and its classes with their names and
+/// [schemas](Schema). It is in captures, so that tools read snapshots without the program.
+///
+/// It is [`Wire`](trait@tightwire_core::stream::Wire), in the form that docs/WIRE.md gives. One that comes from outside may
+/// ask for anything: [`Protocol::from_description`] is where it is judged.
+///
+/// ```
+/// use tightwire::{snapshot, Wire};
+///
+/// #[derive(Wire, Default)]
+/// struct Door {
+///     open: bool,
+/// }
+///
+/// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<Door>().build()?;
+/// let mut buffer = [0; 256];
+/// let sent = tightwire::encode(&protocol.description(), &mut buffer)?;
+///
+/// let received: snapshot::Description = tightwire::decode(sent)?;
+/// assert_eq!(received.classes().next().unwrap().0, "Door");
+/// let again = snapshot::Protocol::from_description(&received)?;
+/// assert_eq!(again.fingerprint(), protocol.fingerprint());
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Description {
+    fingerprint: u64,
+    level: Level,
+    ticks_per_second: u32,
+    history: u32,
+    max_objects: u64,
+    classes: Vec<ClassDescription>,
+}
+
+#[derive(Clone, PartialEq, Debug, Default)]
+struct ClassDescription {
+    name: String,
+    schema: Schema,
+}
+
+impl Description {
+    /// The [fingerprint](Protocol::fingerprint) of the protocol that was described.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).build()?;
+    /// assert_eq!(protocol.description().fingerprint(), protocol.fingerprint());
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// How the protocol was configured.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// let config = snapshot::Config { history: 100, ..snapshot::Config::default() };
+    /// let protocol = snapshot::Protocol::builder(config).build()?;
+    /// assert_eq!(protocol.description().config(), config);
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn config(&self) -> Config {
+        Config {
+            level: self.level,
+            ticks_per_second: self.ticks_per_second,
+            max_objects: usize::try_from(self.max_objects).unwrap_or(usize::MAX),
+            history: self.history,
+        }
+    }
+
+    /// The classes in their order: what they are called, and the layout of their objects.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    /// use tightwire::schema::Schema;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// let description = protocol.description();
+    /// assert!(description.classes().eq([("u16", &Schema::of::<u16>())]));
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &Schema)> {
+        self.classes.iter().map(|class| (&*class.name, &class.schema))
+    }
+}
+
+impl Protocol {
+    /// The protocol as data.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// assert_eq!(protocol.description().classes().len(), 1);
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn description(&self) -> Description {
+        let Config { level, ticks_per_second, history, max_objects } = *self.config();
+        let classes = self.classes().iter().map(|class| {
+            let mut name = class.declared.name.to_string();
+            // Rust's own names of types have any length.
+            while name.len() > MAX_NAME {
+                name.pop();
+            }
+            ClassDescription { name, schema: class.declared.schema.clone() }
+        });
+        Description {
+            fingerprint: self.fingerprint(),
+            level,
+            ticks_per_second,
+            history,
+            max_objects: max_objects as u64,
+            classes: classes.collect(),
+        }
+    }
+
+    /// The protocol that was described, as far as it makes sense here. Its classes are no Rust types:
+    /// look at objects with [`Receiver::get_dynamic`](crate::Receiver::get_dynamic).
+    ///
+    /// A description from outside may ask for anything, so there is less room than in the program itself:
+    /// its classes have 65536 fields, elements and parts of conditions in all, the longest condition has
+    /// 128, and what is learned of a packet takes at most 2 MiB. Of many or large objects, a receiver
+    /// takes no more than 8 million numbers at once, whatever `max_objects` says.
+    ///
+    /// ```
+    /// use tightwire::{snapshot, Wire};
+    /// use tightwire::snapshot::Leaving;
+    ///
+    /// #[derive(Wire, Default)]
+    /// struct Door {
+    ///     open: bool,
+    /// }
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<Door>().build()?;
+    /// let mut sender = snapshot::Sender::new(&protocol);
+    /// let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(1);
+    /// sender.set(7, &Door { open: true })?;
+    /// let packet = sender.snapshot(client, 1000).unwrap();
+    ///
+    /// let elsewhere = snapshot::Protocol::from_description(&protocol.description())?;
+    /// let mut receiver = snapshot::Receiver::new(&elsewhere);
+    /// receiver.handle_snapshot(packet)?;
+    /// assert_eq!(receiver.get_dynamic(7).unwrap().to_string(), "Door { open: true }");
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError`], as for a protocol of types;
+    /// [`TooLarge`](ProtocolError::TooLarge) beyond the limits above, and
+    /// [`Fingerprint`](ProtocolError::Fingerprint) if it becomes another protocol than the one
+    /// that was described.
+    pub fn from_description(description: &Description) -> Result<Self, ProtocolError> {
+        let largest = largest_of(description.classes())?;
+        let mut config = description.config();
+        config.max_objects = config.max_objects.min((MAX_CELLS / largest) as usize);
+        let classes = description.classes.iter().map(|class| {
+            let (name, schema) = (class.name.as_str().into(), class.schema.clone());
+            (class.name.clone(), Declared { name, type_id: None, schema })
+        });
+        let protocol = Self::assemble(config, classes)?;
+        check_learned(&protocol)?;
+        let (described, here) = (description.fingerprint, protocol.fingerprint());
+        if described != here {
+            return Err(ProtocolError::Fingerprint { described, here });
+        }
+        Ok(protocol)
+    }
+}
+
+/// The parts of the largest class that came as data, if all of them together are not too many.
+pub(super) fn largest_of<'a>(
+    classes: impl Iterator<Item = (&'a str, &'a Schema)>,
+) -> Result<u64, ProtocolError> {
+    let (mut all, mut largest) = (0u64, 1);
+    for (name, schema) in classes {
+        let parts = parts(schema.root());
+        (all, largest) = (all.saturating_add(parts), parts.max(largest));
+        if all > MAX_PARTS {
+            return Err(ProtocolError::TooLarge { class: name.to_string() });
+        }
+    }
+    Ok(largest)
+}
+
+/// Whether a receiver has room for a copy of what is learned for each packet that it remembers.
+pub(super) fn check_learned(protocol: &Protocol) -> Result<(), ProtocolError> {
+    if protocol.plan().pristine.size() > MAX_LEARNED / SPAN {
+        let class = protocol.classes().last().map(|class| class.declared.name.to_string());
+        return Err(ProtocolError::TooLarge { class: class.unwrap_or_default() });
+    }
+    Ok(())
+}
+
+/// As docs/WIRE.md says.
+impl Wire for Description {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.object(at!(this.fingerprint))?;
+        stream.object(at!(this.level))?;
+        stream.object(at!(this.ticks_per_second))?;
+        stream.object(at!(this.history))?;
+        stream.varint(at!(this.max_objects))?;
+        stream.array(at!(this.classes), MAX_CLASSES, Wire::serialize)
+    }
+}
+
+impl Wire for ClassDescription {
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        stream.string(at!(this.name), MAX_NAME)?;
+        // It is shown to people, and a terminal obeys control characters.
+        if this.name.chars().any(char::is_control) {
+            return stream.refuse();
+        }
+        stream.object(at!(this.schema))
+    }
+}
+
+/// The bytes of a class's name.
+const MAX_NAME: usize = 255;
+
+/// What the classes of a description may take to be made and used.
+const MAX_PARTS: u64 = 1 << 16;
+
+/// The numbers of all objects of a receiver.
+const MAX_CELLS: u64 = 1 << 23;
+
+/// The bytes of what a receiver learns, with all its copies.
+const MAX_LEARNED: usize = 512 << 20;

@@ -1,0 +1,269 @@
+//! What a packet says of itself, and of the packets before it.
+//!
+//! The sender knows of some packets that they arrived: these are *known*, and what they said is what
+//! the next packet is relative to. Both sides have to mean the same packets, although either may not
+//! have heard of what the other sent last. So each packet says which the newest known one is, its
+//! *base*, and for the packets between that and those of which the base itself told, whether they are
+//! known. What is older is settled: a packet that was acknowledged `LATE` packets after a newer one
+//! counts as lost for ever.
+
+use super::trace::{Mark, Marked};
+use tightwire_core::stream::{ErrorKind, Stream};
+
+/// How many packets can be on their way: so many after the base, the sender starts anew.
+pub(super) const IN_FLIGHT: u32 = 96;
+
+/// An acknowledgement of a packet so far before the base comes too late: as many as an
+/// acknowledgement tells of, so that one that arrives tells everything.
+pub(super) const LATE: u32 = 32;
+
+/// How far apart packets can be that are told apart: the base of the base and what it tells of, the
+/// base, and what came after.
+pub(super) const SPAN: usize = (2 * IN_FLIGHT + LATE).next_power_of_two() as usize;
+
+/// The bits of a packet's number.
+const NUMBER_BITS: u32 = 12;
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Header {
+    /// Counted from the first packet to this receiver.
+    pub(super) number: u32,
+    pub(super) tick: u32,
+    /// Every object that is not mentioned is as the known packets say.
+    pub(super) is_complete: bool,
+    /// The first packet that counts: a sender that lost its receiver starts anew.
+    pub(super) start: u32,
+    /// The newest known packet; none of them is, at the start.
+    pub(super) base: Option<u32>,
+    pub(super) known: Known,
+}
+
+/// Which packets are known.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Known {
+    /// What is older is settled.
+    pub(super) first: u32,
+    bits: [u64; SPAN / 64],
+}
+
+/// What the receiver of a packet already knows of another one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    pub(super) tick: u32,
+    pub(super) is_complete: bool,
+    /// The first packet that counts, as that packet said.
+    pub(super) start: u32,
+    pub(super) base: Option<u32>,
+}
+
+impl Header {
+    /// Writes or reads the header. `newest` is the newest packet that the receiver has or a later one,
+    /// `told` what was said by a packet that it has.
+    pub(super) fn serialize<S: Stream + Marked>(
+        &mut self,
+        stream: &mut S,
+        newest: u32,
+        told: impl Fn(u32) -> Option<Told>,
+    ) -> Result<(), S::Error> {
+        stream.mark(Mark::Number);
+        let mut low = u64::from(self.number) & NUMBER_MASK;
+        stream.bits(&mut low, NUMBER_BITS)?;
+        if S::READING {
+            self.number = nearest(newest, low as u32);
+        }
+        stream.bool(&mut self.is_complete)?;
+        stream.mark(Mark::Base);
+        let mut behind = self.base.map_or(0, |base| self.number.wrapping_sub(base));
+        stream.int(&mut behind, 0..=IN_FLIGHT)?;
+        if behind == 0 {
+            return self.serialize_start(stream);
+        }
+        let base = self.number.wrapping_sub(behind);
+        self.base = Some(base);
+        let Some(base_told) = told(base) else { return refuse(stream) };
+        self.start = base_told.start;
+        let before = base_told.base.and_then(|number| Some((number, told(number)?.tick)));
+        let regular = regular_age(behind, (base, base_told.tick), before);
+        stream.mark(Mark::Tick);
+        self.serialize_tick(stream, base_told.tick, regular)?;
+        self.known.first = first_untold(base_told);
+        stream.mark(Mark::Known);
+        self.serialize_known(stream, base)
+    }
+
+    fn serialize_start<S: Stream + Marked>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.mark(Mark::Number);
+        // After an outage the lowest bits are not enough.
+        let mut number = u64::from(self.number);
+        stream.bits(&mut number, u32::BITS)?;
+        if S::READING {
+            self.number = number as u32;
+        }
+        let mut since = self.number.wrapping_sub(self.start);
+        stream.int(&mut since, 0..=IN_FLIGHT)?;
+        stream.mark(Mark::Tick);
+        let mut tick = u64::from(self.tick);
+        stream.bits(&mut tick, u32::BITS)?;
+        if S::READING {
+            // There is always a number after it.
+            if self.number == u32::MAX {
+                return refuse(stream);
+            }
+            let Some(start) = self.number.checked_sub(since) else { return refuse(stream) };
+            *self = Self { tick: tick as u32, start, base: None, ..self.clone() };
+            self.known = Known { first: start, ..Known::default() };
+        }
+        Ok(())
+    }
+
+    fn serialize_tick<S: Stream>(
+        &mut self,
+        stream: &mut S,
+        base_tick: u32,
+        regular: u32,
+    ) -> Result<(), S::Error> {
+        let mut age = self.tick.wrapping_sub(base_tick);
+        let mut is_regular = age == regular;
+        stream.bool(&mut is_regular)?;
+        match is_regular {
+            true => age = regular,
+            false => stream.varint(&mut age)?,
+        }
+        match base_tick.checked_add(age) {
+            Some(tick) if age > 0 => self.tick = tick,
+            _ => return refuse(stream),
+        }
+        Ok(())
+    }
+
+    fn serialize_known<S: Stream>(&mut self, stream: &mut S, base: u32) -> Result<(), S::Error> {
+        let first = self.known.first;
+        let mut are_all_known = (first..base).all(|packet| self.known.contains(packet));
+        stream.bool(&mut are_all_known)?;
+        for packet in first..base {
+            let mut is_known = are_all_known || self.known.contains(packet);
+            if !are_all_known {
+                stream.bool(&mut is_known)?;
+            }
+            self.known.set(packet, is_known);
+        }
+        self.known.set(base, true);
+        Ok(())
+    }
+}
+
+const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
+
+/// The first packet of which the base did not tell for good whether it is known.
+pub(super) fn first_untold(base: Told) -> u32 {
+    base.base.map_or(base.start, |base_of_base| base_of_base.saturating_sub(LATE).max(base.start))
+}
+
+/// How many ticks after its base a packet is, if packets go on as from the base of the base to the
+/// base: most senders send one a tick, or every so many.
+fn regular_age(behind: u32, base: (u32, u32), before: Option<(u32, u32)>) -> u32 {
+    let Some((number, tick)) = before else { return behind };
+    let (packets, ticks) = (base.0.saturating_sub(number).max(1), base.1.saturating_sub(tick));
+    (u64::from(behind) * u64::from(ticks) / u64::from(packets)).min(u64::from(u32::MAX)) as u32
+}
+
+/// The number with these lowest bits that is nearest to `newest`.
+fn nearest(newest: u32, low: u32) -> u32 {
+    let half = 1 << (NUMBER_BITS - 1);
+    let ahead = low.wrapping_sub(newest).wrapping_add(half) & NUMBER_MASK as u32;
+    newest.saturating_add(ahead).checked_sub(half).unwrap_or(low)
+}
+
+fn refuse<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
+    let bit = stream.position();
+    stream.refuse_at(ErrorKind::OutOfRange, bit)
+}
+
+impl Known {
+    pub(super) fn contains(&self, packet: u32) -> bool {
+        let (word, bit) = place(packet);
+        self.bits[word] >> bit & 1 == 1
+    }
+
+    pub(super) fn set(&mut self, packet: u32, is_known: bool) {
+        let (word, bit) = place(packet);
+        self.bits[word] = self.bits[word] & !(1 << bit) | u64::from(is_known) << bit;
+    }
+}
+
+fn place(packet: u32) -> (usize, u32) {
+    let place = packet as usize % SPAN;
+    (place / 64, (place % 64) as u32)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use tightwire_core::stream::{ReadStream, WriteStream};
+
+    fn told(base: Option<u32>) -> impl Fn(u32) -> Option<Told> {
+        move |packet| Some(Told { tick: packet * 2, is_complete: true, start: 3, base })
+    }
+
+    fn round_trip(header: &Header, newest: u32, base_of_base: Option<u32>) -> (Header, usize) {
+        let mut buffer = [0; 64];
+        let mut writer = WriteStream::new(&mut buffer);
+        let Ok(()) = header.clone().serialize(&mut writer, newest, told(base_of_base));
+        let bytes = writer.finish().unwrap();
+        let mut read = Header::default();
+        read.serialize(&mut ReadStream::new(bytes), newest, told(base_of_base)).unwrap();
+        (read, bytes.len())
+    }
+
+    #[test]
+    fn a_header_says_which_packets_are_known() {
+        let mut known = Known { first: 100 - LATE, ..Known::default() };
+        (known.first..=106)
+            .filter(|packet| packet % 3 != 0)
+            .for_each(|packet| known.set(packet, true));
+        let header =
+            Header { number: 112, tick: 999, is_complete: true, start: 3, base: Some(106), known };
+        assert_eq!(round_trip(&header, 111, Some(100)), (header.clone(), 10));
+    }
+
+    #[test]
+    fn when_nothing_is_lost_three_bytes_suffice() {
+        let mut known = Known { first: 100 - LATE, ..Known::default() };
+        (known.first..=106).for_each(|packet| known.set(packet, true));
+        let header =
+            Header { number: 112, tick: 224, is_complete: true, start: 3, base: Some(106), known };
+        assert_eq!(round_trip(&header, 111, Some(100)), (header, 3));
+    }
+
+    #[test]
+    fn the_start_has_no_base() {
+        let known = Known { first: 5, ..Known::default() };
+        let header =
+            Header { number: 7, tick: 99, is_complete: false, start: 5, base: None, known };
+        assert_eq!(round_trip(&header, 5, None).0, header);
+    }
+
+    #[test]
+    fn the_last_of_all_numbers_is_refused() {
+        let read = |number| {
+            let (mut buffer, known) = ([0; 64], Known { first: number, ..Known::default() });
+            let mut header = Header { number, tick: 99, start: number, known, ..Header::default() };
+            let mut writer = WriteStream::new(&mut buffer);
+            let Ok(()) = header.serialize(&mut writer, 0, told(None));
+            let mut stream = ReadStream::new(writer.finish().unwrap());
+            Header::default().serialize(&mut stream, 0, told(None)).map_err(|error| error.kind)
+        };
+        assert_eq!(read(u32::MAX), Err(ErrorKind::OutOfRange));
+        assert_eq!(read(u32::MAX - 1), Ok(()));
+    }
+
+    #[test]
+    fn numbers_are_found_by_their_lowest_bits() {
+        for newest in [0u32, 5, 2047, 2048, 4095, 4096, 1_000_000] {
+            for number in newest.saturating_sub(2000)..newest + 2000 {
+                assert_eq!(nearest(newest, number & NUMBER_MASK as u32), number, "{newest}");
+            }
+        }
+    }
+}

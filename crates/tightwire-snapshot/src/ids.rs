@@ -1,0 +1,133 @@
+//! Which object has which place.
+
+use alloc::vec::Vec;
+
+use tightwire_core::schema::ObjectId;
+
+/// The places of objects, by their ids. Lists in order: a search that no choice of ids can slow down,
+/// and objects come in the order of their ids.
+///
+/// A long list is slow to change in its middle. So what is new goes into a short one, which is merged
+/// into the long one from time to time, and what is removed stays as an entry without a place until
+/// there are many.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    long: Vec<Entry>,
+    short: Vec<Entry>,
+    removed: usize,
+}
+
+type Entry = (ObjectId, u32);
+
+/// The place of what is removed.
+const NONE: u32 = u32::MAX;
+
+/// The short list is merged when it has so many entries.
+const SHORT: usize = 256;
+
+impl Ids {
+    pub(super) fn len(&self) -> usize {
+        self.long.len() + self.short.len() - self.removed
+    }
+
+    pub(super) fn get(&self, id: ObjectId) -> Option<u32> {
+        let find = |list: &[Entry]| Some(list[place(list, id).ok()?].1);
+        find(&self.long).or_else(|| find(&self.short)).filter(|&slot| slot != NONE)
+    }
+
+    pub(super) fn insert(&mut self, id: ObjectId, slot: u32) {
+        for list in [&mut self.long, &mut self.short] {
+            if let Ok(place) = place(list, id) {
+                self.removed -= usize::from(list[place].1 == NONE);
+                list[place].1 = slot;
+                return;
+            }
+        }
+        if self.long.last().is_none_or(|last| last.0 < id) && self.short.is_empty() {
+            return self.long.push((id, slot));
+        }
+        if let Err(place) = place(&self.short, id) {
+            self.short.insert(place, (id, slot));
+        }
+        if self.short.len() >= SHORT {
+            self.merge();
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: ObjectId) {
+        for list in [&mut self.long, &mut self.short] {
+            if let Ok(place) = place(list, id) {
+                self.removed += usize::from(list[place].1 != NONE);
+                list[place].1 = NONE;
+            }
+        }
+        if self.removed > SHORT + self.long.len() / 2 {
+            self.long.retain(|entry| entry.1 != NONE);
+            self.short.retain(|entry| entry.1 != NONE);
+            self.removed = 0;
+        }
+    }
+
+    /// The objects in the order of their ids.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
+        let (mut long, mut short) = (self.long.iter().peekable(), self.short.iter().peekable());
+        let entries = core::iter::from_fn(move || match (long.peek(), short.peek()) {
+            (Some(a), Some(b)) if b.0 < a.0 => short.next(),
+            (Some(_), _) => long.next(),
+            (None, _) => short.next(),
+        });
+        entries.copied().filter(|entry| entry.1 != NONE)
+    }
+
+    /// Merges the short list into the long one, from behind, so that nothing is overwritten.
+    fn merge(&mut self) {
+        let mut from = self.long.len();
+        self.long.resize(from + self.short.len(), (ObjectId(0), NONE));
+        let mut to = self.long.len();
+        while let Some(&new) = self.short.last() {
+            to -= 1;
+            if from > 0 && self.long[from - 1].0 > new.0 {
+                from -= 1;
+                self.long[to] = self.long[from];
+            } else {
+                self.long[to] = new;
+                self.short.pop();
+            }
+        }
+    }
+}
+
+fn place(list: &[Entry], id: ObjectId) -> Result<usize, usize> {
+    list.binary_search_by_key(&id, |entry| entry.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn it_is_a_map_in_the_order_of_ids() {
+        let (mut ids, mut map) = (Ids::default(), BTreeMap::new());
+        let mut number = 1u32;
+        for step in 0..20_000 {
+            number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let id = ObjectId(number >> 20);
+            if number >> 8 & 3 == 0 {
+                ids.remove(id);
+                map.remove(&id);
+            } else {
+                ids.insert(id, step);
+                map.insert(id, step);
+            }
+            assert_eq!((ids.len(), ids.get(id)), (map.len(), map.get(&id).copied()));
+            if step % 1000 == 0 {
+                assert!(ids.iter().eq(map.iter().map(|(id, slot)| (*id, *slot))));
+            }
+        }
+        map.keys().for_each(|id| assert!(ids.get(*id).is_some()));
+        map.keys().for_each(|id| ids.remove(*id));
+        assert_eq!((ids.len(), ids.iter().count()), (0, 0));
+    }
+}

@@ -1,0 +1,373 @@
+//! Conditions as they are evaluated on cells.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::build::Place;
+use super::scale::least;
+use tightwire_core::schema::{common_bits, has_value, is_so};
+use tightwire_core::stream::{
+    Binary, Condition, Field, FloatRange, Int, Name, Number, Op, Shape, Variant,
+};
+
+/// When a part of a value is there: if this holds, and all that is around it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Guard {
+    pub(super) test: Test,
+    pub(super) outer: Option<usize>,
+}
+
+/// What cells come to: yes or no. It has a result for any cells.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Test {
+    Always(bool),
+    /// The cell is this number.
+    Is {
+        column: usize,
+        value: u32,
+    },
+    /// The cell is more than this number.
+    Above {
+        column: usize,
+        value: u32,
+    },
+    /// Two cells are equal.
+    Same([usize; 2]),
+    Not(Box<Test>),
+    And(Box<[Test; 2]>),
+    Or(Box<[Test; 2]>),
+    Equal(Box<[Test; 2]>),
+    Compare(Binary, Box<[Quantity; 2]>),
+}
+
+/// A number that cells stand for.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Quantity {
+    Constant(Number),
+    /// An integer of adjacent columns, the lowest bits first, above this one.
+    Offset {
+        column: usize,
+        parts: usize,
+        least: Number,
+    },
+    /// The same in zigzag code.
+    Zigzag {
+        column: usize,
+        parts: usize,
+    },
+    Float(usize),
+    Double(usize),
+    Compressed(usize, FloatRange),
+    CommonBits(Box<[Quantity; 2]>),
+}
+
+/// A cell. Rows have as many as there are columns; of a shorter one, what is missing counts as 0.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn cell(cells: &[u32], column: usize) -> u32 {
+    cells.get(column).copied().unwrap_or(0)
+}
+
+/// Adjacent cells as one number, the lowest bits first.
+pub(super) fn joined(cells: &[u32], column: usize, parts: usize) -> u128 {
+    let part = |number, index| number << 32 | u128::from(cell(cells, column + index));
+    (0..parts).rev().fold(0, part)
+}
+
+impl Test {
+    #[inline]
+    pub(super) fn holds(&self, cells: &[u32]) -> bool {
+        match self {
+            Self::Is { column, value } => cell(cells, *column) == *value,
+            Self::Above { column, value } => cell(cells, *column) > *value,
+            Self::Not(test) => !test.holds(cells),
+            other => other.holds_all(cells),
+        }
+    }
+
+    fn holds_all(&self, cells: &[u32]) -> bool {
+        match self {
+            Self::Always(value) => *value,
+            Self::Same([a, b]) => cell(cells, *a) == cell(cells, *b),
+            Self::And(both) => both.iter().all(|test| test.holds(cells)),
+            Self::Or(both) => both.iter().any(|test| test.holds(cells)),
+            Self::Equal(both) => both[0].holds(cells) == both[1].holds(cells),
+            Self::Compare(comparison, both) => {
+                is_so(*comparison, both[0].number(cells), both[1].number(cells))
+            }
+            simple => simple.holds(cells),
+        }
+    }
+
+    /// The columns that it depends on.
+    pub(super) fn columns(&self, found: &mut Vec<usize>) {
+        match self {
+            Self::Always(_) => {}
+            Self::Is { column, .. } | Self::Above { column, .. } => found.push(*column),
+            Self::Same(columns) => found.extend(columns),
+            Self::Not(test) => test.columns(found),
+            Self::And(both) | Self::Or(both) | Self::Equal(both) => {
+                both.iter().for_each(|test| test.columns(found));
+            }
+            Self::Compare(_, both) => both.iter().for_each(|number| number.columns(found)),
+        }
+    }
+}
+
+impl Quantity {
+    fn number(&self, cells: &[u32]) -> Number {
+        match *self {
+            Self::Constant(number) => number,
+            Self::Offset { column, parts, least } => {
+                let offset = joined(cells, column, parts);
+                match least {
+                    Number::Signed(least) => Number::Signed(Int::at_offset(least, offset)),
+                    Number::Unsigned(least) => Number::Unsigned(Int::at_offset(least, offset)),
+                    other => other,
+                }
+            }
+            Self::Zigzag { column, parts } => {
+                let code = joined(cells, column, parts);
+                Number::Signed(Int::from_zigzag(code).unwrap_or_default())
+            }
+            Self::Float(column) => Number::Float(f32::from_bits(cell(cells, column))),
+            Self::Double(column) => Number::Double(f64::from_bits(joined(cells, column, 2) as u64)),
+            Self::Compressed(column, range) => Number::Float(range.dequantize(cell(cells, column))),
+            Self::CommonBits(ref both) => {
+                let [a, b] = &**both;
+                // Floats have none, and were refused.
+                common_bits(a.number(cells), b.number(cells)).unwrap_or(Number::Unsigned(0))
+            }
+        }
+    }
+
+    fn is_integer(&self) -> bool {
+        match self {
+            Self::Constant(number) => matches!(number, Number::Unsigned(_) | Number::Signed(_)),
+            Self::Offset { .. } | Self::Zigzag { .. } | Self::CommonBits(_) => true,
+            Self::Float(_) | Self::Double(_) | Self::Compressed(..) => false,
+        }
+    }
+
+    fn columns(&self, found: &mut Vec<usize>) {
+        match *self {
+            Self::Constant(_) => {}
+            Self::Offset { column, parts, .. } | Self::Zigzag { column, parts } => {
+                found.extend(column..column + parts);
+            }
+            Self::Float(column) | Self::Compressed(column, _) => found.push(column),
+            Self::Double(column) => found.extend([column, column + 1]),
+            Self::CommonBits(ref both) => both.iter().for_each(|number| number.columns(found)),
+        }
+    }
+}
+
+/// The condition of a field, over those that stand `before` it.
+pub(super) fn test<'s>(
+    condition: &'s Condition,
+    before: &[(&'s Field, Place<'s>)],
+) -> Result<Test, String> {
+    let parts = conjuncts(condition);
+    let mut whole = None;
+    for (index, part) in parts.iter().enumerate() {
+        let test = Scope { before, asked: &parts[..index] }.test(part)?;
+        whole = Some(match whole {
+            Some(whole) => Test::And(Box::new([whole, test])),
+            None => test,
+        });
+    }
+    Ok(whole.unwrap_or(Test::Always(true)))
+}
+
+/// What stands between the `&&` of a condition.
+fn conjuncts(condition: &Condition) -> Vec<&Condition> {
+    match condition {
+        Condition::Binary(Binary::And, both) => [conjuncts(&both[0]), conjuncts(&both[1])].concat(),
+        other => [other].to_vec(),
+    }
+}
+
+/// What a part of a condition can look at.
+struct Scope<'a, 's> {
+    before: &'a [(&'s Field, Place<'s>)],
+    /// What holds where the part is asked.
+    asked: &'a [&'s Condition],
+}
+
+/// What a part of a condition is.
+enum Part<'s> {
+    Test(Test),
+    Quantity(Quantity),
+    Enum(usize, &'s [Variant]),
+    Variant(&'s Name),
+    Option(usize),
+    /// Something with this many elements.
+    Counted(Quantity),
+}
+
+impl<'s> Scope<'_, 's> {
+    fn test(&self, condition: &'s Condition) -> Result<Test, String> {
+        match self.part(condition)? {
+            Part::Test(test) => Ok(test),
+            _ => Err(unclear(condition)),
+        }
+    }
+
+    fn part(&self, condition: &'s Condition) -> Result<Part<'s>, String> {
+        Ok(match condition {
+            Condition::Field(path) => self.field(path)?,
+            Condition::Bool(value) => Part::Test(Test::Always(*value)),
+            Condition::Number(number) => Part::Quantity(Quantity::Constant(*number)),
+            Condition::Variant(name) => Part::Variant(name),
+            Condition::Len(of) => match self.part(of)? {
+                Part::Counted(count) => Part::Quantity(count),
+                _ => return Err(unclear(condition)),
+            },
+            Condition::IsSome(of) => match self.part(of)? {
+                Part::Option(column) => Part::Test(Test::Is { column, value: 1 }),
+                _ => return Err(unclear(condition)),
+            },
+            Condition::Not(of) => Part::Test(Test::Not(Box::new(self.test(of)?))),
+            Condition::Binary(operator, both) => self.binary(condition, *operator, both)?,
+            Condition::Source(_) => {
+                return Err(format!(
+                    "the condition `{condition}` is Rust that is no data: write it with comparisons \
+                     of the fields before"
+                ));
+            }
+            _ => return Err(unclear(condition)),
+        })
+    }
+
+    fn binary(
+        &self,
+        whole: &Condition,
+        operator: Binary,
+        both: &'s [Condition; 2],
+    ) -> Result<Part<'s>, String> {
+        let is_equality = matches!(operator, Binary::Equal | Binary::NotEqual);
+        let test = match (self.part(&both[0])?, self.part(&both[1])?) {
+            (Part::Test(a), Part::Test(b)) => match operator {
+                Binary::And | Binary::BitAnd => Test::And(Box::new([a, b])),
+                Binary::Or => Test::Or(Box::new([a, b])),
+                _ if is_equality => Test::Equal(Box::new([a, b])),
+                _ => return Err(unclear(whole)),
+            },
+            (Part::Quantity(a), Part::Quantity(b)) => match operator {
+                Binary::BitAnd if a.is_integer() && b.is_integer() => {
+                    return Ok(Part::Quantity(Quantity::CommonBits(Box::new([a, b]))));
+                }
+                Binary::And | Binary::Or | Binary::BitAnd => return Err(unclear(whole)),
+                _ => return Ok(Part::Test(Test::Compare(operator, Box::new([a, b])))),
+            },
+            (Part::Enum(column, variants), Part::Variant(name))
+            | (Part::Variant(name), Part::Enum(column, variants))
+                if is_equality =>
+            {
+                match variants.iter().position(|variant| variant.name == *name) {
+                    Some(ordinal) => Test::Is { column, value: ordinal as u32 },
+                    None => return Err(unclear(whole)),
+                }
+            }
+            (Part::Enum(a, variants), Part::Enum(b, others))
+                if is_equality && names(variants).eq(names(others)) =>
+            {
+                Test::Same([a, b])
+            }
+            _ => return Err(unclear(whole)),
+        };
+        Ok(Part::Test(match operator {
+            Binary::NotEqual => Test::Not(Box::new(test)),
+            _ => test,
+        }))
+    }
+
+    fn field(&self, path: &'s [Name]) -> Result<Part<'s>, String> {
+        let shown = || Condition::Field(path.to_vec()).to_string();
+        let (mut fields, mut asked) = (self.before, self.asked);
+        let mut found = None;
+        for name in path {
+            let is_meant =
+                |(field, _): &&(&Field, Place<'_>)| field.name == *name && has_value(field);
+            let Some((field, place)) = fields.iter().find(is_meant) else {
+                return Err(format!(
+                    "its condition looks at `{}`, which is no field before",
+                    shown()
+                ));
+            };
+            // Cells of what is absent are 0, and its value is whatever its type's default is: a
+            // condition must not see it.
+            if let Some(when) = &field.when
+                && !conjuncts(when).iter().all(|own| asked.contains(own))
+            {
+                return Err(format!(
+                    "its condition looks at `{}`, which is not always sent: begin with the condition \
+                     of that field and `&&`",
+                    shown()
+                ));
+            }
+            // The conditions of a struct's own fields have other names.
+            (fields, asked) = (&place.fields, &[]);
+            found = Some(place);
+        }
+        found.and_then(value_of).ok_or_else(|| {
+            format!(
+                "its condition looks at `{}`, which is no bool, number, enum or length",
+                shown()
+            )
+        })
+    }
+}
+
+fn names(variants: &[Variant]) -> impl Iterator<Item = &Name> {
+    variants.iter().map(|variant| &variant.name)
+}
+
+fn unclear(condition: &Condition) -> String {
+    format!(
+        "the condition `{condition}` cannot be evaluated: compare bools, numbers, enums and lengths \
+         with their like"
+    )
+}
+
+/// What a condition can know of a field.
+fn value_of<'s>(place: &Place<'s>) -> Option<Part<'s>> {
+    let column = place.column;
+    let length = || Quantity::Offset { column, parts: 1, least: Number::Unsigned(0) };
+    let known = |length: u64| Part::Counted(Quantity::Constant(Number::Unsigned(length.into())));
+    let op = match place.shape {
+        Shape::Op(op) => op,
+        Shape::Enum { variants, .. } => return Some(Part::Enum(column, variants)),
+        Shape::Option(_) => return Some(Part::Option(column)),
+        Shape::List { .. } => return Some(Part::Counted(length())),
+        Shape::Array { len, .. } => return Some(known(*len)),
+        _ => return None,
+    };
+    Some(Part::Quantity(match *op {
+        Op::Bool => return Some(Part::Test(Test::Is { column, value: 1 })),
+        Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. } | Op::Enumerate { .. } => {
+            let parts = columns_for(op.span()?);
+            Quantity::Offset { column, parts, least: least(op)? }
+        }
+        Op::Varint { bits, signed } => {
+            let parts = bits.div_ceil(32) as usize;
+            match signed {
+                true => Quantity::Zigzag { column, parts },
+                false => Quantity::Offset { column, parts, least: Number::Unsigned(0) },
+            }
+        }
+        Op::Float => Quantity::Float(column),
+        Op::Double => Quantity::Double(column),
+        Op::CompressedFloat(range) => Quantity::Compressed(column, range),
+        Op::Blob { .. } | Op::String { .. } => return Some(Part::Counted(length())),
+        Op::Bytes { len } | Op::Pod { size: len } => return Some(known(len as u64)),
+        // The length of wide text is that of its UTF-8, which cells do not say.
+        _ => return None,
+    }))
+}
+
+/// How many columns hold every number up to this one.
+pub(super) fn columns_for(span: u128) -> usize {
+    ((u128::BITS - span.leading_zeros()).div_ceil(u32::BITS) as usize).max(1)
+}

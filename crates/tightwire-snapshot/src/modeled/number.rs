@@ -1,0 +1,376 @@
+//! Numbers: integers, quantised floats and vectors.
+
+use super::company::Company;
+use super::fixed::{FRACTION, ONE, bucket};
+use super::linear::{self, FEATURES, MOST, Used};
+use super::mixture::{Forecast, TABLES};
+use super::number_tables::{LINEAR_ROWS, NumberTables, RECENT};
+use super::plan::{Now, Pace};
+use super::range_coder::Coder;
+use super::state::State;
+use crate::layout::{Derivative, Group, Layout};
+use crate::mention::Past;
+
+#[derive(Clone, Debug)]
+pub(super) struct NumberPlan {
+    first: usize,
+    n: usize,
+    wraps: bool,
+    max: [i64; 4],
+    /// The code that means zero, of a position: the ground, for things that stand on it.
+    origin: i64,
+    pub(super) spatial: bool,
+    derivative: Option<(Derivative, usize)>,
+    tables: NumberTables,
+}
+
+/// How a group was changing; ways have 8 fraction bits.
+struct Course {
+    /// How far it gets if it goes on as between its last two states, and as between the two before.
+    last: [i64; 4],
+    before: [i64; 4],
+    /// The largest component of the first, and of what changed between the two.
+    speed: i64,
+    unrest: i64,
+    /// The row of tables for that.
+    history: usize,
+}
+
+impl NumberPlan {
+    /// With the tables of another group, or new ones.
+    pub(super) fn new(
+        state: &mut State,
+        layout: &Layout,
+        group: &Group,
+        wraps: bool,
+        like: Option<&Self>,
+    ) -> Self {
+        let n = group.kind.width();
+        let mut max = [0; 4];
+        for (max, column) in max.iter_mut().zip(&layout.columns[group.columns()]) {
+            *max = i64::from(column.max);
+        }
+        let tables = match like {
+            Some(other) => other.tables,
+            None => NumberTables::new(state, group, &max[..n]),
+        };
+        let derivative = group.derivative.map(|d| (d, layout.groups[d.group].first));
+        Self {
+            first: group.first,
+            n,
+            wraps,
+            max,
+            origin: group.origin.clamp(0, 1 << 32),
+            spatial: group.spatial,
+            derivative,
+            tables,
+        }
+    }
+
+    /// Whether a group could have the same tables.
+    pub(super) fn is_like(&self, group: &Group) -> bool {
+        self.n == group.kind.width()
+            && self.spatial == group.spatial
+            && self.derivative.is_some() == group.derivative.is_some()
+    }
+
+    /// Classes of how unsteadily and how fast the group was changing.
+    pub(super) fn restlessness(&self, past: &[Past<'_>]) -> (usize, usize) {
+        let (mut speed, mut unrest) = (0, 0);
+        if let [a, b, rest @ ..] = past {
+            for c in 0..self.n {
+                let at = self.first + c;
+                let v = self.difference(c, a.cells[at], b.cells[at]);
+                speed = speed.max(v.abs());
+                if let Some(d) = rest.first() {
+                    unrest = unrest.max((v - self.difference(c, b.cells[at], d.cells[at])).abs());
+                }
+            }
+        }
+        (bucket(unrest << 8, 11), bucket(speed << 8, 11))
+    }
+
+    /// The difference to a value, the short way round.
+    fn difference(&self, c: usize, a: u32, b: u32) -> i64 {
+        let d = a as i64 - b as i64;
+        if !self.wraps {
+            return d;
+        }
+        let size = self.max[c] + 1;
+        let d = d.rem_euclid(size);
+        if d * 2 >= size { d - size } else { d }
+    }
+
+    /// How far the group gets if it goes on as between two states, which is `ratio` times that.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn motion(&self, states: Option<&[Past<'_>]>, ratio: i64) -> [i64; 4] {
+        let Some([newer, older]) = states else { return [0; 4] };
+        let mut motion = [0; 4];
+        for (c, motion) in motion.iter_mut().enumerate().take(self.n) {
+            let at = self.first + c;
+            let moved = self.difference(c, newer.cells[at], older.cells[at]);
+            let moved = (moved * ONE).clamp(-4 * MOST, 4 * MOST);
+            *motion = ((moved * ratio) >> 16).clamp(-MOST, MOST);
+        }
+        motion
+    }
+
+    pub(super) fn code<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        cells: &mut [u32],
+        past: &[Past<'_>],
+        now: &mut Now<'_>,
+    ) {
+        let Some(newest) = past.first() else {
+            self.code_fresh(coder, state, cells);
+            return;
+        };
+        let course = self.course(past, &now.pace);
+        let range = self.first..self.first + self.n;
+        let is_kept = cells[range.clone()] == newest.cells[range];
+        if now.code_kept(coder, &mut state.bits[self.tables.same..], course.speed, is_kept) {
+            return self.keep(cells, newest, &course, now);
+        }
+        let n = self.n;
+        let derivative = self.derivative.filter(|_| now.has_derivative);
+        let old: [i64; 4] =
+            core::array::from_fn(|c| if c < n { newest.cells[self.first + c] as i64 } else { 0 });
+        let company = match self.spatial {
+            true => Company::of_position(
+                now,
+                [old[0], old[1], old[2]],
+                self.origin,
+                derivative.is_some(),
+            ),
+            false => Company::of_another(now),
+        };
+        // The features behind these are 0.
+        let used = match (derivative, self.spatial) {
+            (Some(_), _) => Used::All,
+            (None, true) => Used::Six,
+            (None, false) => Used::Three,
+        };
+        let mut residual = 0;
+        let mut previous: Option<(i64, i64)> = None;
+        for c in 0..n {
+            let at = self.first + c;
+            let mut features = self.features(c, old[c] << 8, &course, &company);
+            if let Some((d, first)) = derivative {
+                let way = |cells: &[u32]| {
+                    let per_tick = per_tick(&d, cells[first + c]);
+                    ((per_tick * now.pace.horizon) >> 8).clamp(-MOST, MOST)
+                };
+                (features[6], features[7]) = (way(newest.cells), way(cells));
+            }
+            let row =
+                self.tables.linear + (c * LINEAR_ROWS + bucket(course.unrest, 11) / 2) * FEATURES;
+            let blend = linear::predict(&state.linear[row..row + FEATURES], &features, used);
+            let rows = self.rows(c, old[2], residual, &course, &company, now);
+            let mut forecast = Forecast::new(rows, self.max[c]);
+            let base = old[c] << 8;
+            forecast.add(0, base);
+            forecast.add(1, base + course.last[c]);
+            forecast.add(2, base + blend);
+            // What falls or is pushed goes on to do so; other numbers have a wide part instead.
+            let goes_on_faster = 2 * course.last[c] - course.before[c];
+            let is_body = self.spatial && derivative.is_none();
+            forecast.add(3, base + if is_body { goes_on_faster } else { blend });
+            if self.tables.is_rich {
+                if self.spatial && c < 3 {
+                    company.add_to(&mut forecast, c, base);
+                }
+                if derivative.is_some() {
+                    forecast.add(6, base + features[7]);
+                    forecast.add(7, base + (features[6] + features[7]) / 2);
+                } else {
+                    forecast.add(6, base + course.last[c] + features[3]);
+                }
+            } else {
+                self.add_own(&mut forecast, c, base, state, course.last[c], previous);
+            }
+            let value =
+                self.code_value(coder, state, &mut forecast, c, base + blend, cells[at] as i64);
+            cells[at] = value as u32;
+            let moved = self.difference(c, cells[at], old[c] as u32) * ONE;
+            let error = moved - blend;
+            let limit = 4 * (course.last[c] - course.before[c]).abs() + 8 * ONE;
+            linear::learn(
+                &mut state.linear[row..row + FEATURES],
+                &features,
+                used,
+                error.clamp(-limit, limit),
+                120,
+            );
+            residual = residual.max(error.abs());
+            if previous.is_none_or(|p| p.0.abs() < course.last[c].abs()) {
+                previous = Some((course.last[c], moved));
+            }
+            self.remember(state, c, value);
+            if self.spatial && c < 3 {
+                now.motion.new[c] = value;
+                now.motion.surplus[c] = (moved - course.last[c]).clamp(-MOST, MOST);
+            }
+        }
+        if self.spatial {
+            now.motion.errors[1] = residual;
+        }
+        now.surprise = now.surprise.max(residual);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn course(&self, past: &[Past<'_>], pace: &Pace) -> Course {
+        let last = self.motion(past.get(..2), pace.ratios[0]);
+        let before = self.motion(past.get(1..3), pace.ratios[1]);
+        let speed = last.iter().map(|way| way.abs()).max().unwrap_or(0);
+        let unrest = (0..4).map(|c| (last[c] - before[c]).abs()).max().unwrap_or(0);
+        let history = match past.len() {
+            1 => 13,
+            _ => bucket(unrest, 12),
+        };
+        Course { last, before, speed, unrest, history }
+    }
+
+    /// The group keeps its value, which is all there is to say of it.
+    fn keep(&self, cells: &mut [u32], newest: &Past<'_>, course: &Course, now: &mut Now<'_>) {
+        let range = self.first..self.first + self.n;
+        cells[range.clone()].copy_from_slice(&newest.cells[range]);
+        if self.spatial {
+            for c in 0..self.n.min(3) {
+                now.motion.new[c] = cells[self.first + c] as i64;
+                now.motion.surplus[c] = -course.last[c];
+            }
+        }
+    }
+
+    /// What the blend is a sum of, but for the velocity.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn features(&self, c: usize, base: i64, course: &Course, company: &Company) -> [i64; FEATURES] {
+        let mut features = [course.last[c], course.before[c], 4 * ONE, 0, 0, 0, 0, 0];
+        if self.spatial && c < 3 {
+            let way = |to: [i64; 3]| (to[c] - base).clamp(-MOST, MOST);
+            features[3] = company.surplus[c].clamp(-MOST, MOST);
+            features[4] = company.beside.map_or(0, way);
+            features[5] = company.carried.map_or(0, way);
+        }
+        features
+    }
+
+    /// The rows of the mixture's tables.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn rows(
+        &self,
+        c: usize,
+        third: i64,
+        residual: i64,
+        course: &Course,
+        company: &Company,
+        now: &Now<'_>,
+    ) -> [usize; TABLES] {
+        let own = bucket(course.last[c], 11).saturating_sub(2).min(7);
+        let (unrest, speed) = now.other;
+        if self.tables.is_rich {
+            let surprise = bucket(now.surprise.max(residual), 9).saturating_sub(4);
+            let around = company.around * 4 + company.near;
+            let height = self.height(third) * 6 + if c == 2 { 3 } else { 0 };
+            let height = height + bucket(residual, 11) / 4;
+            [course.history, own * 6 + surprise, height, around, unrest / 2 * 6 + speed / 2]
+        } else {
+            let surprise = (bucket(now.surprise, 7) / 3).min(2);
+            let residual = if c == 0 { 11 * self.n } else { bucket(residual, 10) * self.n + c };
+            [course.history, own * 3 + surprise, residual, 0, unrest / 2]
+        }
+    }
+
+    /// Class of how high a body is that has a third coordinate: on the ground, on others, in the air.
+    fn height(&self, third: i64) -> usize {
+        let height = if self.spatial { (third - self.origin).max(0) } else { 0 };
+        bucket(height << FRACTION, 13).saturating_sub(8)
+    }
+
+    /// What the group itself lets expect, if it is all that is known: values of late, and as much more
+    /// or less of its motion as there was of another component's.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn add_own(
+        &self,
+        forecast: &mut Forecast,
+        c: usize,
+        base: i64,
+        state: &State,
+        last: i64,
+        previous: Option<(i64, i64)>,
+    ) {
+        let recent = self.tables.recent + c;
+        forecast.add(4, (state.linear[recent] as u32 as i64) << 8);
+        forecast.add(5, (state.linear[recent + 4] as u32 as i64) << 8);
+        if let Some((expected, moved)) = previous
+            && expected.abs() > 2 * ONE
+        {
+            let most = 2 * expected.abs();
+            forecast.add(6, base + last * moved.clamp(-most, most) / expected);
+        }
+        forecast.add(7, base);
+    }
+
+    /// Codes a component; one that wraps in a window of one circle around the prediction.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn code_value<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        forecast: &mut Forecast,
+        c: usize,
+        predicted: i64,
+        value: i64,
+    ) -> i64 {
+        let mixture = &self.tables.mixture;
+        if !self.wraps {
+            return mixture.code(coder, &mut state.params, forecast, value);
+        }
+        let size = self.max[c] + 1;
+        let offset = (predicted >> 8) - size / 2;
+        for mean in forecast.means_mut() {
+            *mean = (*mean - (offset << 8)).rem_euclid(size << 8);
+        }
+        let value = (value - offset).rem_euclid(size);
+        let value = mixture.code(coder, &mut state.params, forecast, value);
+        (value + offset).rem_euclid(size)
+    }
+
+    fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+        for c in 0..self.n {
+            let recent = self.tables.recent + c;
+            let average_at = self.tables.recent + RECENT * 4 + c;
+            let average = i64::from(state.linear[average_at] as u32);
+            let [newest, before] =
+                [recent, recent + 4].map(|at| i64::from(state.linear[at] as u32));
+            let mut forecast = Forecast::new([c, 0, 0, 0, 0], self.max[c]);
+            let means = [newest, before, newest, average, self.max[c] / 2];
+            for (part, mean) in means.into_iter().enumerate() {
+                forecast.add(part, mean << FRACTION);
+            }
+            let at = self.first + c;
+            let value =
+                self.tables.fresh.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
+            cells[at] = value as u32;
+            state.linear[average_at] = (average + (value - average) / 16) as i32;
+            self.remember(state, c, value);
+        }
+    }
+
+    /// The values of late, of which one may come again.
+    fn remember(&self, state: &mut State, component: usize, value: i64) {
+        let recent = self.tables.recent + component;
+        if state.linear[recent] != value as i32 {
+            state.linear[recent + 4] = state.linear[recent];
+            state.linear[recent] = value as i32;
+        }
+    }
+}
+
+/// Codes per tick that a velocity means, 16 fraction bits.
+fn per_tick(d: &Derivative, code: u32) -> i64 {
+    let velocity = (((code as i128) << 32) - d.zero as i128) >> 1; // 31 fraction bits
+    ((velocity * d.scale as i128) >> 47).clamp(-1 << 36, 1 << 36) as i64
+}

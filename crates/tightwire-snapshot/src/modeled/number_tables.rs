@@ -1,0 +1,96 @@
+//! What is learned about numbers, and what that begins with.
+
+use super::linear::FEATURES;
+use super::mixture::Mixture;
+use super::state::State;
+use crate::layout::Group;
+
+pub(super) const RECENT: usize = 2;
+pub(super) const LINEAR_ROWS: usize = 6;
+const HISTORY: usize = 14;
+
+/// Where in the state what is learned about a group is; groups may have that in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberTables {
+    /// There are more hypotheses than those of the group's own past.
+    pub(super) is_rich: bool,
+    pub(super) mixture: Mixture,
+    /// Of a number without a past.
+    pub(super) fresh: Mixture,
+    /// Chances that the group keeps its value.
+    pub(super) same: usize,
+    /// The predictors of each component.
+    pub(super) linear: usize,
+    /// The values of late of each component, then its average.
+    pub(super) recent: usize,
+}
+
+impl NumberTables {
+    pub(super) fn new(state: &mut State, group: &Group, max: &[i64]) -> Self {
+        let components = max.len();
+        let has_derivative = group.derivative.is_some();
+        let is_rich = group.spatial || has_derivative;
+        let rows = if is_rich {
+            [HISTORY, 8 * 6, 6 * 6, 8 * 4, 6 * 6]
+        } else {
+            let residual = if components > 1 { 12 * components } else { 1 };
+            [HISTORY, 8 * 3, residual, 1, 6]
+        };
+        let mixture = Mixture::new(&mut state.params, rows, |table, row, part| {
+            if table == 0 { first_guess(group, row, part) } else { (0, 0) }
+        });
+        let size = (64 - max[0].leading_zeros()) as i16;
+        let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
+            let width = match k {
+                0 | 1 => 0,
+                2 => size * 8,
+                _ => (size - 3) * 16,
+            };
+            if table == 0 { (0, width) } else { (0, 0) }
+        });
+        let linear = state.linear.len();
+        for _ in 0..components * LINEAR_ROWS {
+            state.add_linear(&first_weights(has_derivative, group.spatial));
+        }
+        let recent = state.add_linear(&[0; RECENT * 4 + 4]);
+        for (component, max) in max.iter().enumerate() {
+            state.linear[recent + RECENT * 4 + component] = (max / 2) as i32;
+        }
+        let same = state.add_bits(6 * 3 * 4);
+        Self { is_rich, mixture, fresh, same, linear, recent }
+    }
+}
+
+/// The weight and the width (base-2 logarithms in 1/16) that a part begins with, by how unsteady the
+/// group was.
+fn first_guess(group: &Group, row: usize, part: usize) -> (i16, i16) {
+    let has_derivative = group.derivative.is_some();
+    let is_rich = group.spatial || has_derivative;
+    let octave = row.min(12) as i16;
+    let log_weight = match part {
+        0 if is_rich => -32,
+        2 => 32,
+        3 if has_derivative || !is_rich => 16,
+        6 | 7 if has_derivative => 16,
+        _ => 0,
+    };
+    let log_width = match part {
+        0 => -16,
+        4 | 5 if !is_rich => -16,
+        3 if has_derivative || !is_rich => 48 + octave * 8,
+        7 if !is_rich => 128,
+        _ => octave * 8 - 8,
+    };
+    (log_weight, log_width)
+}
+
+/// Typical of moving things among others; learning starts from here.
+fn first_weights(has_derivative: bool, spatial: bool) -> [i32; FEATURES] {
+    if has_derivative {
+        [0, 0, 0, 0, 0, 0, 27000, 38000]
+    } else if spatial {
+        [53000, -5000, 0, 14000, 1500, 4000, 0, 0]
+    } else {
+        [55000, 0, 0, 0, 0, 0, 0, 0]
+    }
+}

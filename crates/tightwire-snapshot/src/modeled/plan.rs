@@ -1,0 +1,264 @@
+//! Where in the state each group of each class has its part, and the coding of one object by it.
+
+use alloc::vec::Vec;
+
+use super::category::CategoryPlan;
+use super::fixed::bucket;
+use super::mentions::MentionPlan;
+use super::neighbours::{Motion, Scene};
+use super::number::NumberPlan;
+use super::quaternion::Matrix;
+use super::range_coder::Coder;
+use super::rotation::RotationPlan;
+use super::state::{State, code_bit};
+use crate::layout::{Group, Kind, Layout};
+use crate::mention::Past;
+use crate::trace::Mark;
+
+/// The bytes of tables from which on a class's groups have them in common with others.
+const OWN_TABLES: usize = 32 << 10;
+
+/// What does not change while coding.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(super) classes: Vec<ClassPlan>,
+    pub(super) mentions: MentionPlan,
+    /// What is learned at the beginning: nothing.
+    pub(crate) pristine: State,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ClassPlan {
+    groups: Vec<GroupPlan>,
+    position: Option<Position>,
+    /// Others move with objects of the class.
+    pub(super) is_reference: bool,
+}
+
+/// Where an object is.
+#[derive(Clone, Copy, Debug)]
+struct Position {
+    /// The place of its group, and of its first column.
+    group: usize,
+    first: usize,
+    components: usize,
+    space: u32,
+}
+
+#[derive(Clone, Debug)]
+enum GroupPlan {
+    Number(NumberPlan),
+    Rotation(RotationPlan),
+    Category(CategoryPlan),
+}
+
+/// How many ticks there are to go, and how many times that is what lies between the states that are
+/// known: 16 fraction bits, the newest two first.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    pub(super) horizon: i64,
+    pub(super) ratios: [i64; 2],
+}
+
+impl Pace {
+    fn new(past: &[Past<'_>]) -> Self {
+        let horizon = past.first().map_or(1, |newest| newest.age.min(1 << 16));
+        let ratio = |states: Option<&[Past<'_>]>| match states {
+            Some([newer, older]) => match older.age.saturating_sub(newer.age) {
+                0 | 1 => i64::from(horizon) << 16,
+                ticks if ticks == horizon => 1 << 16,
+                ticks => (i64::from(horizon) << 16) / i64::from(ticks),
+            },
+            _ => 0,
+        };
+        let ratios = [ratio(past.get(..2)), ratio(past.get(1..3))];
+        Self { horizon: i64::from(horizon), ratios }
+    }
+}
+
+/// What is known and found out while one object is coded.
+pub(super) struct Now<'a> {
+    pub(super) pace: Pace,
+    pub(super) neighbour: Option<(&'a Motion, i64)>,
+    pub(super) reference: Option<(&'a Motion, i64)>,
+    /// Matrices of the old and the new orientation, if it changed.
+    pub(super) turned: Option<(Matrix, Matrix)>,
+    /// How unsteadily and how fast the position was changing; once it is coded, the orientation.
+    pub(super) other: (usize, usize),
+    /// The derivative of the group that is being coded is there, and was.
+    pub(super) has_derivative: bool,
+    pub(super) motion: Motion,
+    /// The largest error of the groups so far, 8 fraction bits.
+    pub(super) surprise: i64,
+    /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
+    pub(super) kept: usize,
+}
+
+impl<'a> Now<'a> {
+    /// Before anything is coded of an object that was at a position.
+    fn new(scene: &'a Scene, past: &[Past<'_>], position: Option<(u32, [i64; 3])>) -> Self {
+        let mut now = Self {
+            pace: Pace::new(past),
+            neighbour: None,
+            reference: None,
+            turned: None,
+            other: (0, 0),
+            has_derivative: false,
+            motion: Motion::NONE,
+            surprise: 0,
+            kept: 0,
+        };
+        if let Some((space, point)) = position {
+            now.neighbour = scene.neighbour(space, point);
+            now.reference = scene.reference(space, point);
+            now.motion.space = space;
+            now.motion.old = point;
+            now.motion.new = point;
+        }
+        now
+    }
+
+    /// Codes whether a group keeps its value, by chances of its own, and by how fast it was and what
+    /// became of the groups before.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn code_kept<C: Coder>(
+        &mut self,
+        coder: &mut C,
+        chances: &mut [u32],
+        speed: i64,
+        is_kept: bool,
+    ) -> bool {
+        let slot = (bucket(speed, 10) / 2 * 3 + self.kept) * 4
+            + bucket(self.surprise, 7).saturating_sub(1) / 2;
+        let is_kept = code_bit(coder, &mut chances[slot], 127, is_kept);
+        self.kept = if is_kept { self.kept.max(1) } else { 2 };
+        is_kept
+    }
+
+    /// Class of how wrong the neighbour's rotation (0) or position (1) was predicted; 7 without one.
+    pub(super) fn around(&self, which: usize) -> usize {
+        let class = |error| bucket(error, 11).saturating_sub(2) / 2;
+        self.neighbour.map_or(7, |(other, _)| class(other.errors[which]))
+    }
+}
+
+impl GroupPlan {
+    /// With the tables of one of those that are given, if one is like it.
+    fn new<'g>(
+        state: &mut State,
+        layout: &Layout,
+        group: &Group,
+        mut like: impl Iterator<Item = &'g Self>,
+    ) -> Self {
+        match group.kind {
+            Kind::Number { wraps, .. } => {
+                let like = like.find_map(|other| match other {
+                    Self::Number(number) if number.is_like(group) => Some(number),
+                    _ => None,
+                });
+                Self::Number(NumberPlan::new(state, layout, group, wraps, like))
+            }
+            Kind::Rotation { max } => {
+                let like = like.find_map(|other| match other {
+                    Self::Rotation(rotation) => Some(rotation),
+                    _ => None,
+                });
+                Self::Rotation(RotationPlan::new(state, group.first, max, like))
+            }
+            Kind::Category | Kind::Raw => {
+                let max = layout.columns[group.first].max;
+                let like = like.find_map(|other| match other {
+                    Self::Category(category) if category.is_like(max) => Some(category),
+                    _ => None,
+                });
+                Self::Category(CategoryPlan::new(state, group.first, max, like))
+            }
+        }
+    }
+}
+
+impl Plan {
+    pub(crate) fn new<'l>(layouts: impl Iterator<Item = &'l Layout>) -> Self {
+        let mut state = State::default();
+        let mut spaces = Vec::new();
+        let classes: Vec<_> =
+            layouts.map(|layout| ClassPlan::new(&mut state, &mut spaces, layout)).collect();
+        let mentions = MentionPlan::new(&mut state, classes.len());
+        Self { classes, mentions, pristine: state }
+    }
+}
+
+impl ClassPlan {
+    fn new(state: &mut State, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
+        let mut groups: Vec<GroupPlan> = Vec::new();
+        let before = state.size();
+        for group in &layout.groups {
+            // A list has many groups that are alike, and what is learned is copied for each packet.
+            let shares = group.kind == Kind::Raw || state.size() - before > OWN_TABLES;
+            let like = groups.iter().rev().filter(|_| shares);
+            groups.push(GroupPlan::new(state, layout, group, like));
+        }
+        let position = layout.groups.iter().position(|group| group.spatial).map(|place| {
+            let Group { first, space, kind, .. } = layout.groups[place];
+            let space = spaces.iter().position(|other| *other == space).unwrap_or_else(|| {
+                spaces.push(space);
+                spaces.len() - 1
+            });
+            Position { group: place, first, components: kind.width().min(3), space: space as u32 }
+        });
+        let is_reference = layout.groups.iter().any(|group| group.reference);
+        Self { groups, position, is_reference }
+    }
+
+    /// Where an object is, and in which space.
+    pub(super) fn place(&self, cells: &[u32]) -> Option<(u32, [i64; 3])> {
+        let Position { first, components, space, .. } = self.position?;
+        let mut place = [0; 3];
+        let cells = cells.get(first..first + components)?;
+        place.iter_mut().zip(cells).for_each(|(axis, cell)| *axis = i64::from(*cell));
+        Some((space, place))
+    }
+
+    /// Codes the cells of an object of which `past` is known.
+    pub(super) fn code_object<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut State,
+        layout: &Layout,
+        scene: &mut Scene,
+        cells: &mut [u32],
+        past: &[Past<'_>],
+    ) {
+        let mut now =
+            Now::new(scene, past, past.first().and_then(|newest| self.place(newest.cells)));
+        if let Some(position) = self.position
+            && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
+        {
+            now.other = number.restlessness(past);
+        }
+        for (place, group) in self.groups.iter().enumerate() {
+            if !layout.is_present(place, cells) {
+                continue;
+            }
+            coder.mark(Mark::Group(layout, place));
+            match group {
+                GroupPlan::Number(number) => {
+                    now.has_derivative =
+                        layout.groups[place].derivative.is_some_and(|derivative| {
+                            layout.is_present(derivative.group, cells)
+                                && past.first().is_none_or(|newest| {
+                                    layout.is_present(derivative.group, newest.cells)
+                                })
+                        });
+                    number.code(coder, state, cells, past, &mut now);
+                }
+                GroupPlan::Rotation(rotation) => rotation.code(coder, state, cells, past, &mut now),
+                GroupPlan::Category(category) => category.code(coder, state, cells, past, &mut now),
+            }
+        }
+        let motion = now.motion;
+        if self.position.is_some() && !past.is_empty() {
+            scene.tell(&motion, self.is_reference);
+        }
+    }
+}

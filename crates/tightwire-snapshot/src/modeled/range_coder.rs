@@ -1,0 +1,201 @@
+//! An arithmetic coder with a 64-bit interval, and the one trait through which the model codes.
+
+use alloc::vec::Vec;
+
+use crate::trace::Marked;
+use tightwire_core::stream::ErrorKind;
+
+/// What the model talks to: encoding writes the given value, decoding ignores it and
+/// returns the value read. All model code is generic over this, so the two sides cannot differ.
+pub(super) trait Coder: Marked {
+    const DECODES: bool;
+
+    /// Codes a bit whose chance of being set is `chance / 2^16`, `0 < chance < 2^16`.
+    fn bit(&mut self, chance: u32, bit: bool) -> bool;
+
+    /// Where in the range the coded value lies, and the unit of intervals of `2^bits`; 0 when encoding.
+    fn target(&mut self, bits: u32) -> (u64, u64);
+
+    /// Codes the interval `start..end` of `0..2^bits`, `bits` at most 41.
+    fn narrow(&mut self, start: u64, end: u64, bits: u32);
+
+    /// Whether what was coded so far is really there, or has room.
+    fn is_sound(&self) -> bool;
+}
+
+/// The interval is kept at least this wide, so that a whole of up to 2^41 loses nothing to rounding.
+const NARROW: u64 = 1 << 56;
+
+pub(super) struct Encoder<'a> {
+    out: &'a mut Vec<u8>,
+    /// Where in `out` the code begins: a carry goes no further back.
+    start: usize,
+    limit: usize,
+    low: u64,
+    range: u64,
+}
+
+impl<'a> Encoder<'a> {
+    /// Writes behind what is in `out`, which shall have `limit` bytes at most.
+    pub(super) fn new(out: &'a mut Vec<u8>, limit: usize) -> Self {
+        let start = out.len();
+        Self { out, start, limit, low: 0, range: u64::MAX }
+    }
+
+    /// Writes as few bytes as tell the interval apart; whether all fits. The decoder reads zeros
+    /// behind the end.
+    pub(super) fn finish(mut self) -> bool {
+        if self.low != 0 {
+            // The interval's end is not in it, and may well be where a carry would be.
+            if self.low.checked_add(self.range - 1).is_none() {
+                self.carry();
+            } else {
+                let top = (self.low >> 56) + u64::from(self.low << 8 != 0);
+                self.out.push(top as u8);
+            }
+        }
+        self.out.len() <= self.limit
+    }
+
+    fn take(&mut self, start: u64, size: u64) {
+        let (low, carry) = self.low.overflowing_add(start);
+        self.low = low;
+        self.range = size;
+        if carry {
+            self.carry();
+        }
+        while self.range < NARROW {
+            self.out.push((self.low >> 56) as u8);
+            self.low <<= 8;
+            self.range <<= 8;
+        }
+    }
+
+    fn carry(&mut self) {
+        for byte in self.out[self.start..].iter_mut().rev() {
+            *byte = byte.wrapping_add(1);
+            if *byte != 0 {
+                break;
+            }
+        }
+    }
+}
+
+impl Marked for Encoder<'_> {}
+
+impl Coder for Encoder<'_> {
+    const DECODES: bool = false;
+
+    fn is_sound(&self) -> bool {
+        // Whatever is longer is not sent: no need to go on.
+        self.out.len() <= self.limit
+    }
+
+    fn bit(&mut self, chance: u32, bit: bool) -> bool {
+        let split = (self.range >> 16) * u64::from(chance);
+        if bit {
+            self.take(0, split);
+        } else {
+            self.take(split, self.range - split);
+        }
+        bit
+    }
+
+    fn target(&mut self, _bits: u32) -> (u64, u64) {
+        (0, 0)
+    }
+
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        let unit = self.range >> bits;
+        self.take(unit * start, unit * (end - start));
+    }
+}
+
+pub(super) struct Decoder<'a> {
+    input: &'a [u8],
+    position: usize,
+    /// The code's distance from the interval's low end.
+    code: u64,
+    range: u64,
+}
+
+impl<'a> Decoder<'a> {
+    pub(super) fn new(input: &'a [u8]) -> Self {
+        let mut decoder = Self { input, position: 0, code: 0, range: u64::MAX };
+        for _ in 0..8 {
+            decoder.shift();
+        }
+        decoder
+    }
+
+    /// The bit up to which the input was looked at.
+    pub(super) fn position(&self) -> u64 {
+        8 * self.position.min(self.input.len()) as u64
+    }
+
+    /// The bits that all so far took: a fraction, since a chance of more than half is less than one.
+    pub(super) fn spent(&self) -> f64 {
+        // The 8 bytes of the code are what is still open, and of these the range is.
+        8.0 * self.position as f64 - libm::log2(self.range as f64)
+    }
+
+    /// Refuses an input that is longer than what an encoder would have written.
+    pub(super) fn finish(&self) -> Result<(), ErrorKind> {
+        if !self.is_sound() {
+            Err(ErrorKind::UnexpectedEnd)
+        } else if self.position < self.input.len() + 7 {
+            Err(ErrorKind::TrailingData)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn shift(&mut self) {
+        let byte = self.input.get(self.position).copied().unwrap_or(0);
+        self.position += 1;
+        self.code = self.code << 8 | u64::from(byte);
+    }
+
+    fn take(&mut self, start: u64, size: u64) {
+        self.code -= start;
+        self.range = size;
+        while self.range < NARROW {
+            self.range <<= 8;
+            self.shift();
+        }
+    }
+}
+
+impl Marked for Decoder<'_> {}
+
+impl Coder for Decoder<'_> {
+    const DECODES: bool = true;
+
+    fn bit(&mut self, chance: u32, _bit: bool) -> bool {
+        let split = (self.range >> 16) * u64::from(chance);
+        let bit = self.code < split;
+        if bit {
+            self.take(0, split);
+        } else {
+            self.take(split, self.range - split);
+        }
+        bit
+    }
+
+    fn target(&mut self, bits: u32) -> (u64, u64) {
+        let unit = self.range >> bits;
+        // Only hostile input lies in what the units leave.
+        self.code = self.code.min((unit << bits) - 1);
+        (self.code, unit)
+    }
+
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        let unit = self.range >> bits;
+        self.take(unit * start, unit * (end - start));
+    }
+
+    fn is_sound(&self) -> bool {
+        // The encoder wrote every byte that it shifted out; of the 8 in `code` it may have left out all.
+        self.position <= self.input.len() + 8
+    }
+}

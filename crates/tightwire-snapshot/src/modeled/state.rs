@@ -1,0 +1,82 @@
+//! The learned state that travels with an acknowledged packet: plain arrays, cheap to copy.
+
+use alloc::vec::Vec;
+
+use super::range_coder::Coder;
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    /// Adaptive bits: 22 bits of chance, 10 bits of count.
+    pub(super) bits: Vec<u32>,
+    /// Weights and widths of the mixtures.
+    pub(super) params: Vec<i16>,
+    /// Weights of the linear predictors, and remembered values.
+    pub(super) linear: Vec<i32>,
+    /// The largest id that was ever mentioned.
+    pub(super) last_id: Option<u32>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        let mut clone = Self::default();
+        clone.clone_from(self);
+        clone
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        // Into the memory that is there, which a derived one would not do.
+        self.bits.clone_from(&source.bits);
+        self.params.clone_from(&source.params);
+        self.linear.clone_from(&source.linear);
+        self.last_id = source.last_id;
+    }
+}
+
+impl State {
+    /// In bytes.
+    pub(crate) fn size(&self) -> usize {
+        4 * self.bits.len() + 2 * self.params.len() + 4 * self.linear.len()
+    }
+
+    /// Reserves adaptive bits; returns the index of the first.
+    pub(super) fn add_bits(&mut self, count: usize) -> usize {
+        let first = self.bits.len();
+        self.bits.resize(first + count, 1 << 31);
+        first
+    }
+
+    pub(super) fn add_linear(&mut self, values: &[i32]) -> usize {
+        let first = self.linear.len();
+        self.linear.extend_from_slice(values);
+        first
+    }
+}
+
+/// Codes a bit by one adaptive chance, which learns fast at first and then averages over `limit`.
+pub(super) fn code_bit<C: Coder>(coder: &mut C, slot: &mut u32, limit: u32, bit: bool) -> bool {
+    let chance = (*slot >> 16).clamp(32, 65536 - 32);
+    let bit = coder.bit(chance, bit);
+    learn(slot, limit, bit);
+    bit
+}
+
+/// `2 / (2 * count + 3)` with 16 fraction bits: as if both values had been seen half a time before.
+static SHARE_OF_NEXT: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut count = 0;
+    while count < 256 {
+        table[count] = (2 << 16) / (2 * count as u32 + 3);
+        count += 1;
+    }
+    table
+};
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn learn(slot: &mut u32, limit: u32, bit: bool) {
+    let count = *slot & 1023;
+    let chance = i64::from(*slot >> 10);
+    let target = if bit { (1 << 22) - 1 } else { 0 };
+    let share = i64::from(SHARE_OF_NEXT[count as usize & 255]);
+    let chance = chance + (((target - chance) * share) >> 16);
+    *slot = (chance as u32) << 10 | (count + u32::from(count < limit));
+}

@@ -1,0 +1,49 @@
+//! A decoder that tells a trace where it is.
+
+use super::range_coder::{Coder, Decoder};
+use crate::trace::{Mark, Marked, Record};
+
+/// Another decoder, from a bit of the packet on.
+pub(super) struct TracedDecoder<'t, 'p> {
+    pub(super) decoder: &'t mut Decoder<'p>,
+    pub(super) record: &'t mut Record,
+    /// Where in the packet the code begins.
+    pub(super) start: u64,
+}
+
+impl TracedDecoder<'_, '_> {
+    /// Tells where the last part ends.
+    pub(super) fn end(&mut self) {
+        self.record.end(self.at());
+    }
+
+    fn at(&self) -> f64 {
+        self.start as f64 + self.decoder.spent()
+    }
+}
+
+impl Marked for TracedDecoder<'_, '_> {
+    fn mark(&mut self, mark: Mark<'_>) {
+        self.record.mark(self.at(), mark);
+    }
+}
+
+impl Coder for TracedDecoder<'_, '_> {
+    const DECODES: bool = true;
+
+    fn bit(&mut self, chance: u32, bit: bool) -> bool {
+        self.decoder.bit(chance, bit)
+    }
+
+    fn target(&mut self, bits: u32) -> (u64, u64) {
+        self.decoder.target(bits)
+    }
+
+    fn narrow(&mut self, start: u64, end: u64, bits: u32) {
+        self.decoder.narrow(start, end, bits);
+    }
+
+    fn is_sound(&self) -> bool {
+        self.decoder.is_sound()
+    }
+}

@@ -1,0 +1,236 @@
+//! What of a layout the coding needs at every object, worked out once.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::tuning::Mode;
+use crate::layout::{Group, Kind, Layout};
+
+/// A class as it is coded.
+#[derive(Debug)]
+pub(crate) struct ClassPlan {
+    pub(super) chunks: Vec<Chunk>,
+    /// How many chunks and groups this class and those before have.
+    chunks_so_far: usize,
+    groups_so_far: usize,
+}
+
+/// So many groups share their flags: each is a bit of a word.
+const CHUNK: usize = 32;
+
+/// Groups that share their flags; sets of them are words.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub(super) groups: Vec<GroupPlan>,
+    /// Its place, and that of its first group, among those of all classes.
+    pub(super) place: usize,
+    pub(super) first_group: usize,
+    pub(super) all: u32,
+    /// Those that can move.
+    pub(super) ordered: u32,
+    pub(super) numbers: u32,
+    pub(super) conditional: u32,
+    /// The first column, and for each from there on the group that has it; nothing if none has.
+    first_column: usize,
+    owners: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupPlan {
+    /// Its place among the groups of the class.
+    pub(super) index: usize,
+    pub(super) first: usize,
+    pub(super) len: usize,
+    pub(super) kind: Kind,
+    /// It can move: neither a category nor raw.
+    pub(super) is_ordered: bool,
+    /// The largest code is next to 0.
+    pub(super) wraps: bool,
+    /// It may be absent.
+    pub(super) is_conditional: bool,
+    /// The largest cell of each column.
+    pub(super) max: [u32; 4],
+    /// The bits of the widest residual.
+    pub(super) top: u32,
+    pub(super) velocity: Option<Velocity>,
+    pub(super) default_mode: Mode,
+    /// Of rotations, `2^16 / (max * max)` as a product and a shift, since a division is slow.
+    pub(super) inverse: i64,
+    pub(super) inverse_shift: u32,
+}
+
+/// What a position moves by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Velocity {
+    group: usize,
+    is_conditional: bool,
+    /// Its first column.
+    pub(super) first: usize,
+    /// Codes of the position per code of the velocity and tick: 32.32.
+    pub(super) scale: i64,
+    /// What a velocity of code zero moves in a tick, but for the sign: 32.32.
+    pub(super) zero_way: i64,
+}
+
+impl ClassPlan {
+    /// With the class before it.
+    pub(crate) fn new(layout: &Layout, before: Option<&Self>) -> Self {
+        let plan = |(index, group)| GroupPlan::new(layout, index, group);
+        let groups: Vec<_> = layout.groups.iter().enumerate().map(plan).collect();
+        let (mut place, mut first) =
+            before.map_or((0, 0), |before| (before.chunks_so_far, before.groups_so_far));
+        let chunk = |groups: &[GroupPlan]| {
+            let chunk = Chunk::new(groups, place, first);
+            (place, first) = (place + 1, first + groups.len());
+            chunk
+        };
+        let chunks = groups.chunks(CHUNK).map(chunk).collect();
+        Self { chunks, chunks_so_far: place, groups_so_far: first }
+    }
+
+    pub(super) fn groups(&self) -> impl Iterator<Item = &GroupPlan> {
+        self.chunks.iter().flat_map(|chunk| &chunk.groups)
+    }
+}
+
+impl Chunk {
+    fn new(groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
+        let set = |is_in: fn(&GroupPlan) -> bool| {
+            (0..).zip(groups).fold(0, |set, (place, group)| set | u32::from(is_in(group)) << place)
+        };
+        let first_column = groups.iter().map(|group| group.first).min().unwrap_or(0);
+        let end = groups.iter().map(|group| group.first + group.len).max().unwrap_or(0);
+        let mut owners = vec![0; end - first_column];
+        for (place, group) in groups.iter().enumerate() {
+            owners[group.first - first_column..][..group.len].fill(1 << place);
+        }
+        Self {
+            groups: groups.to_vec(),
+            place,
+            first_group,
+            all: set(|_| true),
+            ordered: set(|group| group.is_ordered),
+            numbers: set(|group| matches!(group.kind, Kind::Number { .. })),
+            conditional: set(|group| group.is_conditional),
+            first_column,
+            owners,
+        }
+    }
+
+    /// The groups in which a row of cells differs from two others.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn differing(&self, row: &[u32], others: [&[u32]; 2]) -> [u32; 2] {
+        let [one, other] = others;
+        let [row, one, other] =
+            [row, one, other].map(|row| row.get(self.first_column..).unwrap_or_default());
+        let mut differing = [0; 2];
+        // In the shape that becomes vector instructions.
+        for (((owner, cell), one), other) in self.owners.iter().zip(row).zip(one).zip(other) {
+            differing[0] |= owner & u32::from(cell != one).wrapping_neg();
+            differing[1] |= owner & u32::from(cell != other).wrapping_neg();
+        }
+        differing
+    }
+
+    /// The groups that are there.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn present(&self, layout: &Layout, cells: &[u32]) -> u32 {
+        let mut present = self.all;
+        for place in places(self.conditional) {
+            if !self.groups.get(place).is_some_and(|group| group.is_in(layout, cells)) {
+                present ^= 1 << place;
+            }
+        }
+        present
+    }
+}
+
+/// The places of the bits of a set.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn places(mut set: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        if set == 0 {
+            return None;
+        }
+        let place = set.trailing_zeros() as usize;
+        set &= set - 1;
+        Some(place)
+    })
+}
+
+impl GroupPlan {
+    fn new(layout: &Layout, index: usize, group: &Group) -> Self {
+        let mut max = [0; 4];
+        for (max, column) in max.iter_mut().zip(&layout.columns[group.columns()]) {
+            *max = column.max;
+        }
+        let widest = max.iter().fold(0, |widest, max| widest | max);
+        let (mut inverse, mut inverse_shift) = (0, 0);
+        if let Kind::Rotation { max: largest } = group.kind {
+            // Four integers have one maximum, and the first is still an index.
+            max[0] = 3;
+            // At most 20 bits, so that products of two components fit the arithmetic.
+            let bits = u32::BITS - largest.leading_zeros();
+            inverse = (1 << (2 * bits + 20)) / i64::from(largest.max(1)).pow(2);
+            inverse_shift = 2 * bits + 4;
+        }
+        let velocity = group.derivative.map(|derivative| {
+            let way = (i128::from(derivative.zero) * i128::from(derivative.scale)) >> 32;
+            Velocity {
+                group: derivative.group,
+                is_conditional: !layout.is_always_present(derivative.group),
+                first: layout.groups[derivative.group].first,
+                scale: derivative.scale,
+                zero_way: way.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
+            }
+        });
+        let default_mode = match group.kind {
+            Kind::Number { components: 1, wraps: false } if velocity.is_none() => Mode::Sparse,
+            _ => Mode::Linear,
+        };
+        Self {
+            index,
+            first: group.first,
+            len: group.kind.width(),
+            kind: group.kind,
+            is_ordered: matches!(group.kind, Kind::Number { .. } | Kind::Rotation { .. }),
+            wraps: matches!(group.kind, Kind::Number { wraps: true, .. }),
+            is_conditional: !layout.is_always_present(index),
+            max,
+            // A difference of two codes has a sign.
+            top: u32::BITS - widest.leading_zeros() + 1,
+            velocity,
+            default_mode,
+            inverse,
+            inverse_shift,
+        }
+    }
+
+    /// The group's part of a row of cells.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn row<'a, const N: usize>(&self, cells: &'a [u32]) -> Option<&'a [u32; N]> {
+        cells.get(self.first..)?.first_chunk()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn row_mut<'a, const N: usize>(
+        &self,
+        cells: &'a mut [u32],
+    ) -> Option<&'a mut [u32; N]> {
+        cells.get_mut(self.first..)?.first_chunk_mut()
+    }
+
+    /// Whether the group is there.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
+        !self.is_conditional || layout.is_present(self.index, cells)
+    }
+}
+
+impl Velocity {
+    /// Whether the velocity is there: the zeros of one that is not would be a speed like others.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
+        !self.is_conditional || layout.is_present(self.group, cells)
+    }
+}

@@ -1,0 +1,266 @@
+//! What a packet says about its widths, and how the writer chooses it.
+//!
+//! Nothing is learned that a receiver would have to follow: a packet names every choice that
+//! differs from the schema's. The writer takes the choices from the packet's base and those before,
+//! since one is much like the next; that costs no second pass, and a writer that has just begun
+//! only writes somewhat larger packets.
+
+use alloc::vec::Vec;
+
+use super::lists::count;
+use super::plan::{Chunk, GroupPlan};
+use super::residual::expected_width;
+use crate::layout::Kind;
+use crate::protocol::ClassLayout;
+use tightwire_core::stream::{ErrorKind, Stream};
+
+/// How a group that moves is predicted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mode {
+    /// It goes on as it went.
+    Linear,
+    /// It goes on half as far; with a derivative, by the mean of the velocities.
+    Damped,
+    /// It stays where it was.
+    Stay,
+    /// It stays, and a flag says whether it did.
+    Sparse,
+}
+
+const MODES: [Mode; 4] = [Mode::Linear, Mode::Damped, Mode::Stay, Mode::Sparse];
+
+/// The choices for one group, and what the writer has seen of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GroupTuning {
+    pub(super) mode: Mode,
+    default_mode: Mode,
+    /// Added to the width that the motion lets expect: `-4..=3`.
+    offset: i32,
+    /// The width to be expected of a group that was at rest: `1..=8`.
+    sparse_width: u32,
+    seen: Seen,
+    /// Counts down to the next object whose predictions are compared.
+    due: u32,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Seen {
+    dense: i32,
+    dense_offset: i32,
+    sparse: u32,
+    sparse_width: u32,
+    moved: u32,
+    stayed: u32,
+    bits: [u32; 3],
+}
+
+/// The choices for all groups of all classes; empty before the first packet, and on the side that
+/// only reads.
+#[derive(Debug, Default)]
+pub(crate) struct Tuning {
+    groups: Vec<GroupTuning>,
+    /// Of each chunk of each class, the groups that are sparse.
+    sparse: Vec<u32>,
+}
+
+/// Fewer than this say nothing.
+const ENOUGH: u32 = 6;
+
+/// One object in so many is asked how it would have been predicted best.
+const EVERY: u32 = 16;
+
+/// What a choice has to save to be named, in bits, over the packets that are remembered: some four.
+const WORTH: u32 = 40;
+
+/// What a group at rest is expected to move by, unless the packet says otherwise.
+const SPARSE_WIDTH: u32 = 4;
+
+impl GroupTuning {
+    fn new(plan: &GroupPlan) -> Self {
+        Self {
+            mode: plan.default_mode,
+            default_mode: plan.default_mode,
+            offset: 0,
+            sparse_width: SPARSE_WIDTH,
+            seen: Seen::default(),
+            due: 0,
+        }
+    }
+
+    /// The width to be expected of a residual, and the one before the offset.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn expect(&self, motion: u64, sparse: bool, top: u32) -> (u32, u32) {
+        let usual = expected_width(motion);
+        let moved = (usual.cast_signed() + self.offset).max(0).cast_unsigned();
+        let width = if sparse { self.sparse_width } else { moved };
+        (width.min(top), usual)
+    }
+
+    /// A residual was so wide.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn note(&mut self, width: u32, usual: u32, sparse: bool) {
+        let seen = &mut self.seen;
+        if sparse {
+            seen.sparse += 1;
+            seen.sparse_width += width;
+        } else {
+            seen.dense += 1;
+            seen.dense_offset += width.cast_signed() - usual.cast_signed();
+        }
+    }
+
+    /// Whether the predictions of this object are to be compared: some are enough to choose by.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_due(&mut self) -> bool {
+        let is_due = self.due == 0;
+        self.due = if is_due { EVERY - 1 } else { self.due - 1 };
+        is_due
+    }
+
+    /// What staying, going on half as far and going on would have left, in a group that moved.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn compare(&mut self, left: [u64; 3], components: u32) {
+        let seen = &mut self.seen;
+        seen.moved += 1;
+        seen.stayed += u32::from(left[0] == 0);
+        for (bits, left) in seen.bits.iter_mut().zip(left) {
+            *bits += components * (u64::BITS - left.leading_zeros());
+        }
+    }
+
+    fn choose(&mut self, plan: &GroupPlan) {
+        let seen = &mut self.seen;
+        if seen.moved >= ENOUGH {
+            let [stay, damped, linear] = seen.bits;
+            self.mode = if seen.stayed * 2 > seen.moved && matches!(plan.kind, Kind::Number { .. })
+            {
+                Mode::Sparse
+            } else if linear <= stay.min(damped) {
+                Mode::Linear
+            } else if damped <= stay {
+                Mode::Damped
+            } else {
+                Mode::Stay
+            };
+        }
+        // A width that is off by one costs a bit or two, so the sum says what a change would save.
+        self.offset = 0;
+        if seen.dense_offset.unsigned_abs() >= WORTH {
+            let twice = 2 * seen.dense_offset;
+            self.offset = (twice + seen.dense).div_euclid(2 * seen.dense).clamp(-4, 3);
+        }
+        self.sparse_width = SPARSE_WIDTH;
+        if seen.sparse_width.abs_diff(SPARSE_WIDTH * seen.sparse) >= WORTH {
+            self.sparse_width =
+                ((2 * seen.sparse_width + seen.sparse) / (2 * seen.sparse)).clamp(1, 8);
+        }
+        // What is long ago fades.
+        let Seen { dense, dense_offset, sparse, sparse_width, moved, stayed, bits } = seen;
+        *dense -= *dense / 4;
+        *dense_offset -= *dense_offset / 4;
+        for sum in [sparse, sparse_width, moved, stayed].into_iter().chain(bits) {
+            *sum -= *sum / 4;
+        }
+    }
+
+    /// Whether the choices are not those of the schema.
+    fn is_named(&self) -> bool {
+        self.mode != self.default_mode || self.offset != 0 || self.sparse_width != SPARSE_WIDTH
+    }
+
+    fn choices(&self) -> u64 {
+        let mode = MODES.iter().position(|mode| *mode == self.mode).unwrap_or(0) as u64;
+        mode | ((self.offset + 4) as u64) << 2 | u64::from(self.sparse_width - 1) << 5
+    }
+
+    fn set_choices(&mut self, choices: u64) {
+        self.mode = MODES[choices as usize & 3];
+        self.offset = (choices >> 2 & 7) as i32 - 4;
+        self.sparse_width = (choices >> 5 & 7) as u32 + 1;
+    }
+}
+
+impl Tuning {
+    /// The choices for the groups of a chunk, and which of them are sparse.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of_chunk(&mut self, chunk: &Chunk) -> (&mut [GroupTuning], u32) {
+        let groups = self.groups.get_mut(chunk.first_group..).unwrap_or_default();
+        (groups, self.sparse.get(chunk.place).copied().unwrap_or_default())
+    }
+
+    /// How many groups have choices that are not those of the schema; and for each how many there
+    /// are between it and the one before, and its choices.
+    pub(super) fn code_choices<S: Stream>(
+        &mut self,
+        stream: &mut S,
+        classes: &[ClassLayout],
+    ) -> Result<(), S::Error> {
+        let start = stream.position();
+        if S::READING {
+            self.groups.clear();
+        }
+        if self.groups.is_empty() {
+            let plans = classes.iter().flat_map(|class| class.plan.groups());
+            self.groups.extend(plans.map(GroupTuning::new));
+        }
+        let mut named = 0;
+        if S::WRITING {
+            named = self.groups.iter().filter(|group| group.is_named()).count() as u32;
+        }
+        count(stream, &mut named, COUNT_BITS)?;
+        let mut next = 0;
+        for _ in 0..named {
+            let mut between = 0;
+            if S::WRITING {
+                let mut rest = self.groups.iter().skip(next);
+                between = rest.position(GroupTuning::is_named).unwrap_or(0) as u32;
+            }
+            count(stream, &mut between, COUNT_BITS)?;
+            let place = next.saturating_add(between as usize);
+            let Some(group) = self.groups.get_mut(place) else {
+                return stream.refuse_at(ErrorKind::OutOfRange, start);
+            };
+            let mut choices = group.choices();
+            stream.raw_bits(&mut choices, CHOICE_BITS)?;
+            if S::READING {
+                group.set_choices(choices);
+            }
+            next = place + 1;
+        }
+        self.sparse.clear();
+        for chunk in classes.iter().flat_map(|class| &class.plan.chunks) {
+            let groups =
+                (0..).zip(self.groups[chunk.first_group..].iter().take(chunk.groups.len()));
+            let bit = |(place, group): (u32, &GroupTuning)| {
+                u32::from(group.mode == Mode::Sparse) << place
+            };
+            self.sparse.push(groups.map(bit).sum());
+        }
+        Ok(())
+    }
+
+    /// After a packet was written: what the next one will say.
+    pub(super) fn choose(&mut self, classes: &[ClassLayout]) {
+        let plans = classes.iter().flat_map(|class| class.plan.groups());
+        for (group, plan) in self.groups.iter_mut().zip(plans) {
+            group.choose(plan);
+        }
+    }
+}
+
+impl Clone for Tuning {
+    fn clone(&self) -> Self {
+        Self { groups: self.groups.clone(), sparse: Vec::new() }
+    }
+
+    fn clone_from(&mut self, source: &Self) {
+        // Into the memory that is there: every packet takes its base's.
+        self.groups.clone_from(&source.groups);
+    }
+}
+
+/// So many of the lowest bits of the two counts have no zeros before them.
+const COUNT_BITS: u32 = 1;
+
+/// A mode, an offset and a sparse width.
+const CHOICE_BITS: u32 = 8;

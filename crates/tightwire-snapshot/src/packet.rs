@@ -1,0 +1,56 @@
+//! A snapshot within a message.
+
+use alloc::vec::Vec;
+
+use tightwire_core::Wire;
+
+/// A packet of a [`Sender`](crate::Sender) as a field of a message: tools that read
+/// recorded messages know by this type where snapshots are.
+///
+/// ```
+/// use tightwire::{snapshot, Message, Wire};
+/// use tightwire::snapshot::Leaving;
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Snapshot {
+///     packet: snapshot::Packet,
+/// }
+///
+/// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+/// let mut sender = snapshot::Sender::new(&protocol);
+/// let client = sender.add_receiver(Leaving::Despawn);
+/// sender.begin_tick(1);
+/// sender.set(7, &300u16)?;
+///
+/// // Sent with `Delivery::Unreliable`; its memory can be used again.
+/// let mut message = Snapshot::default();
+/// message.packet.replace(sender.snapshot(client, 1000).unwrap());
+///
+/// let mut receiver = snapshot::Receiver::new(&protocol);
+/// receiver.handle_snapshot(&message.packet.bytes)?;
+/// assert_eq!(receiver.get::<u16>(7), Some(300));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Wire, Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Packet {
+    /// The packet, of at most [`MAX_LEN`](Self::MAX_LEN) bytes.
+    #[wire(max_len = Packet::MAX_LEN)]
+    pub bytes: Vec<u8>,
+}
+
+impl Packet {
+    /// The longest packet that can be sent in one.
+    pub const MAX_LEN: usize = 65_000;
+
+    /// Has these bytes from now on, in the memory that is there.
+    ///
+    /// ```
+    /// let mut packet = tightwire::snapshot::Packet::default();
+    /// packet.replace(&[1, 2, 3]);
+    /// assert_eq!(packet.bytes, [1, 2, 3]);
+    /// ```
+    pub fn replace(&mut self, bytes: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+    }
+}

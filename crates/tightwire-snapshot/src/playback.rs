@@ -1,0 +1,277 @@
+//! The world at the time that is shown.
+
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::clock::Clock;
+use super::history::{History, Stamp, State, Versions};
+use super::ids::Ids;
+use super::interpolate::{Sample, interpolate};
+use super::scratch::with_room;
+use super::{Protocol, Received, Receiver};
+use tightwire_core::schema::ObjectId;
+use tightwire_core::stream::{ReadError, Wire};
+
+/// How far behind a [`Playback`] can be.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::snapshot::PlaybackConfig;
+///
+/// let config = PlaybackConfig { min_delay: Duration::from_millis(50), ..PlaybackConfig::default() };
+/// assert_eq!(config.max_delay, Duration::from_millis(500));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlaybackConfig {
+    /// At least so far behind the sender, apart from the network's latency.
+    pub min_delay: Duration,
+    /// At most so far behind.
+    pub max_delay: Duration,
+}
+
+impl Default for PlaybackConfig {
+    fn default() -> Self {
+        Self { min_delay: Duration::ZERO, max_delay: Duration::from_millis(500) }
+    }
+}
+
+/// Shows the world of a [`Receiver`] at a time that passes evenly, however snapshots arrive:
+/// a little behind, so that there is a snapshot before and one after, and everything is between.
+///
+/// Quantised floats and vectors, `wraps`, `spatial` and rotations are interpolated; with a
+/// `derivative_of` along a curve. Everything else is as in the snapshot before. How far behind to be
+/// follows from how irregularly snapshots arrive.
+///
+/// ```
+/// use std::time::Duration;
+/// use tightwire::snapshot::{self, Playback, PlaybackConfig};
+///
+/// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
+/// let mut playback = Playback::new(&protocol, PlaybackConfig::default());
+/// playback.advance(Duration::from_secs(1));
+/// assert_eq!(playback.time(), None); // nothing has come yet
+/// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+/// ```
+///
+/// The guide `replicate_a_world` shows it at work.
+#[derive(Debug)]
+pub struct Playback {
+    protocol: Protocol,
+    clock: Clock,
+    ids: Ids,
+    tracks: Vec<Track>,
+    free: Vec<u32>,
+    history: History,
+    newest: Option<u32>,
+    /// The newest snapshot is complete.
+    is_complete: bool,
+    /// The tracks of objects that are gone, once the time comes.
+    gone: Vec<u32>,
+    /// Nothing that is more ticks old is shown any more.
+    most_ticks: u32,
+    cells: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Track {
+    id: ObjectId,
+    versions: Versions,
+}
+
+impl Playback {
+    /// Shows nothing yet.
+    #[must_use]
+    pub fn new(protocol: &Protocol, config: PlaybackConfig) -> Self {
+        let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
+        let bounds = [config.min_delay, config.max_delay.max(config.min_delay)];
+        let ticks_per_second = protocol.config().ticks_per_second;
+        let most_ticks = (bounds[1].as_secs_f64() * f64::from(ticks_per_second)) as u32;
+        Self {
+            protocol: protocol.clone(),
+            clock: Clock::new(ticks_per_second, bounds),
+            ids: Ids::default(),
+            tracks: Vec::new(),
+            free: Vec::new(),
+            history: History::new(columns),
+            newest: None,
+            is_complete: false,
+            gone: Vec::new(),
+            // Time is stretched only so much, so it may be behind for a while.
+            most_ticks: most_ticks.saturating_add(ticks_per_second),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Takes over what the newest snapshot of `receiver` changed, which arrived `now`. To be called
+    /// after each [`handle_snapshot`](Receiver::handle_snapshot).
+    pub fn handle_snapshot(&mut self, now: Duration, receiver: &Receiver) {
+        let Some(Received { tick, is_complete }) = receiver.newest() else { return };
+        let was_complete = core::mem::replace(&mut self.is_complete, is_complete);
+        let Some(before) = self.newest.replace(tick) else {
+            self.clock.handle_tick(now, tick);
+            return receiver.rows().for_each(|(id, state)| self.add(id, tick, tick, state));
+        };
+        if tick <= before {
+            return;
+        }
+        self.clock.handle_tick(now, tick);
+        for change in receiver.changes() {
+            let gone = State { stamp: Stamp::default(), class: 0, cells: None };
+            // What begins to move was at rest until then, if the snapshot before would have said else.
+            let rested = if was_complete { before } else { 0 };
+            self.add(change.id, tick, rested, receiver.row(change.id).unwrap_or(gone));
+        }
+        self.forget_gone();
+    }
+
+    /// Sets the time that is shown; `now` is of the same clock as for the snapshots.
+    pub fn advance(&mut self, now: Duration) {
+        self.clock.advance(now);
+    }
+
+    /// The tick that is shown, with a fraction: none before the first snapshot.
+    #[must_use]
+    pub fn time(&self) -> Option<f64> {
+        self.clock.time()
+    }
+
+    /// How far behind the sender it is, apart from the network's latency.
+    #[must_use]
+    pub fn delay(&self) -> Duration {
+        let ticks = self.clock.delay() / f64::from(self.protocol.config().ticks_per_second);
+        Duration::try_from_secs_f64(ticks).unwrap_or(Duration::MAX)
+    }
+
+    /// The objects that are shown, in the order of their ids, with the places of their classes in the
+    /// protocol.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
+        self.ids.iter().filter_map(|(id, track)| {
+            let versions = self.tracks[track as usize].versions;
+            let state = before(&self.history, versions, self.clock.time()?)?;
+            state.cells.map(|_| (id, state.class))
+        })
+    }
+
+    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender sent and
+    /// that is no `T`, as text that is not UTF-8, is left out.
+    pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
+        let class = self.protocol.place_of::<T>();
+        let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
+        self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
+    }
+
+    /// Reads an object as it is shown into `value`; whether it is there, and is a `T`.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
+    pub fn read<T: Wire + 'static>(
+        &self,
+        id: impl Into<ObjectId>,
+        value: &mut T,
+    ) -> Result<bool, ReadError> {
+        let shown =
+            self.show(id.into(), |class, cells| self.protocol.read_cells(class, cells, value));
+        shown.unwrap_or(Ok(false))
+    }
+
+    /// An object as it is shown, if it is there and is a `T`.
+    #[must_use]
+    pub fn get<T: Wire + Default + 'static>(&self, id: impl Into<ObjectId>) -> Option<T> {
+        let mut value = T::default();
+        self.read(id, &mut value).ok()?.then_some(value)
+    }
+
+    /// Passes the class and the interpolated cells of an object to `with`; `None` if it is not shown.
+    fn show<R>(&self, id: ObjectId, with: impl FnOnce(u16, &[u32]) -> R) -> Option<R> {
+        let time = self.clock.time()?;
+        let versions = self.tracks[self.ids.get(id)? as usize].versions;
+        let history = &self.history;
+        let before = before(history, versions, time)?;
+        let row = before.cells?;
+        let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
+        let after = after.last().filter(|after| after.class == before.class);
+        let Some((after, row_after)) = after.and_then(|after| Some((after, after.cells?))) else {
+            return Some(with(before.class, row));
+        };
+        let layout = &self.protocol.classes()[usize::from(before.class)].layout;
+        let (class, before) = (before.class, Sample { tick: before.stamp.tick, cells: row });
+        let after = Sample { tick: after.stamp.tick, cells: row_after };
+        Some(with_room(row.len(), |cells| {
+            interpolate(layout, before, after, time, cells);
+            with(class, cells)
+        }))
+    }
+
+    /// An object is as it is since `tick`, and was as before until the snapshot `before`.
+    fn add(&mut self, id: ObjectId, tick: u32, before: u32, state: State<'_>) {
+        let track = match self.ids.get(id) {
+            Some(track) => track,
+            None if state.cells.is_none() => return,
+            None => self.add_track(id),
+        };
+        let versions = &mut self.tracks[track as usize].versions;
+        if let Some(newest) =
+            self.history.newest(*versions).filter(|newest| newest.stamp.tick < before)
+        {
+            self.cells.clear();
+            self.cells.extend(newest.cells.iter().copied().flatten());
+            let cells = newest.cells.is_some().then_some(&self.cells[..]);
+            let class = newest.class;
+            self.history.push(versions, Stamp { tick: before, packet: 0 }, class, cells);
+        }
+        self.history.push(versions, Stamp { tick, packet: 0 }, state.class, state.cells);
+        if state.cells.is_none() {
+            self.gone.push(track);
+        }
+        let oldest = self.oldest(tick);
+        self.history.forget_before(&mut self.tracks[track as usize].versions, oldest);
+    }
+
+    /// The oldest tick that may be shown.
+    fn oldest(&self, newest: u32) -> u32 {
+        let shown = self.clock.time().map_or(0, |time| time.max(0.0) as u32);
+        shown.max(newest.saturating_sub(self.most_ticks))
+    }
+
+    fn forget_gone(&mut self) {
+        let oldest = self.oldest(self.newest.unwrap_or(0));
+        let Self { gone, tracks, history, ids, free, .. } = self;
+        gone.retain(|&place| {
+            let track = &mut tracks[place as usize];
+            let newest = history.newest(track.versions);
+            let Some(gone) = newest.filter(|newest| newest.cells.is_none()) else { return false };
+            if gone.stamp.tick > oldest {
+                return true;
+            }
+            history.retain(&mut track.versions, |_, _| false);
+            ids.remove(track.id);
+            free.push(place);
+            false
+        });
+    }
+
+    fn add_track(&mut self, id: ObjectId) -> u32 {
+        let track = Track { id, versions: Versions::NONE };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.tracks[place as usize] = track;
+                place
+            }
+            None => {
+                self.tracks.push(track);
+                // All of them may be gone at a time: then there is room for that.
+                self.free.reserve(self.tracks.len());
+                self.gone.reserve(self.tracks.len());
+                self.tracks.len() as u32 - 1
+            }
+        };
+        self.ids.insert(id, place);
+        place
+    }
+}
+
+/// The state that an object has at a time, or had last.
+fn before(history: &History, versions: Versions, time: f64) -> Option<State<'_>> {
+    history.iter(versions).find(|state| f64::from(state.stamp.tick) <= time)
+}

@@ -1,0 +1,340 @@
+//! Which classes of objects there are.
+
+use alloc::string::{String, ToString};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::{TypeId, type_name};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::description::{check_learned, largest_of};
+use super::layout::Layout;
+use super::modeled::Plan;
+use super::packed::ClassPlan;
+use super::scratch::with_room;
+use super::{Config, Level, ProtocolError, SetError};
+use tightwire_core::schema::Schema;
+use tightwire_core::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
+
+/// Another number for each change of what snapshots look like.
+const FORM: u8 = 2;
+
+/// Fewer than a `u16` counts, and more than any game has.
+pub(super) const MAX_CLASSES: usize = 1024;
+
+/// The classes of objects that are replicated, and how: made once, and given to whoever sends and
+/// whoever receives. A clone is the same protocol, and costs nothing.
+///
+/// ```
+/// use tightwire::{snapshot, Wire};
+///
+/// #[derive(Wire, Default)]
+/// struct Player {
+///     #[wire(spatial, min = -100.0, max = 100.0, resolution = 0.01)]
+///     position: [f32; 3],
+///     #[wire(range = 0..=100)]
+///     health: u8,
+/// }
+///
+/// #[derive(Wire, Default)]
+/// struct Door {
+///     open: bool,
+/// }
+///
+/// let protocol = snapshot::Protocol::builder(snapshot::Config::default())
+///     .class::<Player>()
+///     .class::<Door>()
+///     .build()?;
+/// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Protocol {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    config: Config,
+    classes: Vec<ClassLayout>,
+    /// Of all classes, for the level that learns.
+    plan: Plan,
+    fingerprint: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct ClassLayout {
+    pub(super) declared: Declared,
+    pub(super) layout: Layout,
+    pub(super) plan: ClassPlan,
+    /// The bytes of the longest packet of a value.
+    pub(super) max_bytes: usize,
+}
+
+/// A class before anything is made of it.
+#[derive(Debug)]
+pub(super) struct Declared {
+    /// What people call it.
+    pub(super) name: Name,
+    /// None of a class that came as data.
+    pub(super) type_id: Option<TypeId>,
+    pub(super) schema: Schema,
+}
+
+/// Collects the classes of a [`Protocol`]. Both sides name the same ones in the same order.
+#[derive(Debug)]
+pub struct ProtocolBuilder {
+    config: Config,
+    /// With the names that errors call them by.
+    classes: Vec<(String, Declared)>,
+}
+
+impl Protocol {
+    /// Begins with no class.
+    #[must_use]
+    pub fn builder(config: Config) -> ProtocolBuilder {
+        ProtocolBuilder { config, classes: Vec::new() }
+    }
+
+    /// What it was made with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+
+    /// The same on both sides if they understand each other's snapshots: make it part of the version
+    /// of a [`Protocol`] or a session.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        self.shared.fingerprint
+    }
+
+    /// What the class at this place is called: the name of its type.
+    ///
+    /// ```
+    /// use tightwire::{snapshot, Wire};
+    ///
+    /// #[derive(Wire, Default)]
+    /// struct Door {
+    ///     open: bool,
+    /// }
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default())
+    ///     .class::<Door>()
+    ///     .class::<u16>()
+    ///     .build()?;
+    /// let names = [0, 1, 2].map(|class| protocol.class_name(class));
+    /// assert_eq!(names, [Some("Door"), Some("u16"), None]);
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_name(&self, class: u16) -> Option<&str> {
+        self.shared.classes.get(usize::from(class)).map(|class| &*class.declared.name)
+    }
+
+    /// The layout of the objects of the class at this place.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    /// use tightwire::schema::Schema;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// assert_eq!(protocol.class_schema(0), Some(&Schema::of::<u16>()));
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_schema(&self, class: u16) -> Option<&Schema> {
+        self.shared.classes.get(usize::from(class)).map(|class| &class.declared.schema)
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.shared.plan
+    }
+
+    pub(super) fn classes(&self) -> &[ClassLayout] {
+        &self.shared.classes
+    }
+
+    /// The place of a class in the protocol: what [`ObjectChange`](crate::ObjectChange) and
+    /// `objects` call it by.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// let protocol =
+    ///     snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().class::<bool>().build()?;
+    /// assert_eq!((protocol.place_of::<bool>(), protocol.place_of::<u8>()), (Some(1), None));
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn place_of<T: 'static>(&self) -> Option<u16> {
+        let is_t = |class: &ClassLayout| class.declared.type_id == Some(TypeId::of::<T>());
+        self.shared.classes.iter().position(is_t).map(|class| class as u16)
+    }
+
+    /// Reads the cells of an object of a class into `value`; whether it is a `T`.
+    pub(super) fn read_cells<T: Wire + 'static>(
+        &self,
+        class: u16,
+        cells: &[u32],
+        value: &mut T,
+    ) -> Result<bool, ReadError> {
+        if self.place_of::<T>() != Some(class) {
+            return Ok(false);
+        }
+        let class = &self.classes()[usize::from(class)];
+        with_room(class.max_bytes, |room| match class.layout.packet_of(cells, room) {
+            Ok(packet) => decode_into(packet, value).map(|()| true),
+            Err(_) => Ok(false),
+        })
+    }
+
+    /// A value as cells; its class.
+    pub(super) fn quantise<T: Wire + 'static>(
+        &self,
+        value: &T,
+        buffer: &mut Vec<u8>,
+        cells: &mut Vec<u32>,
+    ) -> Result<u16, SetError> {
+        let name = type_name::<T>();
+        let class = self.place_of::<T>().ok_or(SetError::NoClass { name })?;
+        let layout = &self.classes()[usize::from(class)].layout;
+        let most = T::MAX_BITS.div_ceil(8);
+        let most = usize::try_from(most).unwrap_or(usize::MAX).next_multiple_of(8);
+        if buffer.len() < most {
+            buffer.resize(most, 0);
+        }
+        cells.resize(layout.columns.len(), 0);
+        let packet = encode(value, buffer).map_err(|error| SetError::Value { name, error })?;
+        layout.cells_of(packet, cells).map_err(|error| SetError::Unreadable { name, error })?;
+        Ok(class)
+    }
+}
+
+#[cfg(test)]
+impl Protocol {
+    /// Of classes that are no types.
+    pub(super) fn of_layouts(config: Config, layouts: Vec<Layout>) -> Self {
+        let mut classes = Vec::<ClassLayout>::new();
+        for layout in layouts {
+            let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
+            let (name, schema) = ("test".into(), Schema::default());
+            let declared = Declared { name, type_id: None, schema };
+            classes.push(ClassLayout { declared, layout, plan, max_bytes: 0 });
+        }
+        let plan = plan_of(&config, &classes);
+        Self { shared: Arc::new(Shared { config, classes, plan, fingerprint: 0 }) }
+    }
+}
+
+impl ProtocolBuilder {
+    /// Adds a class: the objects that are a `T`.
+    #[must_use]
+    pub fn class<T: Wire + 'static>(mut self) -> Self {
+        let schema = Schema::of::<T>();
+        let name = match schema.root() {
+            Shape::Struct { name, .. } | Shape::Enum { name, .. } => name.clone(),
+            _ => type_name::<T>().into(),
+        };
+        let type_id = Some(TypeId::of::<T>());
+        self.classes.push((type_name::<T>().into(), Declared { name, type_id, schema }));
+        self
+    }
+
+    /// Adds a class that is no Rust type: its objects are set with
+    /// [`Sender::set_dynamic`](crate::Sender::set_dynamic). For the same snapshots, a class of the same schema is as
+    /// good as the type.
+    ///
+    /// The schema may come from outside: there is as much room for such classes as in
+    /// [a description](Protocol::from_description).
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    /// use tightwire::schema::Schema;
+    ///
+    /// let builder = || snapshot::Protocol::builder(snapshot::Config::default());
+    /// let by_schema = builder().class_of("count", Schema::of::<u16>()).build()?;
+    /// let by_type = builder().class::<u16>().build()?;
+    /// assert_eq!(by_schema.fingerprint(), by_type.fingerprint());
+    /// assert_eq!(by_schema.class_name(0), Some("count"));
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn class_of(mut self, name: &str, schema: Schema) -> Self {
+        let declared = Declared { name: name.into(), type_id: None, schema };
+        self.classes.push((name.into(), declared));
+        self
+    }
+
+    /// The protocol, if it makes sense.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolError`], which says which class cannot be replicated, and why.
+    pub fn build(self) -> Result<Protocol, ProtocolError> {
+        for (place, (name, class)) in self.classes.iter().enumerate() {
+            let is_it = |(other, earlier): &(String, Declared)| match class.type_id {
+                Some(_) => earlier.type_id == class.type_id,
+                None => earlier.type_id.is_none() && other == name,
+            };
+            if self.classes[..place].iter().any(is_it) {
+                return Err(ProtocolError::Twice { class: name.clone() });
+            }
+        }
+        let is_data = |class: &&(String, Declared)| class.1.type_id.is_none();
+        let data = self.classes.iter().filter(is_data);
+        largest_of(data.clone().map(|(name, class)| (name.as_str(), &class.schema)))?;
+        let has_data = data.count() > 0;
+        let protocol = Protocol::assemble(self.config, self.classes.into_iter())?;
+        if has_data {
+            check_learned(&protocol)?;
+        }
+        Ok(protocol)
+    }
+}
+
+impl Protocol {
+    /// Of classes with the names that errors call them by.
+    pub(super) fn assemble(
+        config: Config,
+        declared: impl ExactSizeIterator<Item = (String, Declared)>,
+    ) -> Result<Self, ProtocolError> {
+        if config.history < 64 || config.ticks_per_second == 0 || config.max_objects == 0 {
+            return Err(ProtocolError::Config(config));
+        }
+        if declared.len() > MAX_CLASSES {
+            return Err(ProtocolError::TooManyClasses);
+        }
+        let mut hash = Xxh3::new();
+        let level = match config.level {
+            Level::Packed => 0,
+            Level::Modeled => 1,
+        };
+        hash.update(&[FORM, level]);
+        hash.update(&config.ticks_per_second.to_le_bytes());
+        let mut classes = Vec::<ClassLayout>::new();
+        for (class, declared) in declared {
+            let schema = &declared.schema;
+            hash.update(&schema.fingerprint().to_le_bytes());
+            let layout = match Layout::new(schema, config.ticks_per_second) {
+                Ok(layout) => layout,
+                Err(error) => {
+                    let reason = error.to_string();
+                    return Err(ProtocolError::Layout { class, reason });
+                }
+            };
+            hash.update(&layout.fingerprint().to_le_bytes());
+            let max_bytes = schema.max_bits().div_ceil(8) as usize;
+            let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
+            classes.push(ClassLayout { declared, layout, plan, max_bytes });
+        }
+        let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());
+        let shared = Shared { config, classes, plan, fingerprint };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+}
+
+/// The level that learns nothing has no use for a plan, and for copies of what it would learn.
+fn plan_of(config: &Config, classes: &[ClassLayout]) -> Plan {
+    let classes = if config.level == Level::Modeled { classes } else { &[] };
+    Plan::new(classes.iter().map(|class| &class.layout))
+}

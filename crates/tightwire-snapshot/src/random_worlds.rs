@@ -1,0 +1,232 @@
+//! Random classes, and what is known and said of their objects, for the tests of every level.
+
+#[path = "../../tightwire/tests/common/seed.rs"]
+mod seed;
+#[path = "../../tightwire/tests/common/volume.rs"]
+mod volume;
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use super::layout::{Column, Derivative, Group, Kind, Layout};
+use super::mention::{Change, Knowledge, Mentions, Past, tell};
+use super::protocol::Protocol;
+use tightwire_core::schema::ObjectId;
+
+pub(super) use seed::seed;
+pub(super) use volume::volume;
+
+pub(super) struct Dice(pub(super) u64);
+
+impl Dice {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        (self.next() >> 16) % end
+    }
+
+    pub(super) fn is_one_in(&mut self, chances: u64) -> bool {
+        self.below(chances) == 0
+    }
+}
+
+pub(super) fn any_layout(dice: &mut Dice) -> Layout {
+    let (mut columns, mut groups, mut presence) = (Vec::new(), Vec::<Group>::new(), Vec::new());
+    let mut velocity = None;
+    for index in 0..1 + dice.below(45) as usize {
+        let first = columns.len();
+        let mut column = |max| columns.push(Column { max });
+        let mut derivative = None;
+        let kind = match dice.below(6) {
+            0 | 1 => Kind::Category,
+            2 => Kind::Rotation { max: (8 << dice.below(18)) - 2 },
+            3 => Kind::Raw,
+            _ => {
+                let (components, wraps) = (1 + dice.below(4) as usize, dice.is_one_in(4));
+                Kind::Number { components, wraps }
+            }
+        };
+        match kind {
+            Kind::Category => column(1 + dice.below([1, 9][index % 2]) as u32),
+            Kind::Rotation { max } => [3, max, max, max].into_iter().for_each(column),
+            Kind::Raw => column(u32::MAX >> dice.below(32)),
+            Kind::Number { components, .. } => {
+                let same = velocity.filter(|(_, count)| *count == components);
+                derivative = same.filter(|_| dice.is_one_in(2)).map(|(group, _)| Derivative {
+                    group,
+                    scale: dice.next() as i64 >> dice.below(63),
+                    zero: dice.next() as i64 >> dice.below(63),
+                });
+                velocity = Some((index, components));
+                (0..components).for_each(|_| column(u32::MAX >> dice.below(32)));
+            }
+        }
+        let mut condition = None;
+        for group in &groups {
+            if group.kind == Kind::Category && dice.is_one_in(20) {
+                condition = Some((group.first, dice.below(2) as u32));
+            }
+        }
+        presence.push(condition);
+        let is_position = matches!(kind, Kind::Number { components: 1..=3, .. });
+        let has_position = groups.iter().any(|group| group.spatial);
+        let spatial = is_position && !has_position && dice.is_one_in(2);
+        let reference = spatial && dice.is_one_in(3);
+        let (space, origin) = (dice.below(2), dice.below(1 << 33) as i64);
+        let is_continuous = false;
+        groups.push(Group {
+            first,
+            kind,
+            is_continuous,
+            spatial,
+            space,
+            origin,
+            reference,
+            derivative,
+        });
+    }
+    Layout::of_groups(columns, groups, &presence)
+}
+
+/// Moves an object: some groups a little, some far, most not at all.
+pub(super) fn stir(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: bool) {
+    for (index, group) in layout.groups.iter().enumerate() {
+        let far = all || dice.is_one_in(30);
+        if far || dice.is_one_in(3) {
+            for column in group.columns() {
+                let max = u64::from(layout.columns[column].max);
+                let near = (u64::from(cells[column]) + dice.below(20)).saturating_sub(9).min(max);
+                cells[column] = if far { dice.below(max + 1) } else { near } as u32;
+            }
+        }
+        if !layout.is_present(index, cells) {
+            cells[group.columns()].fill(0);
+        }
+    }
+}
+
+/// A class, and states with their ages, the newest first.
+pub(super) type Remembered = (u16, Vec<(u32, Vec<u32>)>);
+
+/// What both sides know.
+#[derive(Default)]
+pub(super) struct Known {
+    pub(super) objects: BTreeMap<u32, Remembered>,
+    pub(super) before: Vec<ObjectId>,
+}
+
+impl Knowledge for Known {
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16> {
+        self.pasts(0, id, each)
+    }
+
+    fn pasts<'k>(
+        &'k self,
+        _: usize,
+        id: ObjectId,
+        each: impl FnMut(Past<'k>) -> bool,
+    ) -> Option<u16> {
+        let (class, states) = self.objects.get(&id.0)?;
+        let mut states = states.iter().map(|(age, cells)| Past { age: *age, cells });
+        tell(states.next()?, None, states, each);
+        Some(*class)
+    }
+
+    fn mentioned_before(&self) -> &[ObjectId] {
+        &self.before
+    }
+}
+
+pub(super) const MOST: usize = 40;
+
+/// Says something of random objects, of which some are known, and every change occurs in every
+/// state of knowledge in which it can.
+pub(super) fn mention(dice: &mut Dice, protocol: &Protocol, known: &Known, into: &mut Mentions) {
+    into.clear();
+    for place in 0..MOST as u32 {
+        // At both ends of what ids can be.
+        let id = ObjectId(if place % 2 == 0 { place } else { u32::MAX - MOST as u32 + place });
+        let past = known.objects.get(&id.0);
+        let change = match dice.below(20) {
+            0 => Change::Gone,
+            1 => Change::Fresh,
+            2..10 if past.is_some() => Change::Update,
+            _ => continue,
+        };
+        let fresh_class = dice.below(protocol.classes().len() as u64) as u16;
+        let class = past.filter(|_| change == Change::Update).map_or(fresh_class, |past| past.0);
+        let layout = &protocol.classes()[usize::from(class)].layout;
+        let mut cells = match (change, past) {
+            (Change::Update, Some((_, states))) => states[0].1.clone(),
+            _ => vec![0; layout.columns.len()],
+        };
+        if change != Change::Gone {
+            stir(dice, layout, &mut cells, change == Change::Fresh);
+        }
+        into.push(id, class, change, &cells);
+    }
+    into.list.sort_by_key(|mention| mention.id);
+}
+
+/// What is known after the mentions.
+pub(super) fn learn(dice: &mut Dice, known: &mut Known, mentions: &Mentions) {
+    known.before = mentions.list.iter().map(|mention| mention.id).collect();
+    for (_, states) in known.objects.values_mut() {
+        let later = dice.below(9) as u32;
+        states.iter_mut().for_each(|(age, _)| *age += later);
+    }
+    for mention in &mentions.list {
+        let Some(cells) = mentions.cells_of(mention) else {
+            known.objects.remove(&mention.id.0);
+            continue;
+        };
+        let object = known.objects.entry(mention.id.0).or_default();
+        if mention.change == Change::Fresh {
+            *object = (mention.class, Vec::new());
+        }
+        let age = 1 + dice.below(9) as u32;
+        object.1.iter_mut().for_each(|(old, _)| *old = (*old).max(age));
+        object.1.insert(0, (age, cells.to_vec()));
+        object.1.truncate(3);
+    }
+}
+
+/// What is said, whatever the order of its memory.
+pub(super) fn said(mentions: &Mentions) -> Vec<(ObjectId, u16, Change, Option<&[u32]>)> {
+    let said = |mention| (mention, mentions.cells_of(mention));
+    let list = mentions.list.iter().map(said);
+    list.map(|(mention, cells)| (mention.id, mention.class, mention.change, cells)).collect()
+}
+
+/// A packet that is cut short, or any bytes, or has a few wrong bits.
+pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
+    let mut bytes = packet.to_vec();
+    match dice.below(4) {
+        0 => bytes.truncate(dice.below(packet.len() as u64 + 1) as usize),
+        1 => bytes = (0..dice.below(200)).map(|_| dice.next() as u8).collect(),
+        _ if bytes.is_empty() => {}
+        _ => {
+            for _ in 0..=dice.below(3) {
+                let place = dice.below(bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << dice.below(8);
+            }
+        }
+    }
+    bytes
+}
+
+/// Whatever a packet says of objects, each is said once, and its cells are those of its class.
+pub(super) fn assert_in_order_and_range(protocol: &Protocol, mentions: &Mentions) {
+    assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
+    for mention in &mentions.list {
+        let Some(cells) = mentions.cells_of(mention) else { continue };
+        let columns = &protocol.classes()[usize::from(mention.class)].layout.columns;
+        assert_eq!(cells.len(), columns.len());
+        assert!(cells.iter().zip(columns).all(|(cell, column)| *cell <= column.max));
+    }
+}

@@ -1,0 +1,432 @@
+//! The side that has the world.
+
+mod dynamic;
+
+use alloc::vec::Vec;
+
+use super::body::{Bodies, Recipe};
+use super::header::Header;
+use super::knowledge::SenderKnowledge;
+use super::mention::Mentions;
+use super::select::{Candidate, Interest, Selection};
+use super::store::Store;
+use super::view::{SentObject, View};
+use super::{Ack, Leaving, Protocol, SetError};
+use tightwire_core::schema::ObjectId;
+use tightwire_core::stream::{Wire, WriteStream};
+
+/// Which receiver of a [`Sender`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ReceiverId {
+    place: u32,
+    /// Which receiver of those that had the place: another one has another.
+    generation: u32,
+}
+
+/// What decides about an object's priority, and whether it is for a receiver at all: see
+/// [`Sender::snapshot_with`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObjectView {
+    /// Which object.
+    pub id: ObjectId,
+    /// The place of its class in the protocol.
+    pub class: u16,
+}
+
+/// Replicates a world: takes its objects, and gives each receiver a packet a tick with what that
+/// receiver does not have.
+///
+/// A tick is [`begin_tick`](Self::begin_tick), [`set`](Self::set) and [`remove`](Self::remove) for
+/// what changed, and [`snapshot`](Self::snapshot) for each receiver. What receivers say goes to
+/// [`handle_ack`](Self::handle_ack).
+///
+/// ```
+/// use tightwire::{snapshot, Wire};
+/// use tightwire::snapshot::Leaving;
+///
+/// #[derive(Wire, Default, PartialEq, Debug)]
+/// struct Door {
+///     open: bool,
+/// }
+///
+/// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<Door>().build()?;
+/// let (mut sender, mut receiver) = (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
+/// let client = sender.add_receiver(Leaving::Despawn);
+/// for tick in 1..=3 {
+///     sender.begin_tick(tick);
+///     if tick < 3 {
+///         sender.set(7, &Door { open: tick == 2 })?;
+///     } else {
+///         sender.remove(7)?;
+///     }
+///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+///     sender.handle_ack(client, receiver.ack().unwrap());
+///     let expected = [Some(Door { open: false }), Some(Door { open: true }), None];
+///     assert_eq!(receiver.get::<Door>(7), expected[tick as usize - 1]);
+/// }
+/// sender.remove_receiver(client);
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Sender {
+    protocol: Protocol,
+    store: Store,
+    views: Vec<Option<View>>,
+    /// Which receiver each place has, or had last.
+    generations: Vec<u32>,
+    /// Somebody has a snapshot of this tick: nothing of it can change any more.
+    is_sent: bool,
+    bodies: Bodies,
+    selection: Selection,
+    mentions: Mentions,
+    /// What a mention took of late, in 1/16 bits.
+    mention_cost: usize,
+    value: Vec<u8>,
+    cells: Vec<u32>,
+    packet: Vec<u8>,
+}
+
+impl Sender {
+    /// An empty world without receivers.
+    #[must_use]
+    pub fn new(protocol: &Protocol) -> Self {
+        Self {
+            protocol: protocol.clone(),
+            store: Store::new(protocol),
+            views: Vec::new(),
+            generations: Vec::new(),
+            is_sent: false,
+            bodies: Bodies::new(protocol),
+            selection: Selection::default(),
+            mentions: Mentions::default(),
+            mention_cost: 16 * 40,
+            value: Vec::new(),
+            cells: Vec::new(),
+            packet: Vec::new(),
+        }
+    }
+
+    /// Before the first tick: adds an object that every receiver knows from the beginning, as one that
+    /// is part of the level. The receivers [do the same](crate::Receiver::set_initial), and as
+    /// long as it is as it was nothing is sent of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set).
+    pub fn set_initial<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &T,
+    ) -> Result<(), SetError> {
+        if self.store.tick > 0 || self.is_sent {
+            return Err(SetError::HasBegun);
+        }
+        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
+        let has_room = self.store.set_initial(id.into(), class, &self.cells);
+        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+    }
+
+    /// Begins a tick, which is after the one before. Objects stay as they are until they are set.
+    ///
+    /// A tick that is not after the one before changes nothing.
+    pub fn begin_tick(&mut self, tick: u32) {
+        if tick <= self.store.tick {
+            return;
+        }
+        self.is_sent = false;
+        self.forget_gone();
+        self.bodies.begin_tick();
+        self.store.begin_tick(tick);
+    }
+
+    /// The state of an object from this tick on: it is added, or changed if it is different. Receivers
+    /// get it as it is quantised.
+    ///
+    /// # Errors
+    ///
+    /// [`SetError`] if `T` is no class of the protocol, an integer is out of its range, a float is not
+    /// finite, there are too many objects, or the tick is sent: what is set after its first snapshot
+    /// belongs to the next tick. A quantised float beyond its bounds is no error, and becomes the nearer
+    /// one.
+    pub fn set<T: Wire + 'static>(
+        &mut self,
+        id: impl Into<ObjectId>,
+        value: &T,
+    ) -> Result<(), SetError> {
+        if self.is_sent {
+            return Err(SetError::TickIsSent);
+        }
+        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
+        let has_room = self.store.set(id.into(), class, Some(&self.cells));
+        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+    }
+
+    /// The object is gone from this tick on; nothing happens if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`SetError::TickIsSent`] after the first snapshot of a tick.
+    pub fn remove(&mut self, id: impl Into<ObjectId>) -> Result<(), SetError> {
+        if self.is_sent {
+            return Err(SetError::TickIsSent);
+        }
+        self.store.set(id.into(), 0, None);
+        Ok(())
+    }
+
+    /// Adds a receiver, which has nothing.
+    pub fn add_receiver(&mut self, leaving: Leaving) -> ReceiverId {
+        let free = self.views.iter().position(Option::is_none);
+        let place = free.unwrap_or_else(|| {
+            self.views.push(None);
+            self.generations.push(0);
+            self.views.len() - 1
+        });
+        self.views[place] = Some(View::new(leaving));
+        self.generations[place] = self.generations[place].wrapping_add(1);
+        ReceiverId { place: place as u32, generation: self.generations[place] }
+    }
+
+    /// Forgets a receiver. While a sender has one, it remembers what that one may know.
+    pub fn remove_receiver(&mut self, receiver: ReceiverId) {
+        if let Some(view) = self.place_of(receiver).and_then(|place| self.views[place].take()) {
+            view.bodies().for_each(|body| self.bodies.release(body));
+        }
+    }
+
+    /// What the receiver said that it has.
+    pub fn handle_ack(&mut self, receiver: ReceiverId, ack: Ack) {
+        if let Some(place) = self.place_of(receiver)
+            && let Some(view) = &mut self.views[place]
+        {
+            view.handle_ack(&self.store, ack, |body| self.bodies.release(body));
+        }
+    }
+
+    /// How many packets were made for a receiver after the newest that it is known to have: they are on
+    /// their way, or lost. After 96 the sender takes the receiver for one that has nothing, and begins
+    /// anew; with a long way to it, make packets less often. None if it was removed.
+    ///
+    /// ```
+    /// # use tightwire::snapshot::{self, Leaving};
+    /// # let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
+    /// # let (mut sender, mut receiver) = (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// for tick in 1..=3 {
+    ///     sender.begin_tick(tick);
+    ///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// }
+    /// assert_eq!(sender.in_flight(client), Some(3));
+    /// sender.handle_ack(client, receiver.ack().unwrap());
+    /// assert_eq!(sender.in_flight(client), Some(0));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn in_flight(&self, receiver: ReceiverId) -> Option<u32> {
+        Some(self.views[self.place_of(receiver)?].as_ref()?.in_flight())
+    }
+
+    /// The packet of this tick for a receiver, of at most `budget` bytes: as much as fits of what the
+    /// receiver does not have. None if it had one in this tick, if it was removed, or if the budget is
+    /// below 64 bytes.
+    pub fn snapshot(&mut self, receiver: ReceiverId, budget: usize) -> Option<&[u8]> {
+        self.make_snapshot(receiver, budget, None)
+    }
+
+    /// As [`snapshot`](Self::snapshot) for a receiver that is not to see everything, or to see some
+    /// things first.
+    ///
+    /// `interest` gives the weight of an object, or `None` if it is not for the receiver. What does not
+    /// fit waits, and what waits gains its weight with every snapshot, so that nothing waits for ever.
+    /// It is asked for what changed, and for everything else from time to time: within 16 snapshots.
+    ///
+    /// ```
+    /// # use tightwire::snapshot::{self, Leaving};
+    /// # let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
+    /// # let (mut sender, mut receiver) = (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(1);
+    /// (0..10u32).try_for_each(|id| sender.set(id, &true))?;
+    /// // Every second object, and the last ones first.
+    /// let packet = sender.snapshot_with(client, 1000, |object| {
+    ///     let id = object.id.0;
+    ///     (id % 2 == 0).then_some(id)
+    /// });
+    /// receiver.handle_snapshot(packet.unwrap())?;
+    /// assert_eq!(receiver.objects().count(), 5);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn snapshot_with(
+        &mut self,
+        receiver: ReceiverId,
+        budget: usize,
+        mut interest: impl FnMut(ObjectView) -> Option<u32>,
+    ) -> Option<&[u8]> {
+        self.make_snapshot(receiver, budget, Some(&mut interest))
+    }
+
+    fn make_snapshot(
+        &mut self,
+        receiver: ReceiverId,
+        budget: usize,
+        interest: Option<&mut Interest<'_>>,
+    ) -> Option<&[u8]> {
+        let place = self.place_of(receiver)?;
+        let mut view = self.views[place].take()?;
+        let budget = budget.min(MAX_BUDGET);
+        let is_made = budget >= MIN_BUDGET
+            && !view.is_served(self.store.tick)
+            && self.make_for(&mut view, budget, interest);
+        self.views[place] = Some(view);
+        self.is_sent |= is_made;
+        is_made.then_some(&self.packet)
+    }
+
+    /// The place of a receiver that is there.
+    fn place_of(&self, receiver: ReceiverId) -> Option<usize> {
+        let place = receiver.place as usize;
+        let is_it = self.generations.get(place) == Some(&receiver.generation);
+        is_it.then_some(place).filter(|&place| self.views[place].is_some())
+    }
+
+    fn make_for(
+        &mut self,
+        view: &mut View,
+        budget: usize,
+        interest: Option<&mut Interest<'_>>,
+    ) -> bool {
+        if view.is_lost() {
+            view.restart(|body| self.bodies.release(body));
+        }
+        self.selection.collect(&self.store, view, interest);
+        // Whether it is complete does not change how long it is.
+        let mut header = view.header(self.store.tick, true);
+        let Some(length) = self.write_header(view, &header) else { return false };
+        let Some((body, is_complete)) = self.fitting_body(view, budget - length) else {
+            return false;
+        };
+        header.is_complete = is_complete;
+        if !is_complete && self.write_header(view, &header).is_none() {
+            return false;
+        }
+        self.packet.extend_from_slice(self.bodies.bytes(body));
+        self.bodies.retain(body);
+        let chosen = &self.selection.chosen;
+        let sent = view.sent(&header, chosen.len(), |body| self.bodies.release(body));
+        sent.body = Some(body);
+        let object = |&Candidate { slot, change, version, .. }: &Candidate| SentObject {
+            slot,
+            change,
+            version,
+        };
+        sent.objects.extend(chosen.iter().map(object));
+        sent.ids.extend(chosen.iter().map(|candidate| candidate.id));
+        for candidate in chosen {
+            let seen = &mut view.objects[candidate.slot as usize];
+            seen.sent = Some(self.store.tick);
+            seen.urgency = 0;
+        }
+        true
+    }
+
+    /// Begins the packet; how long the header is.
+    fn write_header(&mut self, view: &View, header: &Header) -> Option<usize> {
+        self.packet.resize(MAX_HEADER, 0);
+        let mut stream = WriteStream::new(&mut self.packet);
+        let Ok(()) =
+            header.clone().serialize(&mut stream, header.number, |packet| view.told(packet));
+        let length = stream.finish().ok()?.len();
+        self.packet.truncate(length);
+        Some(length)
+    }
+
+    /// The body that mentions as much as fits; whether that is everything.
+    fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
+        let everything = self.selection.differing;
+        let affordable = |cost: usize| room * 8 * 16 / cost.max(1);
+        if !self.selection.never_complete && everything <= 2 * affordable(self.mention_cost) + 64 {
+            self.selection.choose_all();
+            if let Some(body) = self.body_of_chosen(view, true, room) {
+                return Some((body, true));
+            }
+        }
+        self.selection.sort_by_urgency(view);
+        let mut has_large = self.selection.keep_one_large(&self.store, room);
+        let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
+        loop {
+            self.selection.choose_first(count);
+            if let Some(body) = self.body_of_chosen(view, false, room) {
+                return Some((body, false));
+            }
+            if has_large {
+                // It has its turn again, and is not to keep others waiting until then.
+                let large = self.selection.candidates.remove(0);
+                view.objects[large.slot as usize].urgency = 0;
+                has_large = false;
+            } else if count == 0 {
+                return None;
+            } else {
+                count = count * 3 / 4;
+            }
+            count = count.min(self.selection.candidates.len());
+        }
+    }
+
+    /// The body that mentions what is chosen.
+    fn body_of_chosen(&mut self, view: &View, is_complete: bool, room: usize) -> Option<u32> {
+        // The view is not among the others while a packet is made for it.
+        let is_shared = self.views.iter().any(Option::is_some);
+        let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete, is_shared };
+        if let Some(body) = self.bodies.find(recipe) {
+            return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
+        }
+        self.mentions.clear();
+        for candidate in &self.selection.chosen {
+            let Candidate { id, change, version, .. } = *candidate;
+            let now = self.store.history.newest(version)?;
+            self.mentions.push(id, now.class, change, now.cells.unwrap_or_default());
+        }
+        let knowledge = SenderKnowledge::new(&self.store, view, &self.selection.chosen);
+        let body =
+            self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
+        let count = self.selection.chosen.len();
+        if count >= 8 {
+            let cost = self.bodies.bytes(body).len() * 8 * 16 / count;
+            self.mention_cost = (self.mention_cost * 7 + cost) / 8;
+        }
+        Some(body)
+    }
+
+    /// Objects that are gone for everyone leave their place to others.
+    fn forget_gone(&mut self) {
+        let Self { store, views, .. } = self;
+        let mut gone = core::mem::take(&mut store.gone);
+        gone.retain(|&slot| {
+            let Some(now) = store.newest(slot).filter(|now| now.cells.is_none()) else {
+                store.unlist_gone(slot);
+                return false;
+            };
+            let tick = now.stamp.tick;
+            if !store.slot(slot).initial.is_empty()
+                || !views.iter().flatten().all(|view| view.has_forgotten(slot, tick))
+            {
+                return true;
+            }
+            for view in views.iter_mut().flatten() {
+                view.forget(slot);
+            }
+            store.forget(slot);
+            false
+        });
+        store.gone = gone;
+    }
+}
+
+/// Below, not even a packet that mentions nothing is sure to fit.
+const MIN_BUDGET: usize = 64;
+
+/// Above, a budget is as good as none.
+const MAX_BUDGET: usize = 1 << 24;
+
+/// The bytes of the longest header.
+const MAX_HEADER: usize = 64;

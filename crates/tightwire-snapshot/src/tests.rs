@@ -1,0 +1,388 @@
+//! Whole worlds over bad networks.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
+
+use super::*;
+use tightwire_core::Wire;
+use tightwire_core::schema::ObjectId;
+
+/// Moves.
+#[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
+struct Body {
+    #[wire(range = 0..=1000)]
+    x: u16,
+    #[wire(range = -50..=50)]
+    y: i8,
+    at_rest: bool,
+    #[wire(when = !self.at_rest, range = 0..=9)]
+    speed: u8,
+}
+
+/// Opens and closes.
+#[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
+struct Door {
+    open: bool,
+    key: Option<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Thing {
+    Body(Body),
+    Door(Door),
+}
+
+/// The numbers of a test: the same seed, the same test.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * u64::from(end)) >> 32) as u32
+    }
+
+    fn is_one_in(&mut self, chances: u32) -> bool {
+        self.below(chances) == 0
+    }
+}
+
+/// A network: loses, delays, doubles and reorders.
+#[derive(Clone, Copy)]
+struct Bad {
+    loss: u32,
+    delay: u32,
+    jitter: u32,
+}
+
+struct Wire_<T> {
+    bad: Bad,
+    under_way: VecDeque<(u32, T)>,
+}
+
+impl<T: Clone> Wire_<T> {
+    fn new(bad: Bad) -> Self {
+        Self { bad, under_way: VecDeque::new() }
+    }
+
+    fn send(&mut self, tick: u32, dice: &mut Dice, packet: T) {
+        let copies = if dice.is_one_in(20) { 2 } else { 1 };
+        for _ in 0..copies {
+            if dice.below(100) >= self.bad.loss {
+                let arrival = tick + self.bad.delay + dice.below(self.bad.jitter + 1);
+                self.under_way.push_back((arrival, packet.clone()));
+            }
+        }
+    }
+
+    fn arrived(&mut self, tick: u32) -> Vec<T> {
+        let mut arrived = Vec::new();
+        self.under_way.retain(|(arrival, packet)| {
+            if *arrival <= tick {
+                arrived.push(packet.clone());
+            }
+            *arrival > tick
+        });
+        arrived
+    }
+}
+
+struct Client {
+    id: ReceiverId,
+    receiver: Receiver,
+    down: Wire_<Vec<u8>>,
+    up: Wire_<Ack>,
+    budget: usize,
+    every: u32,
+    /// It sees three of four objects, which change with time.
+    sees_a_part: bool,
+    freezes: bool,
+    decoded: u32,
+    complete: u32,
+}
+
+struct Test {
+    dice: Dice,
+    tick: u32,
+    things: BTreeMap<u32, Thing>,
+    past: BTreeMap<u32, BTreeMap<u32, Thing>>,
+    sender: Sender,
+    clients: Vec<Client>,
+    initial: BTreeMap<u32, Thing>,
+    protocol: Protocol,
+}
+
+fn protocol(level: Level) -> Protocol {
+    let config = Config { level, max_objects: 64, ..Config::default() };
+    Protocol::builder(config).class::<Body>().class::<Door>().build().unwrap()
+}
+
+impl Test {
+    fn new(level: Level, seed: u64) -> Self {
+        let protocol = protocol(level);
+        let sender = Sender::new(&protocol);
+        Self {
+            dice: Dice(random_worlds::seed(seed) | 1),
+            tick: 0,
+            things: BTreeMap::new(),
+            past: BTreeMap::new(),
+            sender,
+            clients: Vec::new(),
+            initial: BTreeMap::new(),
+            protocol,
+        }
+    }
+
+    fn with_initial(mut self) -> Self {
+        for id in 0..10 {
+            let thing = Thing::Body(Body { x: id as u16, ..Body::default() });
+            self.initial.insert(id, thing);
+            self.things.insert(id, thing);
+            let Thing::Body(body) = thing else { continue };
+            self.sender.set_initial(id, &body).unwrap();
+        }
+        self
+    }
+
+    fn add_client(&mut self, bad: Bad, budget: usize, every: u32, leaving: Option<Leaving>) {
+        let mut receiver = Receiver::new(&self.protocol);
+        for (&id, thing) in &self.initial {
+            if let Thing::Body(body) = *thing {
+                receiver.set_initial(id, &body).unwrap();
+            }
+        }
+        self.clients.push(Client {
+            id: self.sender.add_receiver(leaving.unwrap_or_default()),
+            receiver,
+            down: Wire_::new(bad),
+            up: Wire_::new(bad),
+            budget,
+            every,
+            sees_a_part: leaving.is_some(),
+            freezes: leaving == Some(Leaving::Freeze),
+            decoded: 0,
+            complete: 0,
+        });
+    }
+
+    fn change_world(&mut self) {
+        let dice = &mut self.dice;
+        for _ in 0..dice.below(4) {
+            let id = dice.below(30);
+            match dice.below(8) {
+                0 => {
+                    self.things.remove(&id);
+                    self.sender.remove(id).unwrap();
+                }
+                1 => {
+                    let key = dice.is_one_in(2).then(|| dice.below(256) as u8);
+                    self.things.insert(id, Thing::Door(Door { open: dice.is_one_in(2), key }));
+                }
+                _ => {
+                    let at_rest = dice.is_one_in(2);
+                    let speed = if at_rest { 0 } else { dice.below(10) as u8 };
+                    let (x, y) = (dice.below(20) as u16, dice.below(3) as i8);
+                    self.things.insert(id, Thing::Body(Body { x, y, at_rest, speed }));
+                }
+            }
+        }
+        for (&id, thing) in &self.things {
+            match *thing {
+                Thing::Body(body) => self.sender.set(id, &body).unwrap(),
+                Thing::Door(door) => self.sender.set(id, &door).unwrap(),
+            }
+        }
+        self.past.insert(self.tick, self.things.clone());
+        self.past.retain(|&tick, _| tick + 300 > self.tick);
+    }
+
+    fn tick(&mut self) {
+        self.tick += 1;
+        self.sender.begin_tick(self.tick);
+        self.change_world();
+        self.exchange();
+    }
+
+    /// A tick in which nothing changes.
+    fn quiet_tick(&mut self) {
+        self.tick += 1;
+        self.sender.begin_tick(self.tick);
+        self.past.insert(self.tick, self.things.clone());
+        self.exchange();
+    }
+
+    fn exchange(&mut self) {
+        let Self { dice, tick, past, sender, clients, .. } = self;
+        for client in clients {
+            for ack in client.up.arrived(*tick) {
+                sender.handle_ack(client.id, ack);
+            }
+            if *tick % client.every == 0 {
+                let packet = match client.sees_a_part {
+                    true => sender.snapshot_with(client.id, client.budget, |object| {
+                        is_seen(object.id.0, *tick).then_some(object.id.0 % 5)
+                    }),
+                    false => sender.snapshot(client.id, client.budget),
+                };
+                let packet = packet.unwrap();
+                assert!(packet.len() <= client.budget);
+                client.down.send(*tick, dice, packet.to_vec());
+            }
+            for packet in client.down.arrived(*tick) {
+                let newest = client.receiver.newest();
+                match client.receiver.handle_snapshot(&packet) {
+                    Ok(received) => {
+                        client.decoded += 1;
+                        client.check(received, &past[&received.tick]);
+                    }
+                    Err(ReceiveError::Late) => {
+                        assert!(newest.is_some(), "the first cannot be late");
+                    }
+                    Err(error) => panic!("tick {tick}: {error}"),
+                }
+                if let Some(ack) = client.receiver.ack() {
+                    client.up.send(*tick, dice, ack);
+                }
+            }
+        }
+    }
+
+    fn make_good(&mut self) {
+        for client in &mut self.clients {
+            client.down.bad = Bad { loss: 0, delay: 1, jitter: 0 };
+            client.up.bad = client.down.bad;
+        }
+    }
+
+    fn assert_converged(&mut self) {
+        for client in &mut self.clients {
+            assert!(client.receiver.newest().unwrap().is_complete, "budget {}", client.budget);
+            if client.sees_a_part {
+                let here = client.world();
+                for (id, thing) in &self.things {
+                    let is_seen = is_seen(*id, self.tick);
+                    assert_eq!(
+                        here.get(id) == Some(thing),
+                        is_seen || here.contains_key(id),
+                        "{id}"
+                    );
+                    assert!(is_seen || client.freezes || !here.contains_key(id), "{id}");
+                }
+            } else {
+                client.assert_world(&self.things);
+            }
+        }
+    }
+}
+
+/// What a client that sees a part sees: for a while, and at last for good.
+fn is_seen(id: u32, tick: u32) -> bool {
+    !(id + (tick / 40).min(40)).is_multiple_of(4)
+}
+
+impl Client {
+    fn check(&mut self, received: Received, world: &BTreeMap<u32, Thing>) {
+        if received.is_complete && !self.sees_a_part {
+            self.complete += 1;
+            self.assert_world(world);
+            return;
+        }
+        let mentioned: Vec<_> = self.receiver.mentioned().collect();
+        for id in mentioned {
+            let here = self.thing(id);
+            if !self.sees_a_part || here.is_some() {
+                assert_eq!(here, world.get(&id.0).copied(), "{id} at {}", received.tick);
+            }
+        }
+    }
+
+    fn assert_world(&mut self, world: &BTreeMap<u32, Thing>) {
+        assert_eq!(&self.world(), world);
+    }
+
+    fn world(&mut self) -> BTreeMap<u32, Thing> {
+        let ids: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
+        ids.into_iter().map(|id| (id.0, self.thing(id).unwrap())).collect()
+    }
+
+    fn thing(&mut self, id: ObjectId) -> Option<Thing> {
+        let body = self.receiver.get::<Body>(id).map(Thing::Body);
+        body.or_else(|| self.receiver.get::<Door>(id).map(Thing::Door))
+    }
+}
+
+const GOOD: Bad = Bad { loss: 0, delay: 1, jitter: 0 };
+const NETWORKS: [Bad; 5] = [
+    GOOD,
+    Bad { loss: 5, delay: 3, jitter: 0 },
+    Bad { loss: 20, delay: 2, jitter: 8 },
+    Bad { loss: 50, delay: 5, jitter: 30 },
+    Bad { loss: 80, delay: 40, jitter: 40 },
+];
+
+fn run(level: Level, seed: u64, ticks: u32) {
+    let mut test = Test::new(level, seed);
+    if seed.is_multiple_of(2) {
+        test = test.with_initial();
+    }
+    for bad in NETWORKS {
+        match seed % 4 {
+            0 => test.add_client(bad, 1200, 1, None),
+            1 => test.add_client(bad, 64, 1 + seed as u32 % 3, None),
+            2 => test.add_client(bad, 1200, 1, Some(Leaving::Despawn)),
+            _ => test.add_client(bad, 80, 1, Some(Leaving::Freeze)),
+        }
+    }
+    for _ in 0..ticks {
+        test.tick();
+    }
+    for client in &test.clients {
+        assert!(client.decoded > ticks / 40, "{} of {ticks}", client.decoded);
+    }
+    test.make_good();
+    for _ in 0..400 {
+        test.quiet_tick();
+    }
+    test.assert_converged();
+}
+
+#[test]
+fn receivers_have_what_the_sender_had_whatever_the_network_does() {
+    // At full volume 100,000 ticks, each of five receivers.
+    let (seeds, ticks) = random_worlds::volume((8, 800), (50, 2000));
+    for seed in 0..seeds {
+        for level in [Level::Packed, Level::Modeled] {
+            run(level, 0x9e37_79b9 * (seed + 1) + seed, ticks / 2);
+        }
+    }
+}
+
+#[test]
+fn what_was_told_in_tick_0_is_not_what_was_never_told() {
+    let protocol = Protocol::builder(Config::default()).class::<Body>();
+    let protocol = protocol.build().unwrap();
+    let mut sender = Sender::new(&protocol);
+    let ids = [0; 2].map(|_| sender.add_receiver(Leaving::Despawn));
+    let mut receivers = [0; 2].map(|_| Receiver::new(&protocol));
+    for (tick, x) in [(0, 100), (1, 140), (2, 190)] {
+        sender.begin_tick(tick);
+        sender.set(1, &Body { x, ..Body::default() }).unwrap();
+        for (place, receiver) in receivers.iter_mut().enumerate() {
+            let packet = sender.snapshot(ids[place], 1000).unwrap();
+            // The first one for the second receiver is lost.
+            if (tick, place) != (0, 1) {
+                receiver.handle_snapshot(packet).unwrap();
+                assert_eq!(receiver.get::<Body>(1).unwrap().x, x);
+            }
+        }
+        if tick == 1 {
+            for (id, receiver) in ids.iter().zip(&receivers) {
+                sender.handle_ack(*id, receiver.ack().unwrap());
+            }
+        }
+    }
+    assert_eq!(sender.set_initial(2, &Body::default()), Err(SetError::HasBegun));
+}

@@ -1,0 +1,114 @@
+//! Which bits are of what, as it is found out.
+
+use alloc::vec::Vec;
+
+use super::TracePart;
+use super::marks::Mark;
+use super::stream::TracedStream;
+use tightwire_core::stream::ReadStream;
+
+/// The parts of a packet in order: each goes up to the next.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    pub(super) begun: Vec<Begun>,
+    /// Where the last part ends.
+    pub(super) end: f64,
+    /// The bits of the packet.
+    bits: f64,
+    /// The place of the object that is being read.
+    object: usize,
+}
+
+/// A part from its first bit on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    pub(super) start: f64,
+    pub(super) part: TracePart,
+    /// The place of the object among those mentioned, if the part is of one.
+    pub(super) object: usize,
+    /// The place of the field in the class, if the part is of one.
+    pub(super) field: usize,
+}
+
+impl Record {
+    /// Of a packet of so many bytes.
+    pub(super) fn begin(&mut self, bytes: usize) {
+        self.begun.clear();
+        self.bits = (8 * bytes) as f64;
+        (self.end, self.object) = (0.0, 0);
+    }
+
+    /// A stream that is traced, and begins at this bit.
+    pub(crate) fn stream<'t, 'p>(
+        &'t mut self,
+        stream: &'t mut ReadStream<'p>,
+        start: u64,
+    ) -> TracedStream<'t, 'p> {
+        TracedStream { stream, record: self, start }
+    }
+
+    pub(crate) fn mark(&mut self, bit: f64, mark: Mark<'_>) {
+        let (part, field) = match mark {
+            Mark::Number => (TracePart::Number, 0),
+            Mark::Base => (TracePart::Base, 0),
+            Mark::Tick => (TracePart::Tick, 0),
+            Mark::Known => (TracePart::Known, 0),
+            Mark::Choices => (TracePart::Choices, 0),
+            Mark::Objects => (TracePart::Objects, 0),
+            Mark::Object(place) => {
+                self.object = place;
+                (TracePart::Object, 0)
+            }
+            Mark::Flags => (TracePart::Object, 0),
+            Mark::Group(layout, group) => (TracePart::Field, layout.fields.of_group(group)),
+        };
+        self.go_on(bit, part, field);
+    }
+
+    /// The check begins at this bit; what is before it and of nothing else is padding.
+    pub(crate) fn mark_check(&mut self, bit: u64) {
+        self.go_on(self.end, TracePart::Padding, 0);
+        self.go_on(bit as f64, TracePart::Check, 0);
+    }
+
+    /// What was begun last goes up to this bit.
+    pub(crate) fn end(&mut self, bit: f64) {
+        self.end = bit.clamp(self.end, self.bits);
+    }
+
+    /// The packet was refused. An arithmetic decoder reads on behind the end of one that is cut short,
+    /// and what that gave is not there.
+    pub(crate) fn refuse(&mut self) {
+        while self.begun.pop_if(|last| last.start >= self.bits).is_some() {}
+        self.drop_empty();
+    }
+
+    /// All was read: what is left of the packet is padding.
+    pub(crate) fn fill(&mut self) {
+        self.go_on(self.end, TracePart::Padding, 0);
+        self.end = self.bits;
+        self.drop_empty();
+    }
+
+    fn go_on(&mut self, bit: f64, part: TracePart, field: usize) {
+        self.end(bit);
+        self.drop_empty();
+        let next = Begun { start: self.end, part, object: self.object, field };
+        if self.begun.last().is_none_or(|last| !last.is_the_same_as(&next)) {
+            self.begun.push(next);
+        }
+    }
+
+    /// What takes no bits is not there, but for a field: others may have said all of it.
+    fn drop_empty(&mut self) {
+        self.begun.pop_if(|last| last.start >= self.end && last.part != TracePart::Field);
+    }
+}
+
+impl Begun {
+    fn is_the_same_as(&self, other: &Self) -> bool {
+        let is_of_an_object = matches!(self.part, TracePart::Object | TracePart::Field);
+        let is_of_it = (self.object, self.field) == (other.object, other.field);
+        self.part == other.part && (is_of_it || !is_of_an_object)
+    }
+}

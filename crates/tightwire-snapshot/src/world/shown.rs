@@ -1,0 +1,115 @@
+//! What the application sees of the world: what the newest packet says, and what both sides know of
+//! everything else.
+
+use alloc::vec::Vec;
+use core::mem::take;
+use core::ops::Range;
+
+use super::{Got, Slot, World, known};
+use crate::header::Header;
+use crate::history::Stamp;
+use crate::{ChangeKind, ObjectChange};
+
+impl World {
+    /// Objects that are not mentioned: what is shown of them may be from a packet that the sender
+    /// does not know of, and wrong.
+    pub(super) fn show_the_rest(
+        &mut self,
+        header: &Header,
+        starts_anew: bool,
+        changes: &mut Vec<ObjectChange>,
+    ) {
+        if starts_anew {
+            for slot in 0..self.slots.places() as u32 {
+                self.show_known(header, slot, changes);
+                self.release(header, slot);
+            }
+        } else if header.is_complete {
+            for number in header.known.first..header.number {
+                let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
+                if self.packet(number).is_some_and(|got| !is_old(got)) {
+                    self.for_slots_of(number, |world, slot| {
+                        world.show_known(header, slot, changes);
+                    });
+                }
+            }
+        } else {
+            for place in 0..self.news.len() {
+                let news = self.news[place];
+                self.for_slots_of(news, |world, slot| {
+                    world.show_known_instead(header, slot, 0..news, changes);
+                });
+            }
+        }
+    }
+
+    /// Shows what both sides know of an object, if what is shown is of one of these packets.
+    pub(super) fn show_known_instead(
+        &mut self,
+        header: &Header,
+        slot: u32,
+        instead_of: Range<u32>,
+        changes: &mut Vec<ObjectChange>,
+    ) {
+        let shown = self.history.newest(self.slots[slot].shown);
+        if shown.is_none_or(|shown| instead_of.contains(&shown.stamp.packet)) {
+            self.show_known(header, slot, changes);
+        }
+    }
+
+    /// Shows what both sides know of an object, unless the packet mentions it.
+    fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<ObjectChange>) {
+        let Self { slots, history, packets, .. } = self;
+        let place = &slots[slot];
+        let shown = history.newest(place.shown);
+        if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
+            return;
+        }
+        let known = known(history, packets, place, header).next();
+        let known = known.or_else(|| history.newest(place.initial));
+        // A packet says one thing of an object.
+        if let (Some(known), Some(shown)) = (known, shown)
+            && known.stamp == shown.stamp
+        {
+            return;
+        }
+        let mut cells = take(&mut self.cells);
+        cells.clear();
+        cells.extend(known.iter().flat_map(|known| known.cells).flatten());
+        let (stamp, class) =
+            known.map_or_else(Default::default, |known| (known.stamp, known.class));
+        let is_there = known.is_some_and(|known| known.cells.is_some());
+        changes.extend(self.show(slot, stamp, class, is_there.then_some(&cells)));
+        self.cells = cells;
+    }
+
+    /// Shows an object as it is now, or no more; what that changes.
+    pub(super) fn show(
+        &mut self,
+        slot: u32,
+        stamp: Stamp,
+        class: u16,
+        cells: Option<&[u32]>,
+    ) -> Option<ObjectChange> {
+        let Slot { id, shown, .. } = &mut self.slots[slot];
+        let before = self.history.newest(*shown);
+        let class_shown = before.filter(|_| cells.is_none()).map_or(class, |before| before.class);
+        if before.is_none() && cells.is_none() {
+            // Of a place that was given up there is nothing to remember: it would be lost with the next
+            // object that has the place.
+            return None;
+        }
+        let kind = match (before.and_then(|before| before.cells), cells) {
+            (None, None) => None,
+            (None, Some(_)) => Some(ChangeKind::Spawned),
+            (Some(_), None) => Some(ChangeKind::Despawned),
+            (before_cells, cells) => {
+                let is_same = before_cells == cells && before.is_some_and(|was| was.class == class);
+                (!is_same).then_some(ChangeKind::Changed)
+            }
+        };
+        self.history.retain(shown, |_, _| false);
+        self.history.push(shown, stamp, class, cells);
+        kind.map(|kind| ObjectChange { id: *id, class: class_shown, kind })
+    }
+}
