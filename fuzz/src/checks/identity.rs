@@ -41,7 +41,7 @@ fn check_mismatch(identity: &Identity) {
             };
             // Two ids that differ for no reason would be of no help to anyone.
             assert!(mismatch.iter().next().is_some());
-            assert!(mismatch.iter().all(|difference| difference.changes_bytes));
+            assert!(mismatch.iter().all(|difference| difference.changes_bytes()));
             let lines = mismatch.to_string().lines().count();
             assert_eq!(lines, 1 + mismatch.iter().count());
         }

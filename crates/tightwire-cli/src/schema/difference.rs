@@ -24,22 +24,22 @@ impl Differences {
         let mismatch = here.mismatch(there);
         let mut list: Vec<_> =
             mismatch.iter().flat_map(|mismatch| mismatch.iter()).cloned().collect();
-        list.extend(layout.iter().filter(|difference| !difference.changes_bytes).cloned());
+        list.extend(layout.iter().filter(|difference| !difference.changes_bytes()).cloned());
         Self { list }
     }
 
     pub(super) fn change_bytes(&self) -> bool {
-        self.list.iter().any(|difference| difference.changes_bytes)
+        self.list.iter().any(|difference| difference.changes_bytes())
     }
 
     pub(super) fn text(&self, [here, there]: [&Path; 2], terminal: Terminal) -> String {
         let mut text = format!("here:  {}\nthere: {}\n\n", here.display(), there.display());
         for difference in &self.list {
-            let colour = if difference.changes_bytes { Colour::Red } else { Colour::Dim };
+            let colour = if difference.changes_bytes() { Colour::Red } else { Colour::Dim };
             let path = terminal.paint(colour, &safe(&difference.path));
-            let _ = writeln!(text, "  {path}: {}", safe(&difference.what));
+            let _ = writeln!(text, "  {path}: {}", safe(&difference.in_words()));
         }
-        let changes = self.list.iter().filter(|difference| difference.changes_bytes).count();
+        let changes = self.list.iter().filter(|difference| difference.changes_bytes()).count();
         let names = self.list.len() - changes;
         text += match (changes, names) {
             (0, 0) => "The same, names and all.".to_owned(),
@@ -61,8 +61,10 @@ impl Differences {
         let difference = |difference: &Difference| {
             json!({
                 "path": difference.path,
-                "what": difference.what,
-                "changes_bytes": difference.changes_bytes,
+                "what": difference.in_words(),
+                "here": difference.here,
+                "there": difference.there,
+                "changes_bytes": difference.changes_bytes(),
             })
         };
         let list: Vec<_> = self.list.iter().map(difference).collect();

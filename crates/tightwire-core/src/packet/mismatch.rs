@@ -1,12 +1,13 @@
 //! Why two sides do not understand each other.
 
 use alloc::format;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
 
 use super::Identity;
 use crate::bytes::Packing;
-use crate::schema::Difference;
+use crate::schema::{Difference, DifferenceKind};
 
 /// Why two sides refuse each other's packets: everything that their [identities](Identity) do not
 /// have in common. `Display` gives the ids, and a line for each difference.
@@ -50,7 +51,7 @@ impl Identity {
         mismatch.add("checks", on(self.has_checks()), on(there.has_checks()));
         mismatch.add("packing", in_words(self.packing()), in_words(there.packing()));
         let layout = self.schema().diff(there.schema());
-        let changes = layout.iter().filter(|difference| difference.changes_bytes);
+        let changes = layout.iter().filter(|difference| difference.changes_bytes());
         mismatch.differences.extend(changes.cloned());
         Some(mismatch)
     }
@@ -66,7 +67,9 @@ impl Mismatch {
     /// let here = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<u8>());
     /// let there = Identity::new("arena", "1.0", Protection::Sealed(()), Schema::of::<u8>());
     /// let mismatch = here.mismatch(&there).unwrap();
-    /// assert_eq!(mismatch.iter().next().unwrap().what, "Crc32 here, Sealed there");
+    /// let difference = mismatch.iter().next().unwrap();
+    /// assert_eq!(difference.path, "protection");
+    /// assert_eq!(difference.there.as_deref(), Some("Sealed"));
     /// ```
     pub fn iter(&self) -> core::slice::Iter<'_, Difference> {
         self.differences.iter()
@@ -74,8 +77,8 @@ impl Mismatch {
 
     fn add<T: fmt::Display + PartialEq>(&mut self, path: &str, here: T, there: T) {
         if here != there {
-            let what = format!("{here} here, {there} there");
-            self.differences.push(Difference { path: path.into(), what, changes_bytes: true });
+            let (here, there) = (here.to_string(), there.to_string());
+            self.differences.push(Difference::new(path, DifferenceKind::Setting, here, there));
         }
     }
 }

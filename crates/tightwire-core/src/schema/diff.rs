@@ -40,18 +40,96 @@ pub struct Diff {
 /// let diff = Schema::of::<u8>().diff(&Schema::of::<i8>());
 /// let difference = diff.iter().next().unwrap();
 /// assert_eq!(difference.path, "packet");
-/// assert_eq!(difference.what, "range 0..=255 (8 bits) here, -128..=127 (8 bits) there");
-/// assert!(difference.changes_bytes);
+/// assert_eq!(difference.here.as_deref(), Some("range 0..=255 (8 bits)"));
+/// assert_eq!(difference.there.as_deref(), Some("-128..=127 (8 bits)"));
+/// assert!(difference.changes_bytes());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Difference {
     /// The names that lead to it, as in `Player.inventory[].count`.
     pub path: String,
-    /// What is different, in words.
-    pub what: String,
+    /// The aspect that is different.
+    pub kind: DifferenceKind,
+    /// This side's; `None` if only the other side has it.
+    pub here: Option<String>,
+    /// The other side's; `None` if only this side has it.
+    pub there: Option<String>,
+}
+
+/// The aspect in which a field, or a setting, differs between two sides.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// A setting of the protocol, such as its version.
+    Setting,
+    /// The operation, the length or the place: the bits of packets are different.
+    Layout,
+    /// The condition under which the field is sent.
+    Condition,
+    /// The hints for snapshots.
+    Hints,
+    /// The name alone: packets are the same.
+    Name,
+}
+
+impl Difference {
+    /// A difference of this kind at this path. For protocols that are made of more than a schema.
+    ///
+    /// ```
+    /// use tightwire::schema::{Difference, DifferenceKind};
+    ///
+    /// let difference = Difference::new("ticks_per_second", DifferenceKind::Setting, "60", "30");
+    /// assert_eq!(difference.to_string(), "ticks_per_second: 60 here, 30 there");
+    /// ```
+    #[must_use]
+    pub fn new(
+        path: impl Into<String>,
+        kind: DifferenceKind,
+        here: impl Into<String>,
+        there: impl Into<String>,
+    ) -> Self {
+        Self { path: path.into(), kind, here: Some(here.into()), there: Some(there.into()) }
+    }
+
+    /// Only this side has it.
+    #[must_use]
+    pub fn only_here(path: impl Into<String>, here: impl Into<String>) -> Self {
+        let (path, kind) = (path.into(), DifferenceKind::Layout);
+        Self { path, kind, here: Some(here.into()), there: None }
+    }
+
+    /// Only the other side has it.
+    #[must_use]
+    pub fn only_there(path: impl Into<String>, there: impl Into<String>) -> Self {
+        let (path, kind) = (path.into(), DifferenceKind::Layout);
+        Self { path, kind, here: None, there: Some(there.into()) }
+    }
+
     /// Whether packets or snapshots look different; if not, only names do.
-    pub changes_bytes: bool,
+    #[must_use]
+    pub fn changes_bytes(&self) -> bool {
+        self.kind != DifferenceKind::Name
+    }
+
+    /// The difference in words, without its path: `60 here, 30 there`.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let lead = match self.kind {
+            DifferenceKind::Condition => "sent ",
+            DifferenceKind::Hints => "for snapshots ",
+            _ => "",
+        };
+        match (&self.here, &self.there) {
+            (_, Some(there)) if self.kind == DifferenceKind::Name => {
+                format!("called `{there}` there, which does not change the bytes")
+            }
+            (Some(here), Some(there)) => format!("{lead}{here} here, {there} there"),
+            (Some(here), None) => format!("only here: {here}"),
+            (None, Some(there)) => format!("only there: {there}"),
+            (None, None) => "the bytes are not the same".into(),
+        }
+    }
 }
 
 impl Schema {
@@ -90,9 +168,9 @@ impl Schema {
             diff.name(name, name, other);
         }
         diff.shapes(name, self.root(), there.root());
-        let changes_bytes = diff.iter().any(|difference| difference.changes_bytes);
-        if !changes_bytes && self.fingerprint() != there.fingerprint() {
-            diff.bytes(name, "the bytes are not the same".to_string());
+        if !diff.iter().any(Difference::changes_bytes) && self.fingerprint() != there.fingerprint() {
+            let (path, kind) = (name.to_string(), DifferenceKind::Layout);
+            diff.differences.push(Difference { path, kind, here: None, there: None });
         }
         diff
     }
@@ -117,20 +195,19 @@ impl Diff {
     /// use tightwire::schema::Schema;
     ///
     /// let diff = Schema::of::<u8>().diff(&Schema::of::<u16>());
-    /// assert!(diff.iter().any(|difference| difference.changes_bytes));
+    /// assert!(diff.iter().any(|difference| difference.changes_bytes()));
     /// ```
     pub fn iter(&self) -> core::slice::Iter<'_, Difference> {
         self.differences.iter()
     }
 
-    fn bytes(&mut self, path: &str, what: String) {
-        self.differences.push(Difference { path: path.into(), what, changes_bytes: true });
+    fn layout(&mut self, path: &str, here: impl Into<String>, there: impl Into<String>) {
+        self.differences.push(Difference::new(path, DifferenceKind::Layout, here, there));
     }
 
     fn name(&mut self, path: &str, here: &str, there: &str) {
         if here != there && !here.is_empty() && !there.is_empty() {
-            let what = format!("called `{there}` there, which does not change the bytes");
-            self.differences.push(Difference { path: path.into(), what, changes_bytes: false });
+            self.differences.push(Difference::new(path, DifferenceKind::Name, here, there));
         }
     }
 
@@ -138,7 +215,7 @@ impl Diff {
         match (here, there) {
             (Shape::Op(a), Shape::Op(b)) if hash(here) != hash(there) => {
                 let (a, b) = describe::operations(a, b);
-                self.bytes(path, format!("{a} here, {b} there"));
+                self.layout(path, a, b);
             }
             (Shape::Enum { variants: a, .. }, Shape::Enum { variants: b, .. }) => {
                 self.enums(path, (here, a), (there, b));
@@ -146,14 +223,14 @@ impl Diff {
             (Shape::Option(a), Shape::Option(b)) => self.inside(path, a, b),
             (Shape::Array { len: a, element }, Shape::Array { len: b, element: other }) => {
                 if a != b {
-                    self.bytes(path, format!("{} here, {b} there", describe::elements(*a)));
+                    self.layout(path, describe::elements(*a), b.to_string());
                 }
                 self.inside(&format!("{path}[]"), element, other);
             }
             (Shape::List { max_len: a, element }, Shape::List { max_len: b, element: other }) => {
                 if a != b {
                     let (a, b) = (describe::list_bound(*a), describe::list_bound(*b));
-                    self.bytes(path, format!("{a} here, {b} there"));
+                    self.layout(path, a, b);
                 }
                 self.inside(&format!("{path}[]"), element, other);
             }
@@ -162,7 +239,7 @@ impl Diff {
             }
             _ if hash(here) != hash(there) => {
                 let (a, b) = (describe::shape(here), describe::shape(there));
-                self.bytes(path, format!("{a} here, {b} there"));
+                self.layout(path, a, b);
             }
             _ => {}
         }
@@ -191,7 +268,7 @@ impl Diff {
         } else {
             if a.len() != b.len() {
                 let (a, b) = (describe::variants(a.len()), describe::variants(b.len()));
-                self.bytes(path, format!("{a} here, {b} there"));
+                self.layout(path, a, b);
             }
             let is_same = |i: usize, j: usize| i == j && a_hashes[i] == b_hashes[j];
             matched(&a_names, &b_names, is_same)
@@ -199,11 +276,11 @@ impl Diff {
         for (ordinal, variant) in a.iter().enumerate() {
             let path = format!("{path}.{}", variant.name);
             let Some(other) = matches[ordinal] else {
-                self.bytes(&path, format!("variant {ordinal}, only here"));
+                self.differences.push(Difference::only_here(path, format!("variant {ordinal}")));
                 continue;
             };
             if other != ordinal {
-                self.bytes(&path, format!("variant {ordinal} here, variant {other} there"));
+                self.layout(&path, format!("variant {ordinal}"), format!("variant {other}"));
             }
             self.name(&path, &variant.name, &b[other].name);
             let (a, b) = (&variant.fields, &b[other].fields);
@@ -211,7 +288,7 @@ impl Diff {
         }
         for ordinal in missing(&matches, b.len()) {
             let path = format!("{path}.{}", b[ordinal].name);
-            self.bytes(&path, format!("variant {ordinal}, only there"));
+            self.differences.push(Difference::only_there(path, format!("variant {ordinal}")));
         }
     }
 
@@ -229,14 +306,14 @@ impl Diff {
         for (index, item) in a.iter().enumerate() {
             let path = joined(path, &item.path);
             let Some(place) = matches[index] else {
-                self.bytes(&path, format!("only here: {}", describe::shape(item.shape)));
+                self.differences.push(Difference::only_here(path, describe::shape(item.shape)));
                 continue;
             };
             let other = &b[place];
             self.name(&path, &item.path, &other.path);
             if moved[index] {
                 let (a, b) = (position(here, index), position(there, place));
-                self.bytes(&path, format!("{a} here, {b} there"));
+                self.layout(&path, a, b);
             }
             let translate = |place: usize| matches.get(place).copied().flatten();
             if !is_equal && guard_bytes(here, item, &translate) != guard_bytes(there, other, &Some)
@@ -244,20 +321,20 @@ impl Diff {
                 let (a, b) = (describe::sent(here, item), describe::sent(there, other));
                 // With the same words, it is a field that it names which is reported.
                 if a != b {
-                    self.bytes(&path, format!("sent {a} here, {b} there"));
+                    self.differences.push(Difference::new(&path, DifferenceKind::Condition, a, b));
                 }
             }
             if !is_equal && hint_bytes(here, item, &translate) != hint_bytes(there, other, &Some) {
                 let (a, b) = (describe::hints(item), describe::hints(other));
                 if a != b {
-                    self.bytes(&path, format!("for snapshots {a} here, {b} there"));
+                    self.differences.push(Difference::new(&path, DifferenceKind::Hints, a, b));
                 }
             }
             self.shapes(&path, item.shape, other.shape);
         }
         for place in missing(&matches, b.len()) {
             let path = joined(path, &b[place].path);
-            self.bytes(&path, format!("only there: {}", describe::shape(b[place].shape)));
+            self.differences.push(Difference::only_there(path, describe::shape(b[place].shape)));
         }
     }
 }
@@ -279,7 +356,7 @@ impl fmt::Display for Diff {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.what)
+        write!(f, "{}: {}", self.path, self.in_words())
     }
 }
 

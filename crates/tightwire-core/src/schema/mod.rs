@@ -23,7 +23,7 @@ mod world;
 
 #[doc(hidden)]
 pub use condition::{common_bits, has_value, is_so};
-pub use diff::{Diff, Difference};
+pub use diff::{Diff, Difference, DifferenceKind};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
 #[doc(hidden)]

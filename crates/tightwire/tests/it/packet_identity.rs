@@ -103,7 +103,7 @@ fn a_packet_of_version_1_is_refused_by_version_2_which_can_say_why() {
   Packet: 3 variants (2 bits) here, 2 variants (1 bit) there
   Packet.Spawn.player.health: range 0..=200 (8 bits) here, 0..=100 (7 bits) there
   Packet.Spawn.player.name: string up to 31 (up to 260 bits) here, string up to 15 (up to 131 bits) there
-  Packet.Despawn: variant 2, only here
+  Packet.Despawn: only here: variant 2
 "
         );
         assert_eq!(mismatch, expected);
@@ -124,7 +124,7 @@ fn everything_that_is_not_the_same_is_said() {
         "checks: off here, on there",
     ];
     assert_eq!(lines, expected);
-    assert!(mismatch.iter().all(|difference| difference.changes_bytes));
+    assert!(mismatch.iter().all(|difference| difference.changes_bytes()));
 }
 
 #[test]
