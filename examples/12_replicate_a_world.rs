@@ -47,7 +47,7 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
 fn main() -> Done {
     let protocol =
         snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build()?;
-    let config = SessionConfig::new("balls", &format!("1.0-{:x}", protocol.fingerprint()));
+    let config = SessionConfig::new("balls", "1.0").with_snapshots(&protocol);
     match &env::args().collect::<Vec<_>>()[..] {
         [_, address, fingerprint] => client(&protocol, config, [address, fingerprint]),
         _ => server(&protocol, config),

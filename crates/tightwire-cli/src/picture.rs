@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
 
-use tightwire::stream::{Explained, Trace, explain_write};
+use tightwire::stream::{ExplainedError, Trace, explain_write};
 use tightwire::{Wire, decode, decode_explained, encode, encode_explained};
 
 use crate::datagrams;
@@ -68,7 +68,7 @@ pub(crate) fn example() -> Result<String, Box<dyn Error>> {
 }
 
 /// The sentence that says why.
-fn sentence<T: Debug>(result: Result<T, Explained>) -> String {
+fn sentence<T: Debug>(result: Result<T, ExplainedError>) -> String {
     result.map_or_else(|refused| refused.to_string(), |accepted| shown(&accepted))
 }
 

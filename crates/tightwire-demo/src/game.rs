@@ -66,7 +66,7 @@ pub(super) struct Chat {
 /// A part of the world, as much of it as fits into a datagram.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(super) struct Snapshot {
-    pub(super) packet: snapshot::Packet,
+    pub(super) packet: snapshot::SnapshotPacket,
 }
 
 /// What is before the bytes of a blob, at most.
@@ -108,11 +108,10 @@ pub(super) fn protocol(level: Level) -> Result<snapshot::Protocol, snapshot::Pro
 
 /// Builds that would not understand each other's snapshots refuse each other.
 pub(super) fn session(protocol: &snapshot::Protocol, clients: u32) -> SessionConfig {
-    let version = format!("{}-{:016x}", env!("CARGO_PKG_VERSION"), protocol.fingerprint());
     SessionConfig {
         max_clients: clients as usize,
         hello_timeout: PATIENCE,
-        ..SessionConfig::new("cubes", &version)
+        ..SessionConfig::new("cubes", env!("CARGO_PKG_VERSION")).with_snapshots(protocol)
     }
 }
 

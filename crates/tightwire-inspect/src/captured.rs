@@ -10,7 +10,7 @@ use crate::capture::{CaptureWriter, Direction};
 use tightwire_net::message::{Delivery, messages_in};
 
 use tightwire_net::transport::Reason;
-use tightwire_net::transport::{Connection, Event, NotSent, Path, Transport};
+use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// A [`Transport`] that passes everything to another, and writes each message that comes or goes into a
 /// capture: a pcapng file that `tightwire inspect` and Wireshark open, and that says what its messages
@@ -287,7 +287,7 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         event
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
         // What there is no room for comes again.
         if result.is_ok() {

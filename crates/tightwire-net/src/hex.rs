@@ -15,7 +15,7 @@ use core::fmt;
 /// assert_eq!(said.as_deref(), Some("character 3 is no hexadecimal digit: a fingerprint is 64 of them"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NotHex {
+pub struct HexError {
     /// What it should be.
     what: &'static str,
     kind: Kind,
@@ -34,7 +34,7 @@ enum Kind {
     },
 }
 
-impl NotHex {
+impl HexError {
     /// As it is in a text with a colon between each two digits.
     pub(crate) fn between_colons(mut self) -> Self {
         if let Kind::Digit { position, .. } = &mut self.kind {
@@ -61,7 +61,7 @@ impl fmt::Display for Hex<'_> {
 }
 
 /// The bytes of a text of exactly twice as many digits, of either case.
-pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], NotHex> {
+pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], HexError> {
     let mut bytes = [0; N];
     let expected = Expected::Exactly(2 * N);
     let length = decode(text, &mut bytes, what, expected)?;
@@ -69,7 +69,7 @@ pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<
 }
 
 /// The bytes of a text, which are at most those of `bytes`, and their number.
-pub(crate) fn at_most(text: &str, bytes: &mut [u8], what: &'static str) -> Result<usize, NotHex> {
+pub(crate) fn at_most(text: &str, bytes: &mut [u8], what: &'static str) -> Result<usize, HexError> {
     let expected = Expected::AtMost(2 * bytes.len());
     decode(text, bytes, what, expected)
 }
@@ -79,10 +79,10 @@ fn decode(
     bytes: &mut [u8],
     what: &'static str,
     expected: Expected,
-) -> Result<usize, NotHex> {
+) -> Result<usize, HexError> {
     if let Some(position) = text.chars().position(|digit| !digit.is_ascii_hexdigit()) {
         let kind = Kind::Digit { position: position + 1, expected };
-        return Err(NotHex { what, kind });
+        return Err(HexError { what, kind });
     }
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() > bytes.len() {
@@ -102,11 +102,11 @@ fn value(digit: u8) -> u8 {
     }
 }
 
-fn wrong_length(text: &str, what: &'static str, expected: Expected) -> NotHex {
-    NotHex { what, kind: Kind::Length { digits: text.len(), expected } }
+fn wrong_length(text: &str, what: &'static str, expected: Expected) -> HexError {
+    HexError { what, kind: Kind::Length { digits: text.len(), expected } }
 }
 
-impl fmt::Display for NotHex {
+impl fmt::Display for HexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { what, kind } = self;
         match kind {
@@ -129,7 +129,7 @@ impl fmt::Display for Expected {
     }
 }
 
-impl core::error::Error for NotHex {}
+impl core::error::Error for HexError {}
 
 #[cfg(test)]
 mod tests {

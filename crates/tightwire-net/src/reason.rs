@@ -37,7 +37,7 @@ pub enum Reason {
     /// it.
     Mismatch(#[wire(max_len = 900)] String),
     /// The connect token was refused.
-    Token(TokenFault),
+    Token(TokenError),
     /// The server's certificate was refused.
     Certificate(#[wire(max_len = 240)] String),
     /// The other side does not keep up with what is sent to it.
@@ -53,7 +53,7 @@ pub enum Reason {
 /// Why a connect token was refused.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub enum TokenFault {
+pub enum TokenError {
     /// There was none, and the server wants one.
     #[default]
     Missing,
@@ -163,7 +163,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for TokenFault {
+impl fmt::Display for TokenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Missing => "a connect token is needed: ask the game's backend for one",
@@ -183,4 +183,4 @@ impl fmt::Display for TokenFault {
 }
 
 impl core::error::Error for Reason {}
-impl core::error::Error for TokenFault {}
+impl core::error::Error for TokenError {}

@@ -52,8 +52,8 @@ pub trait Transport {
     ///
     /// # Errors
     ///
-    /// [`NotSent`] says why it will not arrive.
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent>;
+    /// [`NotSentError`] says why it will not arrive.
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError>;
 
     /// Hands out no reliable batches of a connection until the next
     /// [`handle_input`](Self::handle_input), since there is no room for them. They wait, within bounds,
@@ -131,7 +131,7 @@ pub struct Path {
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
     /// knows, those that have not arrived. More than 0 while [`send`](Transport::send) refuses batches
-    /// as [`NotSent::Full`], other than before while a large batch goes on, and 0 soon after all of them
+    /// as [`NotSentError::Full`], other than before while a large batch goes on, and 0 soon after all of them
     /// were handed out: [the suite](crate::transport::conformance) and sessions rely on it.
     pub backlog: usize,
     /// The unreliable batches that this side dropped since too much waited.
@@ -149,7 +149,7 @@ pub struct Path {
 /// Why a batch will not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotSent {
+pub enum NotSentError {
     /// There is no such connection, or not yet, or not any more.
     NotConnected(Connection),
     /// The batch is larger than its delivery carries.
@@ -172,7 +172,7 @@ impl fmt::Display for Connection {
     }
 }
 
-impl fmt::Display for NotSent {
+impl fmt::Display for NotSentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotConnected(connection) => write!(f, "{connection} is not connected"),
@@ -186,7 +186,7 @@ impl fmt::Display for NotSent {
     }
 }
 
-impl core::error::Error for NotSent {}
+impl core::error::Error for NotSentError {}
 
 /// The latest time that ours take, a hundred years: what is added to it can still be told.
 pub(crate) const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -1,5 +1,6 @@
 //! A snapshot protocol as data, for those who read snapshots without the program.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -8,7 +9,7 @@ use super::layout::parts;
 use super::protocol::{Declared, MAX_CLASSES};
 use super::{Config, Level, Protocol, ProtocolError};
 use tightwire_core::at;
-use tightwire_core::schema::Schema;
+use tightwire_core::schema::{Difference, DifferenceKind, Schema};
 use tightwire_core::stream::{Stream, Target, Wire};
 
 /// A [`Protocol`] as data: its configuration, and its classes with their names and
@@ -99,6 +100,80 @@ impl Description {
     /// ```
     pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &Schema)> {
         self.classes.iter().map(|class| (&*class.name, &class.schema))
+    }
+
+    /// Compares the protocol of this side with that of the other: settings first, then classes in their order,
+    /// down to the field. Empty if both have the same [fingerprint](Self::fingerprint).
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// mod here {
+    ///     #[derive(tightwire::Wire, Default)]
+    ///     pub struct Door { #[wire(range = 0..=100)] pub angle: u8 }
+    /// }
+    /// mod there {
+    ///     #[derive(tightwire::Wire, Default)]
+    ///     pub struct Door { #[wire(range = 0..=200)] pub angle: u8 }
+    /// }
+    ///
+    /// let builder = || snapshot::Protocol::builder(snapshot::Config::default());
+    /// let here = builder().class::<here::Door>().build()?.description();
+    /// let there = builder().class::<there::Door>().build()?.description();
+    /// let line = "Door.angle: range 0..=100 (7 bits) here, 0..=200 (8 bits) there";
+    /// assert_eq!(here.diff(&there)[0].to_string(), line);
+    /// assert!(here.diff(&here).is_empty());
+    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn diff(&self, there: &Self) -> Vec<Difference> {
+        let mut differences = Vec::new();
+        if self.fingerprint == there.fingerprint {
+            return differences;
+        }
+        let setting = |path, here, there| {
+            Difference::new(path, DifferenceKind::Setting, here, there)
+        };
+        if self.level != there.level {
+            let (here, other) = (format!("{:?}", self.level), format!("{:?}", there.level));
+            differences.push(setting("level of snapshots", here, other));
+        }
+        if self.ticks_per_second != there.ticks_per_second {
+            let (here, other) = (self.ticks_per_second, there.ticks_per_second);
+            differences.push(setting("ticks_per_second", here.to_string(), other.to_string()));
+        }
+        self.diff_classes(there, &mut differences);
+        if !differences.iter().any(Difference::changes_bytes) {
+            let hex = |fingerprint| format!("{fingerprint:016x}");
+            let (here, other) = (hex(self.fingerprint), hex(there.fingerprint));
+            differences.push(setting("form of snapshots", here, other));
+        }
+        differences
+    }
+
+    fn diff_classes(&self, there: &Self, differences: &mut Vec<Difference>) {
+        let place = |place: usize| format!("class {place}");
+        let find = |classes: &[ClassDescription], near: usize, name: &str| {
+            let is_near = classes.get(near).is_some_and(|class| class.name == name);
+            if is_near { Some(near) } else { classes.iter().position(|class| class.name == name) }
+        };
+        for (index, class) in self.classes.iter().enumerate() {
+            let Some(other) = find(&there.classes, index, &class.name) else {
+                differences.push(Difference::only_here(class.name.as_str(), place(index)));
+                continue;
+            };
+            if other != index {
+                let (name, kind) = (class.name.as_str(), DifferenceKind::Layout);
+                differences.push(Difference::new(name, kind, place(index), place(other)));
+            }
+            let fields = class.schema.diff(&there.classes[other].schema);
+            differences.extend(fields.iter().filter(|line| line.changes_bytes()).cloned());
+        }
+        for (index, class) in there.classes.iter().enumerate() {
+            if find(&self.classes, index, &class.name).is_none() {
+                differences.push(Difference::only_there(class.name.as_str(), place(index)));
+            }
+        }
     }
 }
 

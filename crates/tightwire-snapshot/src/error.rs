@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::Config;
 use tightwire_core::schema::{DynamicError, ObjectId};
-use tightwire_core::stream::{ReadError, WriteError};
+use tightwire_core::stream::{ExplainedError, ReadError};
 
 /// Why there is no [`Protocol`].
 ///
@@ -98,12 +98,12 @@ pub enum SetError {
         /// The name of the type.
         name: &'static str,
     },
-    /// The value cannot be written; [`explain_write`](tightwire_core::stream::explain_write) names the field.
+    /// The value cannot be written.
     Value {
         /// The name of the type.
         name: &'static str,
-        /// What was refused.
-        error: WriteError,
+        /// The field, its value, and the values that are allowed.
+        error: ExplainedError,
     },
     /// The type does not write what it describes.
     Unreadable {
@@ -160,7 +160,16 @@ impl fmt::Display for SetError {
     }
 }
 
-impl Error for SetError {}
+impl Error for SetError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Value { error, .. } => Some(error),
+            Self::Unreadable { error, .. } => Some(error),
+            Self::Tree { error } => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// Why a snapshot was refused. The world is as it was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,4 +214,11 @@ impl fmt::Display for ReceiveError {
     }
 }
 
-impl Error for ReceiveError {}
+impl Error for ReceiveError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            _ => None,
+        }
+    }
+}

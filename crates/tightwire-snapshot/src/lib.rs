@@ -52,7 +52,7 @@ pub use ack::Ack;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
 pub use error::{ProtocolError, ReceiveError, SetError};
-pub use packet::Packet;
+pub use packet::SnapshotPacket;
 pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{Protocol, ProtocolBuilder};
 pub use receiver::{ChangeKind, ObjectChange, Received, Receiver};

@@ -13,7 +13,7 @@ use tightwire_core::Wire;
 ///
 /// #[derive(Wire, Message, Default)]
 /// struct Snapshot {
-///     packet: snapshot::Packet,
+///     packet: snapshot::SnapshotPacket,
 /// }
 ///
 /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
@@ -32,20 +32,20 @@ use tightwire_core::Wire;
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Wire, Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Packet {
+pub struct SnapshotPacket {
     /// The packet, of at most [`MAX_LEN`](Self::MAX_LEN) bytes.
-    #[wire(max_len = Packet::MAX_LEN)]
+    #[wire(max_len = SnapshotPacket::MAX_LEN)]
     pub bytes: Vec<u8>,
 }
 
-impl Packet {
+impl SnapshotPacket {
     /// The longest packet that can be sent in one.
     pub const MAX_LEN: usize = 65_000;
 
     /// Has these bytes from now on, in the memory that is there.
     ///
     /// ```
-    /// let mut packet = tightwire::snapshot::Packet::default();
+    /// let mut packet = tightwire::snapshot::SnapshotPacket::default();
     /// packet.replace(&[1, 2, 3]);
     /// assert_eq!(packet.bytes, [1, 2, 3]);
     /// ```

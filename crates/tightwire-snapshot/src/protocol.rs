@@ -101,8 +101,8 @@ impl Protocol {
         &self.shared.config
     }
 
-    /// The same on both sides if they understand each other's snapshots: make it part of the version
-    /// of a [`Protocol`] or a session.
+    /// The same on both sides if they understand each other's snapshots. A session compares it:
+    /// `SessionConfig::with_snapshots`.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.shared.fingerprint
@@ -204,7 +204,8 @@ impl Protocol {
             buffer.resize(most, 0);
         }
         cells.resize(layout.columns.len(), 0);
-        let packet = encode(value, buffer).map_err(|error| SetError::Value { name, error })?;
+        let packet = encode(value, buffer)
+            .map_err(|error| SetError::Value { name, error: error.explain(value) })?;
         layout.cells_of(packet, cells).map_err(|error| SetError::Unreadable { name, error })?;
         Ok(class)
     }

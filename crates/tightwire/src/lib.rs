@@ -261,15 +261,15 @@
 //!
 //! A [`Protocol`](packet::Protocol) turns packets into datagrams and back, in the caller's buffers. Its [`Protection`](packet::Protection)
 //! keeps out other games and other versions, accidents, and with [`Keys`](packet::Keys) everyone else too. What it
-//! does not let in is [`Refused`](packet::Refused), for a reason that can be said and is [counted](packet::Counters). Two
-//! sides that refuse each other can exchange their [`Identity`](packet::Identity), and the [`Mismatch`](packet::Mismatch) says what is
+//! does not let in is [`PacketError`](packet::PacketError), for a reason that can be said and is [counted](packet::Counters). Two
+//! sides that refuse each other can exchange their [`Identity`](packet::Identity), and the [`MismatchError`](packet::MismatchError) says what is
 //! different, down to the field.
 //!
 //! It sends nothing: the datagrams are for a socket, or for a transport of any kind.
 //!
 //! ```
 //! use tightwire::Wire;
-//! use tightwire::packet::{Protection, Protocol, Refused};
+//! use tightwire::packet::{Protection, Protocol, PacketError};
 //!
 //! #[derive(Wire, Default, PartialEq, Debug)]
 //! enum Packet {
@@ -287,7 +287,7 @@
 //! let mut packet = Packet::default();
 //! server.read(datagram, &mut packet)?;
 //! assert_eq!(packet, Packet::Move { x: 3, y: -7 });
-//! assert_eq!(server.read(&datagram[1..], &mut packet), Err(Refused::WrongProtocol));
+//! assert_eq!(server.read(&datagram[1..], &mut packet), Err(PacketError::WrongProtocol));
 //! assert_eq!(server.counters().to_string(), "0 written, 1 read, 1 refused (1 wrong protocol)");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```

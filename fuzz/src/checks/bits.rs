@@ -1,7 +1,7 @@
 //! `BitWriter` and `BitReader` against a list of bits.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::bits::{BitReader, BitWriter, UnexpectedEnd, WriteRefused};
+use tightwire::bits::{BitReader, BitWriter, BitReadError, BitWriteError};
 
 /// The first bit of the input decides whether it is operations to write, or a packet to read.
 pub(crate) fn bits(data: &[u8]) {
@@ -65,8 +65,8 @@ fn check_writer(input: &mut Unstructured<'_>) -> Result<()> {
     let needed_bits = model.bits.len() as u64;
     let packet = packed(&model.bits);
     let expected = match model.oversized_at {
-        _ if needed_bits > capacity_bits => Err(WriteRefused::Full { needed_bits, capacity_bits }),
-        Some(bit) => Err(WriteRefused::Value { bit }),
+        _ if needed_bits > capacity_bits => Err(BitWriteError::Full { needed_bits, capacity_bits }),
+        Some(bit) => Err(BitWriteError::Value { bit }),
         None => Ok(&*packet),
     };
     let written = writer.finish();
@@ -178,14 +178,14 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
                 let field = ahead.get(..width).filter(|_| width <= 64);
                 let value =
                     field.map(|bits| bits.iter().rev().fold(0, |v, &b| v << 1 | u64::from(b)));
-                assert_eq!(reader.read_bits(width as u32), value.ok_or(UnexpectedEnd));
+                assert_eq!(reader.read_bits(width as u32), value.ok_or(BitReadError));
                 value.map(|_| width)
             }
             1 => {
                 let limit = input.int_in_range(0..=200)?;
                 let zeros = ahead.iter().take(limit).take_while(|&&bit| !bit).count();
                 let is_whole = zeros == limit || zeros < ahead.len();
-                let expected = is_whole.then_some(zeros as u32).ok_or(UnexpectedEnd);
+                let expected = is_whole.then_some(zeros as u32).ok_or(BitReadError);
                 assert_eq!(reader.read_unary(limit as u32), expected);
                 is_whole.then_some(zeros + usize::from(zeros < limit))
             }
@@ -199,7 +199,7 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
                 let length = input.int_in_range(0..=20)?;
                 let is_there = at % 8 == 0 && length * 8 <= ahead.len();
                 let bytes = is_there.then(|| &packet[at / 8..at / 8 + length]);
-                assert_eq!(reader.read_bytes(length), bytes.ok_or(UnexpectedEnd));
+                assert_eq!(reader.read_bytes(length), bytes.ok_or(BitReadError));
                 is_there.then_some(length * 8)
             }
         };
@@ -217,10 +217,10 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
 /// Nothing can be read after a refusal, not even what takes no bits.
 fn stays_failed(reader: &mut BitReader<'_>, input: &mut Unstructured<'_>) -> Result<()> {
     let position = reader.position();
-    assert_eq!(reader.read_bits(input.int_in_range(0..=64)?), Err(UnexpectedEnd));
-    assert_eq!(reader.read_unary(input.int_in_range(0..=200)?), Err(UnexpectedEnd));
-    assert_eq!(reader.align(), Err(UnexpectedEnd));
-    assert_eq!(reader.read_bytes(input.int_in_range(0..=20)?), Err(UnexpectedEnd));
+    assert_eq!(reader.read_bits(input.int_in_range(0..=64)?), Err(BitReadError));
+    assert_eq!(reader.read_unary(input.int_in_range(0..=200)?), Err(BitReadError));
+    assert_eq!(reader.align(), Err(BitReadError));
+    assert_eq!(reader.read_bytes(input.int_in_range(0..=20)?), Err(BitReadError));
     assert_eq!((reader.position(), reader.remaining()), (position, 0));
     assert!(reader.has_failed() && !reader.is_at_end());
     Ok(())

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tightwire::bytes::Packing;
 use tightwire::message::{
-    FaultCounters, MessageFault, Messenger, MessengerConfig, PeerStats, Route,
+    FaultCounters, MessageError, Messenger, MessengerConfig, PeerStats, Route,
 };
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
@@ -147,7 +147,7 @@ impl Room {
         let result = self.messenger.receive(self.hostile, delivery, batch, Duration::ZERO);
         self.outcomes += match result.map_err(|refused| refused.fault) {
             // All of it, and no message of it is counted.
-            Err(MessageFault::PeerLimit) => 1,
+            Err(MessageError::PeerLimit) => 1,
             result => {
                 assert_eq!(result.is_ok(), is_whole, "{result:?}");
                 messages + u64::from(!is_whole)

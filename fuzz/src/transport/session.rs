@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use tightwire::message::InternalBatch;
-use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 use tightwire::{Delivery, Wire};
 use tightwire::{Server, SessionEvent};
 
@@ -166,9 +166,9 @@ impl Transport for Script {
         }
     }
 
-    fn send(&mut self, to: Connection, _: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, _: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         assert!(!batch.is_empty());
-        if self.connections.contains(&to.0) { Ok(()) } else { Err(NotSent::NotConnected(to)) }
+        if self.connections.contains(&to.0) { Ok(()) } else { Err(NotSentError::NotConnected(to)) }
     }
 
     fn pause(&mut self, _: Connection) {}

@@ -5,7 +5,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use chacha20poly1305::{AeadInOut, KeyInit, XChaCha20Poly1305};
 use tightwire::quic::Fingerprint;
-use tightwire::token::{Claims, SealedToken, TokenFault, TokenGate, TokenGateConfig, TokenKey};
+use tightwire::token::{Claims, SealedToken, TokenError, TokenGate, TokenGateConfig, TokenKey};
 
 const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 const SERVER: &str = "arena";
@@ -25,12 +25,12 @@ fn gate() -> TokenGate {
     TokenGate::new(KEYS.map(TokenKey::from_bytes).into(), SERVER)
 }
 
-/// Refused without an allocation, unless it is one of the corpus.
+/// PacketError without an allocation, unless it is one of the corpus.
 fn check_stranger(data: &[u8]) {
     let mut gate = gate();
-    let mut result = Err(TokenFault::Missing);
+    let mut result = Err(TokenError::Missing);
     let allocated = measure(|| result = gate.check(data, NOW));
-    if result == Err(TokenFault::NotGenuine) {
+    if result == Err(TokenError::NotGenuine) {
         assert_eq!(allocated.count_total, 0);
     }
     if result.is_ok() {
@@ -52,28 +52,28 @@ fn check_sealed(data: &[u8]) {
     let opened = TokenKey::from_bytes(KEYS[0]).open(&token);
     assert_eq!(opened.ok(), expected);
     let mut gate = gate();
-    let mut result = Err(TokenFault::Missing);
+    let mut result = Err(TokenError::Missing);
     let allocated = measure(|| result = gate.check(&token, NOW));
     assert!(allocated.bytes_max <= 2048, "{} bytes", allocated.bytes_max);
-    let fault = expected.as_ref().map_or(Some(TokenFault::NotGenuine), fault);
+    let fault = expected.as_ref().map_or(Some(TokenError::NotGenuine), fault);
     assert_eq!(result.as_ref().err().copied(), fault);
     let Ok(admission) = result else { return };
     assert_eq!(Some(admission.claims()), expected.as_ref());
     assert_eq!(gate.redeem(&admission), Ok(()));
-    assert_eq!(gate.redeem(&admission), Err(TokenFault::Used));
-    assert_eq!(gate.check(&token, NOW).err(), Some(TokenFault::Used));
+    assert_eq!(gate.redeem(&admission), Err(TokenError::Used));
+    assert_eq!(gate.check(&token, NOW).err(), Some(TokenError::Used));
 }
 
 /// Why a gate that remembers nothing refuses it.
-fn fault(claims: &Claims) -> Option<TokenFault> {
+fn fault(claims: &Claims) -> Option<TokenError> {
     let (now, most) = (NOW.as_secs(), TokenGateConfig::default().max_lifetime.as_secs());
     // A clock may be a minute ahead.
     if claims.expires > now + most + 60 {
-        Some(TokenFault::TooLong)
+        Some(TokenError::TooLong)
     } else if claims.expires <= now {
-        Some(TokenFault::Expired)
+        Some(TokenError::Expired)
     } else if claims.server != SERVER {
-        Some(TokenFault::WrongServer)
+        Some(TokenError::WrongServer)
     } else {
         None
     }
@@ -99,7 +99,7 @@ fn parse(data: &[u8]) -> Option<Claims> {
     })
 }
 
-/// Refused, or the same text in lower case.
+/// PacketError, or the same text in lower case.
 fn check_text(text: &str) {
     let lower = text.to_lowercase();
     if let Ok(token) = text.parse::<SealedToken>() {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// One step of a filter: what Wireshark allows there, `snapshot::Packet` as `snapshot_packet`.
+/// One step of a filter: what Wireshark allows there, `SnapshotPacket` as `snapshot_packet`.
 pub(super) fn step(name: &str) -> String {
     let mut step = String::with_capacity(name.len());
     let mut after_lower = false;
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn names_become_what_wireshark_allows() {
-        assert_eq!(step("snapshot::Packet"), "snapshot_packet");
+        assert_eq!(step("SnapshotPacket"), "snapshot_packet");
         assert_eq!(step("at_rest"), "at_rest");
         assert_eq!(step("HP"), "hp");
         assert_eq!(step("größe 2"), "gr__e_2");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tightwire::packet::{Identity, Protection, RecordedPackets, Refused};
+use tightwire::packet::{Identity, Protection, RecordedPackets, PacketError};
 use tightwire::schema::Schema;
 use tightwire::stream::Shape;
 
@@ -76,10 +76,10 @@ impl Meaning {
     }
 
     /// The packet in a datagram.
-    pub(crate) fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
+    pub(crate) fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         match datagram.get(self.unchecked..) {
             Some(packet) => self.packets.packet_in(packet),
-            None => Err(Refused::TooShort { length: datagram.len(), minimum: self.unchecked }),
+            None => Err(PacketError::TooShort { length: datagram.len(), minimum: self.unchecked }),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use tightwire::inspect::{Capture, CaptureError};
-use tightwire::packet::{Refused, Tally};
+use tightwire::packet::{PacketError, Tally};
 use tightwire::snapshot;
 use tightwire::stream::{ReadError, Trace};
 
@@ -48,7 +48,7 @@ pub(crate) struct Seen<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
     /// Its protection.
-    Gate(Refused),
+    Gate(PacketError),
     /// A field of its packet.
     Field(ReadError),
 }

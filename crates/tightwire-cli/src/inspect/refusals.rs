@@ -1,6 +1,6 @@
-//! Refused packets by their reasons.
+//! PacketError packets by their reasons.
 
-use tightwire::packet::Refused;
+use tightwire::packet::PacketError;
 use tightwire::stream::ErrorKind;
 
 use super::reading::{Refusal, Seen};
@@ -25,7 +25,7 @@ pub(crate) struct Reason {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Key {
-    Gate(Refused),
+    Gate(PacketError),
     Short,
     Field(usize, ErrorKind),
 }
@@ -42,7 +42,7 @@ impl Refusals {
     pub(crate) fn add(&mut self, seen: &Seen<'_>) {
         let key = match seen.refused {
             None => return,
-            Some(Refusal::Gate(Refused::TooShort { .. })) => Key::Short,
+            Some(Refusal::Gate(PacketError::TooShort { .. })) => Key::Short,
             Some(Refusal::Gate(refused)) => Key::Gate(refused),
             Some(Refusal::Field(error)) => Key::Field(seen.tally.refused_at().index(), error.kind),
         };

@@ -29,7 +29,7 @@ const MAX_PLACES: usize = 32;
 const MAX_TOTALS: usize = 4096;
 
 /// The type whose bytes are a snapshot.
-const SNAPSHOT: &str = "snapshot::Packet";
+const SNAPSHOT: &str = "SnapshotPacket";
 
 /// Reads the snapshots of a capture.
 pub(crate) struct Snapshots {

@@ -14,15 +14,15 @@ use super::{WORD_FIELD, low_mask, short_word};
 /// Nouns are getters, verbs read.
 ///
 /// ```
-/// use tightwire::bits::{BitReader, UnexpectedEnd};
+/// use tightwire::bits::{BitReader, BitReadError};
 ///
 /// let mut reader = BitReader::new(&[0x45, 0x1f]);
 /// assert_eq!(reader.read_bits(3)?, 5);
 /// assert_eq!(reader.read_bits(10)?, 1000);
 /// assert_eq!(reader.remaining(), 3);
-/// assert_eq!(reader.read_bits(4), Err(UnexpectedEnd));
-/// assert_eq!(reader.read_bits(1), Err(UnexpectedEnd));
-/// # Ok::<(), UnexpectedEnd>(())
+/// assert_eq!(reader.read_bits(4), Err(BitReadError));
+/// assert_eq!(reader.read_bits(1), Err(BitReadError));
+/// # Ok::<(), BitReadError>(())
 /// ```
 #[derive(Clone)]
 pub struct BitReader<'a> {
@@ -41,7 +41,7 @@ const FAILED: u64 = 1 << 62;
 
 /// The packet ended before the value did, or a width was above 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnexpectedEnd;
+pub struct BitReadError;
 
 impl<'a> BitReader<'a> {
     /// Starts at the first bit of `data`.
@@ -80,9 +80,9 @@ impl<'a> BitReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEnd`] if fewer bits are left.
+    /// [`BitReadError`] if fewer bits are left.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn read_bits(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
+    pub fn read_bits(&mut self, width: u32) -> Result<u64, BitReadError> {
         if width <= WORD_FIELD {
             return self.read_word(width);
         }
@@ -107,7 +107,7 @@ impl<'a> BitReader<'a> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn read_word(&mut self, width: u32) -> Result<u64, UnexpectedEnd> {
+    fn read_word(&mut self, width: u32) -> Result<u64, BitReadError> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..start + 8).and_then(|bytes| bytes.try_into().ok());
         let (word, shift) = match bytes {
@@ -131,9 +131,9 @@ impl<'a> BitReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEnd`] if the packet ends before the one.
+    /// [`BitReadError`] if the packet ends before the one.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn read_unary(&mut self, limit: u32) -> Result<u32, UnexpectedEnd> {
+    pub fn read_unary(&mut self, limit: u32) -> Result<u32, BitReadError> {
         let mut zeros = 0;
         loop {
             // Fewer at the end of the packet, but never none before the limit: that is refused.
@@ -157,12 +157,12 @@ impl<'a> BitReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEnd`] if the reader has failed before.
+    /// [`BitReadError`] if the reader has failed before.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn align(&mut self) -> Result<bool, UnexpectedEnd> {
+    pub fn align(&mut self) -> Result<bool, BitReadError> {
         let used = self.position & 7;
         if used == 0 {
-            return if self.has_failed() { Err(UnexpectedEnd) } else { Ok(true) };
+            return if self.has_failed() { Err(BitReadError) } else { Ok(true) };
         }
         // One byte, since the padding never reaches into the next: this stands before every text.
         let Some(byte) = self.data.get((self.position >> 3) as usize) else { return self.refuse() };
@@ -179,10 +179,10 @@ impl<'a> BitReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`UnexpectedEnd`] if fewer bytes are left, or the position is within a byte: call
+    /// [`BitReadError`] if fewer bytes are left, or the position is within a byte: call
     /// [`align`](Self::align) first.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], UnexpectedEnd> {
+    pub fn read_bytes(&mut self, length: usize) -> Result<&'a [u8], BitReadError> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..).and_then(|rest| rest.get(..length));
         match bytes {
@@ -212,9 +212,9 @@ impl<'a> BitReader<'a> {
 
     /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn refuse<T>(&mut self) -> Result<T, UnexpectedEnd> {
+    fn refuse<T>(&mut self) -> Result<T, BitReadError> {
         self.fail();
-        Err(UnexpectedEnd)
+        Err(BitReadError)
     }
 }
 
@@ -228,7 +228,7 @@ impl fmt::Debug for BitReader<'_> {
     }
 }
 
-impl fmt::Display for UnexpectedEnd {
+impl fmt::Display for BitReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "the packet ends before this value does: it was cut short, or is not what is read",
@@ -236,7 +236,7 @@ impl fmt::Display for UnexpectedEnd {
     }
 }
 
-impl core::error::Error for UnexpectedEnd {}
+impl core::error::Error for BitReadError {}
 
 #[cfg(test)]
 mod tests {
@@ -261,7 +261,7 @@ mod tests {
                         .fold(0, |value, i| value << 1 | bit(start + i));
                     assert_eq!(
                         reader.read_bits(width),
-                        if fits { Ok(expected) } else { Err(UnexpectedEnd) },
+                        if fits { Ok(expected) } else { Err(BitReadError) },
                         "{width} bits at bit {start} of {length} bytes",
                     );
                 }
@@ -272,12 +272,12 @@ mod tests {
     #[test]
     fn after_a_refusal_everything_is_refused_even_what_takes_no_bits() {
         let mut reader = BitReader::new(&[0; 32]);
-        assert_eq!(reader.read_bits(65), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bits(65), Err(BitReadError));
         assert!(reader.has_failed());
-        assert_eq!(reader.read_bits(0), Err(UnexpectedEnd));
-        assert_eq!(reader.read_bits(64), Err(UnexpectedEnd));
-        assert_eq!(reader.read_bytes(0), Err(UnexpectedEnd));
-        assert_eq!(reader.align(), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bits(0), Err(BitReadError));
+        assert_eq!(reader.read_bits(64), Err(BitReadError));
+        assert_eq!(reader.read_bytes(0), Err(BitReadError));
+        assert_eq!(reader.align(), Err(BitReadError));
         assert_eq!((reader.position(), reader.remaining()), (0, 0));
     }
 
@@ -292,8 +292,8 @@ mod tests {
         assert_eq!(reader.read_unary(1), Ok(0));
         assert_eq!(reader.position(), 104);
         assert_eq!(reader.read_unary(56), Ok(56));
-        assert_eq!(reader.read_unary(1), Err(UnexpectedEnd));
-        assert_eq!(reader.read_unary(0), Err(UnexpectedEnd), "after a refusal");
+        assert_eq!(reader.read_unary(1), Err(BitReadError));
+        assert_eq!(reader.read_unary(0), Err(BitReadError), "after a refusal");
     }
 
     #[test]
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(reader.read_bits(1), Ok(1));
         assert_eq!(reader.align(), Ok(false));
         assert_eq!(reader.position(), 9);
-        assert_eq!(reader.read_bits(1), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bits(1), Err(BitReadError));
     }
 
     #[test]
@@ -314,9 +314,9 @@ mod tests {
         let mut reader = BitReader::new(&packet);
         assert_eq!(reader.read_bits(8), Ok(1));
         assert_eq!(reader.read_bytes(2), Ok(&packet[1..3]));
-        assert_eq!(reader.read_bytes(2), Err(UnexpectedEnd));
+        assert_eq!(reader.read_bytes(2), Err(BitReadError));
         let mut reader = BitReader::new(&packet);
         assert_eq!(reader.read_bits(1), Ok(1));
-        assert_eq!(reader.read_bytes(1), Err(UnexpectedEnd), "not at a whole byte");
+        assert_eq!(reader.read_bytes(1), Err(BitReadError), "not at a whole byte");
     }
 }

@@ -52,7 +52,7 @@ pub struct Checkpoint {
 /// Why [`BitWriter::finish`] hands out no bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum WriteRefused {
+pub enum BitWriteError {
     /// The slice was too small.
     Full {
         /// The bits that were written, with and without room.
@@ -277,12 +277,12 @@ impl<'a> BitWriter<'a> {
     ///
     /// # Errors
     ///
-    /// [`WriteRefused`] if the slice was too small, or a value did not fit its width.
+    /// [`BitWriteError`] if the slice was too small, or a value did not fit its width.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn finish(self) -> Result<&'a [u8], WriteRefused> {
+    pub fn finish(self) -> Result<&'a [u8], BitWriteError> {
         self.finish_or(|refusal, needed_bits, capacity_bits| match refusal {
-            Some((bit, _)) if needed_bits <= capacity_bits => WriteRefused::Value { bit },
-            _ => WriteRefused::Full { needed_bits, capacity_bits },
+            Some((bit, _)) if needed_bits <= capacity_bits => BitWriteError::Value { bit },
+            _ => BitWriteError::Full { needed_bits, capacity_bits },
         })
     }
 
@@ -373,7 +373,7 @@ impl fmt::Debug for BitWriter<'_> {
     }
 }
 
-impl fmt::Display for WriteRefused {
+impl fmt::Display for BitWriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Full { needed_bits, capacity_bits } => write!(
@@ -390,7 +390,7 @@ impl fmt::Display for WriteRefused {
     }
 }
 
-impl core::error::Error for WriteRefused {}
+impl core::error::Error for BitWriteError {}
 
 #[cfg(test)]
 mod tests {
@@ -427,7 +427,7 @@ mod tests {
             let needed_bits = (20 * u64::from(width)).next_multiple_of(8) + 24;
             assert_eq!(
                 writer.finish().err(),
-                (needed_bits > 64).then_some(WriteRefused::Full { needed_bits, capacity_bits: 64 }),
+                (needed_bits > 64).then_some(BitWriteError::Full { needed_bits, capacity_bits: 64 }),
             );
             assert!(memory[..4].iter().chain(&memory[12..]).all(|&byte| byte == 0xaa));
         }
@@ -440,12 +440,12 @@ mod tests {
         writer.write_bits(1, 2);
         writer.write_bits(8, 3);
         writer.write_bits(16, 3);
-        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 2 }));
+        assert_eq!(writer.finish(), Err(BitWriteError::Value { bit: 2 }));
         assert_eq!(buffer[0], 1);
 
         let mut writer = BitWriter::new(&mut buffer);
         writer.write_bits(0, 65);
-        assert_eq!(writer.finish(), Err(WriteRefused::Value { bit: 0 }));
+        assert_eq!(writer.finish(), Err(BitWriteError::Value { bit: 0 }));
     }
 
     #[test]

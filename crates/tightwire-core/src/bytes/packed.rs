@@ -119,7 +119,7 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Refused`], of the kinds [`UnexpectedEnd`](ErrorKind::UnexpectedEnd),
+    /// [`ByteError::Refused`], of the kinds [`BitReadError`](ErrorKind::UnexpectedEnd),
     /// [`OutOfRange`](ErrorKind::OutOfRange) for what the type does not hold, and
     /// [`Overlong`](ErrorKind::Overlong).
     #[inline]

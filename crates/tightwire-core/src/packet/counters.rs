@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Refused;
+use super::PacketError;
 
 /// What became of the datagrams of a [`Protocol`](crate::packet::Protocol).
 ///
@@ -24,17 +24,17 @@ pub struct Counters {
     pub written: u64,
     /// Let in and valid.
     pub read: u64,
-    /// See [`Refused::TooShort`].
+    /// See [`PacketError::TooShort`].
     pub too_short: u64,
-    /// See [`Refused::WrongProtocol`].
+    /// See [`PacketError::WrongProtocol`].
     pub wrong_protocol: u64,
-    /// See [`Refused::Replayed`].
+    /// See [`PacketError::Replayed`].
     pub replayed: u64,
-    /// See [`Refused::NotAuthentic`].
+    /// See [`PacketError::NotAuthentic`].
     pub not_authentic: u64,
-    /// See [`Refused::Malformed`].
+    /// See [`PacketError::Malformed`].
     pub malformed: u64,
-    /// See [`Refused::TrailingData`].
+    /// See [`PacketError::TrailingData`].
     pub trailing_data: u64,
 }
 
@@ -47,14 +47,14 @@ impl Counters {
 
     /// Counts a refusal, and gives it back.
     #[cold]
-    pub(super) fn count(&mut self, refused: Refused) -> Refused {
+    pub(super) fn count(&mut self, refused: PacketError) -> PacketError {
         *match refused {
-            Refused::TooShort { .. } => &mut self.too_short,
-            Refused::WrongProtocol => &mut self.wrong_protocol,
-            Refused::Replayed { .. } => &mut self.replayed,
-            Refused::NotAuthentic => &mut self.not_authentic,
-            Refused::Malformed(_) => &mut self.malformed,
-            Refused::TrailingData { .. } => &mut self.trailing_data,
+            PacketError::TooShort { .. } => &mut self.too_short,
+            PacketError::WrongProtocol => &mut self.wrong_protocol,
+            PacketError::Replayed { .. } => &mut self.replayed,
+            PacketError::NotAuthentic => &mut self.not_authentic,
+            PacketError::Malformed(_) => &mut self.malformed,
+            PacketError::TrailingData { .. } => &mut self.trailing_data,
         } += 1;
         refused
     }

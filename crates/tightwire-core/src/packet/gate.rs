@@ -6,7 +6,7 @@ use core::fmt;
 use crc32fast::Hasher;
 
 use super::seal::{Seal, TAG_LEN};
-use super::{Identity, Keys, NotWritten, Refused};
+use super::{Identity, Keys, PacketWriteError, PacketError};
 use tightwire_derive::Wire;
 
 /// How a datagram is protected: chosen for a [`Protocol`](crate::packet::Protocol), the same on both sides.
@@ -98,7 +98,7 @@ impl<'de> serde::Deserialize<'de> for Protection<()> {
 /// protocol id, for which the schema is walked, is computed once.
 ///
 /// ```
-/// use tightwire::packet::{Protection, Protocol, Refused};
+/// use tightwire::packet::{Protection, Protocol, PacketError};
 ///
 /// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
 /// let mut buffer = [0; 64];
@@ -106,7 +106,7 @@ impl<'de> serde::Deserialize<'de> for Protection<()> {
 ///
 /// let packets = protocol.identity().packets();
 /// assert_eq!(packets.packet_in(&datagram)?, [7, 8, 9]);
-/// assert_eq!(packets.packet_in(b"hello there"), Err(Refused::WrongProtocol));
+/// assert_eq!(packets.packet_in(b"hello there"), Err(PacketError::WrongProtocol));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -139,13 +139,13 @@ impl RecordedPackets {
     /// use tightwire::packet::Identity;
     ///
     /// assert_eq!(Identity::default().packets().packet_in(b"all of it")?, b"all of it");
-    /// # Ok::<(), tightwire::packet::Refused>(())
+    /// # Ok::<(), tightwire::packet::PacketError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Refused::TooShort`] and [`Refused::WrongProtocol`].
-    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
+    /// [`PacketError::TooShort`] and [`PacketError::WrongProtocol`].
+    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         match &self.gate {
             Recorded::Nothing => Ok(datagram),
             Recorded::Id(id) => behind(datagram, |_| *id),
@@ -188,7 +188,7 @@ impl Gate {
 
     /// Completes a datagram, in which the packet stands already; or in the seal, if there is one.
     #[inline]
-    pub(super) fn close(&mut self, datagram: &mut [u8]) -> Result<(), NotWritten> {
+    pub(super) fn close(&mut self, datagram: &mut [u8]) -> Result<(), PacketWriteError> {
         match self {
             Self::None => {}
             Self::Id(id) => datagram[..id.len()].copy_from_slice(id),
@@ -203,7 +203,7 @@ impl Gate {
 
     /// The packet in a datagram, if it is let in.
     #[inline]
-    pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], Refused> {
+    pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], PacketError> {
         match self {
             Self::None => Ok(datagram),
             Self::Id(id) => behind(datagram, |_| *id),
@@ -228,11 +228,11 @@ const CRC_LEN: usize = 4;
 fn behind<const N: usize>(
     datagram: &[u8],
     expected: impl FnOnce(&[u8]) -> [u8; N],
-) -> Result<&[u8], Refused> {
+) -> Result<&[u8], PacketError> {
     match datagram.split_first_chunk() {
         Some((came, packet)) if *came == expected(packet) => Ok(packet),
-        Some(_) => Err(Refused::WrongProtocol),
-        None => Err(Refused::TooShort { length: datagram.len(), minimum: N }),
+        Some(_) => Err(PacketError::WrongProtocol),
+        None => Err(PacketError::TooShort { length: datagram.len(), minimum: N }),
     }
 }
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::form::{Form, check_end};
-use super::{Protection, RecordedPackets, Refused};
+use super::{Protection, RecordedPackets, PacketError};
 use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
 use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
@@ -160,7 +160,7 @@ impl Identity {
     /// [`packets`](Self::packets).
     ///
     /// ```
-    /// use tightwire::packet::{Protection, Protocol, Refused};
+    /// use tightwire::packet::{Protection, Protocol, PacketError};
     ///
     /// let mut protocol = Protocol::<[u8; 3]>::new("arena", "1.0", Protection::Crc32);
     /// let mut buffer = [0; 64];
@@ -169,15 +169,15 @@ impl Identity {
     /// let identity = protocol.identity();
     /// let packet = identity.packet_in(&datagram)?;
     /// assert_eq!(identity.decode(packet)?.to_string(), "[7, 8, 9]");
-    /// assert_eq!(identity.packet_in(b"hello there"), Err(Refused::WrongProtocol));
+    /// assert_eq!(identity.packet_in(b"hello there"), Err(PacketError::WrongProtocol));
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Refused::TooShort`] and [`Refused::WrongProtocol`], as [`Protocol::read`](crate::packet::Protocol::read)
+    /// [`PacketError::TooShort`] and [`PacketError::WrongProtocol`], as [`Protocol::read`](crate::packet::Protocol::read)
     /// refuses it.
-    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], Refused> {
+    pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         self.packets().packet_in(datagram)
     }
 
@@ -191,7 +191,7 @@ impl Identity {
     /// let packets = identity.packets();
     /// let datagram = [&identity.id().to_le_bytes()[..], &[7]].concat();
     /// assert_eq!(packets.packet_in(&datagram)?, [7]);
-    /// # Ok::<(), tightwire::packet::Refused>(())
+    /// # Ok::<(), tightwire::packet::PacketError>(())
     /// ```
     #[must_use]
     pub fn packets(&self) -> RecordedPackets {

@@ -23,7 +23,7 @@ use crate::schema::{Difference, DifferenceKind};
 /// assert!(here.mismatch(&here).is_none());
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mismatch {
+pub struct MismatchError {
     here: u64,
     there: u64,
     differences: Vec<Difference>,
@@ -32,12 +32,12 @@ pub struct Mismatch {
 impl Identity {
     /// Why this side does not understand the other: nothing if their ids are the same.
     #[must_use]
-    pub fn mismatch(&self, there: &Self) -> Option<Mismatch> {
+    pub fn mismatch(&self, there: &Self) -> Option<MismatchError> {
         let (here, other) = (self.id(), there.id());
         if here == other {
             return None;
         }
-        let mut mismatch = Mismatch { here, there: other, differences: Vec::new() };
+        let mut mismatch = MismatchError { here, there: other, differences: Vec::new() };
         // In quotes and escaped, since it may come from anywhere.
         let quoted = |text: &str| format!("{text:?}");
         let on = |checks| if checks { "on" } else { "off" };
@@ -57,7 +57,7 @@ impl Identity {
     }
 }
 
-impl Mismatch {
+impl MismatchError {
     /// The differences: those of the identity, and then of the packets in the order of their bits.
     ///
     /// ```
@@ -83,11 +83,11 @@ impl Mismatch {
     }
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for MismatchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "protocol {:016x} here, {:016x} there:", self.here, self.there)?;
         self.differences.iter().try_for_each(|difference| writeln!(f, "  {difference}"))
     }
 }
 
-impl core::error::Error for Mismatch {}
+impl core::error::Error for MismatchError {}

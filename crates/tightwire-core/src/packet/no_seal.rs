@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{NotWritten, Refused};
+use super::{PacketWriteError, PacketError};
 
 /// The keys of a connection, of which there are none without the feature `sealing`.
 #[derive(Debug)]
@@ -35,11 +35,11 @@ impl Seal {
         match *self {}
     }
 
-    pub(super) fn seal(&mut self, _: &mut [u8]) -> Result<(), NotWritten> {
+    pub(super) fn seal(&mut self, _: &mut [u8]) -> Result<(), PacketWriteError> {
         match *self {}
     }
 
-    pub(super) fn open(&mut self, _: &[u8]) -> Result<&[u8], Refused> {
+    pub(super) fn open(&mut self, _: &[u8]) -> Result<&[u8], PacketError> {
         match *self {}
     }
 }

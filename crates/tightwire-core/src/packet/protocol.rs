@@ -7,11 +7,11 @@ use core::marker::PhantomData;
 
 use super::form::END_CHECK_LEN;
 use super::gate::Gate;
-use super::refused::ExplainedRefusal;
-use super::{Counters, Identity, Keys, NotWritten, Protection, Refused};
+use super::refused::ExplainedPacketError;
+use super::{Counters, Identity, Keys, PacketWriteError, Protection, PacketError};
 use crate::bytes::Packing;
 use crate::schema::Schema;
-use crate::stream::{Explained, ReadError, Wire, WriteError};
+use crate::stream::{ExplainedError, ReadError, Wire, WriteError};
 
 /// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
 ///
@@ -27,7 +27,7 @@ use crate::stream::{Explained, ReadError, Wire, WriteError};
 ///
 /// ```
 /// use tightwire::Wire;
-/// use tightwire::packet::{Protection, Protocol, Refused};
+/// use tightwire::packet::{Protection, Protocol, PacketError};
 ///
 /// #[derive(Wire, Default, PartialEq, Debug)]
 /// enum Packet {
@@ -52,7 +52,7 @@ use crate::stream::{Explained, ReadError, Wire, WriteError};
 /// }
 ///
 /// let mut next_version = Protocol::<Packet>::new("arena", "1.1", Protection::Crc32);
-/// assert_eq!(next_version.read(datagram, &mut packet), Err(Refused::WrongProtocol));
+/// assert_eq!(next_version.read(datagram, &mut packet), Err(PacketError::WrongProtocol));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 pub struct Protocol<P> {
@@ -95,7 +95,7 @@ impl<P: Wire> Protocol<P> {
     /// let mut protocol = Protocol::<u16>::new("arena", "1.0", Protection::None).with_checks();
     /// let mut buffer = [0; 64];
     /// assert_eq!(protocol.write(&7, &mut buffer)?.len(), 2 + 4);
-    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// # Ok::<(), tightwire::packet::PacketWriteError>(())
     /// ```
     #[must_use]
     pub fn with_checks(mut self) -> Self {
@@ -117,7 +117,7 @@ impl<P: Wire> Protocol<P> {
     /// let mut protocol = protocol.with_packing(Packing::Bytes);
     /// let mut buffer = [0; 64];
     /// assert_eq!(protocol.write(&(true, Some(7)), &mut buffer)?, [1, 1, 7]);
-    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// # Ok::<(), tightwire::packet::PacketWriteError>(())
     /// ```
     #[must_use]
     pub fn with_packing(mut self, packing: Packing) -> Self {
@@ -176,15 +176,15 @@ impl<P: Wire> Protocol<P> {
     /// let refused = protocol.write(&7, &mut buffer[..9]).unwrap_err();
     /// let sentence = "the buffer of 9 bytes is too small, the packet needs 10: give it a larger one";
     /// assert_eq!(refused.to_string(), sentence);
-    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// # Ok::<(), tightwire::packet::PacketWriteError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`NotWritten`] if the buffer is too small, a value is out of its range, or the keys are used
+    /// [`PacketWriteError`] if the buffer is too small, a value is out of its range, or the keys are used
     /// up; a sealed protocol has then counted nothing.
     #[inline]
-    pub fn write<'b>(&mut self, packet: &P, buffer: &'b mut [u8]) -> Result<&'b [u8], NotWritten> {
+    pub fn write<'b>(&mut self, packet: &P, buffer: &'b mut [u8]) -> Result<&'b [u8], PacketWriteError> {
         let form = self.identity.form();
         let (before, behind) = self.gate.overhead();
         let (overhead, capacity) = (before + behind, buffer.len());
@@ -200,7 +200,7 @@ impl<P: Wire> Protocol<P> {
                 if room < capacity.saturating_sub(overhead) =>
             {
                 let length = needed_bits.div_ceil(8) as usize;
-                return Err(NotWritten::TooLong { length, most: room });
+                return Err(PacketWriteError::TooLong { length, most: room });
             }
             Err(refused) => return Err(with_overhead(refused, overhead, capacity)),
         };
@@ -218,16 +218,16 @@ impl<P: Wire> Protocol<P> {
     ///
     /// # Errors
     ///
-    /// [`Refused`] for anything but a whole valid datagram of this protocol.
+    /// [`PacketError`] for anything but a whole valid datagram of this protocol.
     #[inline]
-    pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), Refused> {
+    pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), PacketError> {
         let form = self.identity.form();
         let bytes = match self.gate.open(datagram) {
             Ok(bytes) => bytes,
             Err(refused) => return Err(self.counters.count(refused)),
         };
         if let Err(refused) = form.decode(bytes, packet) {
-            return Err(self.counters.count(Refused::packet(refused)));
+            return Err(self.counters.count(PacketError::packet(refused)));
         }
         self.counters.read += 1;
         Ok(())
@@ -238,12 +238,12 @@ impl<P: Wire> Protocol<P> {
     ///
     /// # Errors
     ///
-    /// [`ExplainedRefusal`] for anything but a whole valid datagram of this protocol.
+    /// [`ExplainedPacketError`] for anything but a whole valid datagram of this protocol.
     pub fn read_explained(
         &mut self,
         datagram: &[u8],
         packet: &mut P,
-    ) -> Result<(), ExplainedRefusal>
+    ) -> Result<(), ExplainedPacketError>
     where
         P: Default,
     {
@@ -251,17 +251,17 @@ impl<P: Wire> Protocol<P> {
     }
 
     #[cold]
-    fn explain(&self, refused: Refused, datagram: &[u8]) -> ExplainedRefusal
+    fn explain(&self, refused: PacketError, datagram: &[u8]) -> ExplainedPacketError
     where
         P: Default,
     {
         let (kind, bit) = match refused {
-            Refused::Malformed(ReadError { kind, bit }) => (kind, bit),
-            _ => return ExplainedRefusal::new(refused, None),
+            PacketError::Malformed(ReadError { kind, bit }) => (kind, bit),
+            _ => return ExplainedPacketError::new(refused, None),
         };
         let bytes = self.gate.packet_in(datagram);
         let trace = self.identity.form().explain(bytes, type_name::<P>(), &mut P::default());
-        ExplainedRefusal::new(refused, Some(Explained::new(kind, bit, trace)))
+        ExplainedPacketError::new(refused, Some(ExplainedError::new(kind, bit, trace)))
     }
 
     /// A datagram that was written or read, as a capture should record it: if it is sealed, the
@@ -276,7 +276,7 @@ impl<P: Wire> Protocol<P> {
     /// let mut buffer = [0; 64];
     /// let datagram = client.write(&7, &mut buffer)?;
     /// assert_eq!(client.unsealed(datagram), [7, 0]);
-    /// # Ok::<(), tightwire::packet::NotWritten>(())
+    /// # Ok::<(), tightwire::packet::PacketWriteError>(())
     /// ```
     #[must_use]
     pub fn unsealed<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
@@ -301,8 +301,8 @@ impl<P> fmt::Debug for Protocol<P> {
 
 /// The bits of a whole datagram, in a buffer of so many bytes.
 #[cold]
-fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> NotWritten {
-    NotWritten::Packet(match refused {
+fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> PacketWriteError {
+    PacketWriteError::Packet(match refused {
         WriteError::Full { needed_bits, .. } => WriteError::Full {
             needed_bits: needed_bits + overhead as u64 * 8,
             capacity_bits: capacity as u64 * 8,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::stream::{ErrorKind, Explained, ReadError, WriteError};
+use crate::stream::{ErrorKind, ExplainedError, ReadError, WriteError};
 
 /// Which gate refused a datagram.
 ///
@@ -10,16 +10,16 @@ use crate::stream::{ErrorKind, Explained, ReadError, WriteError};
 /// [`Protocol::read_explained`](crate::packet::Protocol::read_explained) also names the field.
 ///
 /// ```
-/// use tightwire::packet::{Protection, Protocol, Refused};
+/// use tightwire::packet::{Protection, Protocol, PacketError};
 ///
 /// let mut protocol = Protocol::<bool>::new("arena", "1.0", Protection::Crc32);
 /// let refused = protocol.read(&[1, 2], &mut false).unwrap_err();
-/// assert_eq!(refused, Refused::TooShort { length: 2, minimum: 4 });
+/// assert_eq!(refused, PacketError::TooShort { length: 2, minimum: 4 });
 /// assert_eq!(refused.to_string(), "too short: 2 bytes, where every packet has at least 4");
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum PacketError {
     /// Shorter than the protection alone.
     TooShort {
         /// The bytes that came.
@@ -47,7 +47,7 @@ pub enum Refused {
     },
 }
 
-/// A [`Refused`] that names the field, where a field was the reason.
+/// A [`PacketError`] that names the field, where a field was the reason.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -65,15 +65,15 @@ pub enum Refused {
 /// assert_eq!(refused.field().unwrap().path().as_deref(), Some("Player.health"));
 /// ```
 #[derive(Clone, PartialEq, Debug)]
-pub struct ExplainedRefusal {
-    refused: Refused,
-    field: Option<Explained>,
+pub struct ExplainedPacketError {
+    refused: PacketError,
+    field: Option<ExplainedError>,
 }
 
 /// Why a packet was not written: [`Protocol::write`](crate::packet::Protocol::write) says more.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum NotWritten {
+pub enum PacketWriteError {
     /// The datagram is longer than the buffer, or a value is not allowed:
     /// [`WriteError::explain`] names the field.
     Packet(WriteError),
@@ -88,7 +88,7 @@ pub enum NotWritten {
     KeysUsedUp,
 }
 
-impl Refused {
+impl PacketError {
     #[cold]
     pub(super) fn packet(refused: ReadError) -> Self {
         match refused.kind {
@@ -98,31 +98,31 @@ impl Refused {
     }
 }
 
-impl ExplainedRefusal {
-    pub(super) fn new(refused: Refused, field: Option<Explained>) -> Self {
+impl ExplainedPacketError {
+    pub(super) fn new(refused: PacketError, field: Option<ExplainedError>) -> Self {
         Self { refused, field }
     }
 
     /// Which gate it was.
     #[must_use]
-    pub fn refused(&self) -> Refused {
+    pub fn refused(&self) -> PacketError {
         self.refused
     }
 
     /// Which field, and a trace of the packet up to it: if the packet was read at all.
     #[must_use]
-    pub fn field(&self) -> Option<&Explained> {
+    pub fn field(&self) -> Option<&ExplainedError> {
         self.field.as_ref()
     }
 }
 
-impl From<WriteError> for NotWritten {
+impl From<WriteError> for PacketWriteError {
     fn from(refused: WriteError) -> Self {
         Self::Packet(refused)
     }
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for PacketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooShort { length, minimum } => {
@@ -146,16 +146,16 @@ impl fmt::Display for Refused {
     }
 }
 
-impl fmt::Display for ExplainedRefusal {
+impl fmt::Display for ExplainedPacketError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.refused, &self.field) {
-            (Refused::Malformed(_), Some(field)) => write!(f, "malformed: {field}"),
+            (PacketError::Malformed(_), Some(field)) => write!(f, "malformed: {field}"),
             (refused, _) => refused.fmt(f),
         }
     }
 }
 
-impl fmt::Display for NotWritten {
+impl fmt::Display for PacketWriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Packet(refused) => refused.fmt(f),
@@ -168,6 +168,29 @@ impl fmt::Display for NotWritten {
     }
 }
 
-impl core::error::Error for Refused {}
-impl core::error::Error for ExplainedRefusal {}
-impl core::error::Error for NotWritten {}
+impl core::error::Error for PacketError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl core::error::Error for ExplainedPacketError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.field {
+            Some(field) => Some(field),
+            None => self.refused.source(),
+        }
+    }
+}
+
+impl core::error::Error for PacketWriteError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Packet(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -7,7 +7,7 @@ use chacha20poly1305::aead::inout::InOutBuf;
 use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, Key, KeyInit, Nonce, Tag};
 
 use super::replay::ReplayWindow;
-use super::{NotWritten, Refused};
+use super::{PacketWriteError, PacketError};
 use crate::stream::{ReadStream, Stream as _, encode, measure};
 use tightwire_derive::Wire;
 
@@ -141,10 +141,10 @@ impl Seal {
     }
 
     /// Seals the packet that was written, as long as fits between header and tag.
-    pub(super) fn seal(&mut self, datagram: &mut [u8]) -> Result<(), NotWritten> {
+    pub(super) fn seal(&mut self, datagram: &mut [u8]) -> Result<(), PacketWriteError> {
         let sequence = self.next;
         // Nothing follows the last number, so none can come twice.
-        let next = sequence.checked_add(1).ok_or(NotWritten::KeysUsedUp)?;
+        let next = sequence.checked_add(1).ok_or(PacketWriteError::KeysUsedUp)?;
         let (header, rest) = datagram.split_at_mut(self.header_len());
         let (sealed, tag) = rest.split_at_mut(rest.len() - TAG_LEN);
         encode(&Header { sequence }, header)?;
@@ -154,7 +154,7 @@ impl Seal {
             self.keys.send.encrypt_inout_detached(&nonce, &self.id, buffer).ok()
         });
         // Both have the same length, and it is below the 256 GiB that one number is good for.
-        tag.copy_from_slice(&authentic.ok_or(NotWritten::KeysUsedUp)?);
+        tag.copy_from_slice(&authentic.ok_or(PacketWriteError::KeysUsedUp)?);
         self.next = next;
         Ok(())
     }
@@ -163,23 +163,23 @@ impl Seal {
     // A call is nothing to a cipher. In line, it made reading an unprotected input a tenth
     // slower, by `--packet protection` of bench/.
     #[inline(never)]
-    pub(super) fn open(&mut self, datagram: &[u8]) -> Result<&[u8], Refused> {
+    pub(super) fn open(&mut self, datagram: &[u8]) -> Result<&[u8], PacketError> {
         // What was opened before is not what is in this one.
         self.length = 0;
         let Some((rest, tag)) = datagram.split_last_chunk().filter(|(rest, _)| !rest.is_empty())
         else {
-            return Err(Refused::TooShort { length: datagram.len(), minimum: 1 + TAG_LEN });
+            return Err(PacketError::TooShort { length: datagram.len(), minimum: 1 + TAG_LEN });
         };
         let mut stream = ReadStream::new(rest);
         let mut header = Header::default();
-        stream.object(&mut header).map_err(|_| Refused::NotAuthentic)?;
+        stream.object(&mut header).map_err(|_| PacketError::NotAuthentic)?;
         let Header { sequence } = header;
         if !self.window.is_new(sequence) {
-            return Err(Refused::Replayed { sequence });
+            return Err(PacketError::Replayed { sequence });
         }
         let sealed = &rest[(stream.position() / 8) as usize..];
         // One that is longer than any packet has not been sealed by this protocol.
-        let packet = self.packet.get_mut(..sealed.len()).ok_or(Refused::NotAuthentic)?;
+        let packet = self.packet.get_mut(..sealed.len()).ok_or(PacketError::NotAuthentic)?;
         let nonce = nonce(self.keys.direction.opposite(), sequence);
         InOutBuf::new(sealed, packet)
             .ok()
@@ -187,7 +187,7 @@ impl Seal {
                 let tag = &Tag::from(*tag);
                 self.keys.receive.decrypt_inout_detached(&nonce, &self.id, buffer, tag).ok()
             })
-            .ok_or(Refused::NotAuthentic)?;
+            .ok_or(PacketError::NotAuthentic)?;
         self.window.remember(sequence);
         self.length = sealed.len();
         Ok(self.packet())
@@ -223,7 +223,7 @@ mod tests {
         let before = last;
         for _ in 0..3 {
             let refused = seal.seal(&mut last[..10 + 3 + TAG_LEN]);
-            assert_eq!(refused, Err(NotWritten::KeysUsedUp));
+            assert_eq!(refused, Err(PacketWriteError::KeysUsedUp));
         }
         assert_eq!(last, before, "nothing was sealed");
     }

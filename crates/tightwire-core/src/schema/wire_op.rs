@@ -139,7 +139,7 @@ fn bounds<S: Stream>(min: &mut Number, max: &mut Number, stream: &mut S) -> Resu
         match bound {
             Number::Unsigned(bound) => stream.named(name).varint(bound)?,
             Number::Signed(bound) => stream.named(name).varint(bound)?,
-            // Refused before it was written.
+            // PacketError before it was written.
             Number::Float(_) | Number::Double(_) => stream.refuse()?,
         }
     }

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::bits::WriteRefused;
+use crate::bits::BitWriteError;
 
 /// What was wrong with a value, on either side.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -64,7 +64,7 @@ pub struct ReadError {
     pub kind: ErrorKind,
     /// The bit, counted from the start of the packet, where the refused value begins; of a value
     /// of several parts, as a string, the part that the packet ends in. A derived type reads
-    /// fields of fixed width together: for [`UnexpectedEnd`](ErrorKind::UnexpectedEnd) it is then
+    /// fields of fixed width together: for [`BitReadError`](ErrorKind::UnexpectedEnd) it is then
     /// where the word begins that the packet ends in, and [`explain`](crate::stream::explain) has the field.
     pub bit: u64,
 }
@@ -175,7 +175,7 @@ impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Full { needed_bits, capacity_bits } => {
-                WriteRefused::Full { needed_bits, capacity_bits }.fmt(f)
+                BitWriteError::Full { needed_bits, capacity_bits }.fmt(f)
             }
             Self::Value { kind, bit } => write!(f, "not written, at bit {bit}: {kind}"),
         }
@@ -185,13 +185,13 @@ impl fmt::Display for WriteError {
 impl core::error::Error for ReadError {}
 impl core::error::Error for WriteError {}
 
-impl From<WriteRefused> for WriteError {
-    fn from(refused: WriteRefused) -> Self {
+impl From<BitWriteError> for WriteError {
+    fn from(refused: BitWriteError) -> Self {
         match refused {
-            WriteRefused::Full { needed_bits, capacity_bits } => {
+            BitWriteError::Full { needed_bits, capacity_bits } => {
                 Self::Full { needed_bits, capacity_bits }
             }
-            WriteRefused::Value { bit } => Self::Value { kind: ErrorKind::OutOfRange, bit },
+            BitWriteError::Value { bit } => Self::Value { kind: ErrorKind::OutOfRange, bit },
         }
     }
 }

@@ -29,7 +29,7 @@ use super::{
 /// println!("{}", refused.trace());    // the picture
 /// ```
 #[derive(Clone, PartialEq)]
-pub struct Explained {
+pub struct ExplainedError {
     kind: ErrorKind,
     bit: u64,
     /// In a box, because the size of an error is part of every result that has it.
@@ -48,9 +48,9 @@ pub struct Explained {
 ///
 /// # Errors
 ///
-/// [`Explained`] for anything but a whole valid packet.
+/// [`ExplainedError`] for anything but a whole valid packet.
 #[inline]
-pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, Explained> {
+pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, ExplainedError> {
     // Not by way of `decode`, or the value would be moved once more. All that a good packet pays is
     // to keep the slice for `refuse`: by reference that is two stores, by value it would hold two
     // registers all the way. `./ci.sh instructions` counts.
@@ -67,7 +67,7 @@ pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, Explained
 /// The whole result, so that nothing is left to do after the call.
 #[cold]
 #[inline(never)]
-fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, Explained> {
+fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, ExplainedError> {
     Err(refused.explain::<T>(packet))
 }
 
@@ -81,12 +81,12 @@ fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, Ex
 ///
 /// # Errors
 ///
-/// [`Explained`] if the buffer is too small or a value is out of its range.
+/// [`ExplainedError`] if the buffer is too small or a value is out of its range.
 #[inline]
 pub fn encode_explained<'a, T: Wire>(
     value: &T,
     buffer: &'a mut [u8],
-) -> Result<&'a [u8], Explained> {
+) -> Result<&'a [u8], ExplainedError> {
     match encode(value, buffer) {
         Ok(packet) => Ok(packet),
         Err(refused) => refuse_write(refused, value),
@@ -95,7 +95,7 @@ pub fn encode_explained<'a, T: Wire>(
 
 #[cold]
 #[inline(never)]
-fn refuse_write<'a, T: Wire>(refused: WriteError, value: &T) -> Result<&'a [u8], Explained> {
+fn refuse_write<'a, T: Wire>(refused: WriteError, value: &T) -> Result<&'a [u8], ExplainedError> {
     Err(refused.explain(value))
 }
 
@@ -188,8 +188,8 @@ impl ReadError {
     #[must_use]
     #[cold]
     #[inline(never)]
-    pub fn explain<T: Wire + Default>(self, packet: &[u8]) -> Explained {
-        Explained::new(self.kind, self.bit, explain::<T>(packet))
+    pub fn explain<T: Wire + Default>(self, packet: &[u8]) -> ExplainedError {
+        ExplainedError::new(self.kind, self.bit, explain::<T>(packet))
     }
 }
 
@@ -205,18 +205,18 @@ impl WriteError {
     #[must_use]
     #[cold]
     #[inline(never)]
-    pub fn explain<T: Wire>(self, value: &T) -> Explained {
+    pub fn explain<T: Wire>(self, value: &T) -> ExplainedError {
         match self {
             Self::Full { capacity_bits, .. } => {
                 let trace = explain_write_within(value, capacity_bits);
-                Explained::new(ErrorKind::Full, capacity_bits, trace)
+                ExplainedError::new(ErrorKind::Full, capacity_bits, trace)
             }
-            Self::Value { kind, bit } => Explained::new(kind, bit, explain_write(value)),
+            Self::Value { kind, bit } => ExplainedError::new(kind, bit, explain_write(value)),
         }
     }
 }
 
-impl Explained {
+impl ExplainedError {
     /// The trace knows better than the error, since it goes field by field where derived types go
     /// by the word. One that did not fail has not found the field, and blames nobody.
     #[doc(hidden)]
@@ -253,7 +253,7 @@ impl Explained {
     }
 }
 
-impl fmt::Display for Explained {
+impl fmt::Display for ExplainedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, bit, .. } = *self;
         Refusal { node: self.trace.refused(), kind, bit }.fmt(f)
@@ -261,10 +261,10 @@ impl fmt::Display for Explained {
 }
 
 /// The sentence: what `unwrap` and a `main` that fails print.
-impl fmt::Debug for Explained {
+impl fmt::Debug for ExplainedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Explained({self})")
     }
 }
 
-impl core::error::Error for Explained {}
+impl core::error::Error for ExplainedError {}

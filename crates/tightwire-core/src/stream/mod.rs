@@ -59,7 +59,7 @@ pub(crate) use described::{
     MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal, tree_list, tree_option,
 };
 pub use error::{ErrorKind, ReadError, WriteError};
-pub use explain::{Explained, decode_explained, encode_explained, explain, explain_write};
+pub use explain::{ExplainedError, decode_explained, encode_explained, explain, explain_write};
 pub(crate) use explain::{explain_bytes, explain_with, explain_write_with};
 pub use float::FloatRange;
 pub use int::Int;

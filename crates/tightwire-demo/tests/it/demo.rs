@@ -113,7 +113,7 @@ fn what_makes_no_sense_is_refused() {
 
 #[derive(Wire, Default)]
 struct Snapshot {
-    packet: snapshot::Packet,
+    packet: snapshot::SnapshotPacket,
 }
 
 /// Fails unless every snapshot in a recording can be read, up to the whole world of each client.

@@ -98,7 +98,7 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     /// Begins a capture of packets that have snapshots in them, as fields of the type
-    /// [`snapshot::Packet`](tightwire_snapshot::Packet). What is needed to read these is in the file too.
+    /// [`SnapshotPacket`](snapshot::SnapshotPacket). What is needed to read these is in the file too.
     ///
     /// ```
     /// use tightwire::snapshot;

@@ -7,20 +7,20 @@ use crate::message::Delivery;
 
 use super::End;
 use crate::reason::Reason;
-use crate::transport::NotSent;
+use crate::transport::NotSentError;
 
 /// A promise that was not kept, the check that found it, and the end where that was seen.
 ///
 /// ```
 /// use tightwire::Delivery;
-/// use tightwire::transport::conformance::{Broken, End, Fault};
+/// use tightwire::transport::conformance::{ConformanceError, End, Fault};
 ///
 /// let fault = Fault::Order { delivery: Delivery::ReliableOrdered, number: 512, after: 514 };
-/// let broken = Broken { check: "traffic", end: End::Server, fault };
+/// let broken = ConformanceError { check: "traffic", end: End::Server, fault };
 /// assert_eq!(broken.to_string(), "traffic: server: ReliableOrdered: batch 512 came after 514");
 /// ```
 #[derive(Clone, PartialEq, Debug)]
-pub struct Broken {
+pub struct ConformanceError {
     /// Which check it was: see [the list](super).
     pub check: &'static str,
     /// Who saw it.
@@ -37,8 +37,8 @@ pub(super) struct Seen {
 
 impl Seen {
     /// In the check of this name.
-    pub(super) fn by(self, check: &'static str) -> Broken {
-        Broken { check, end: self.end, fault: self.fault }
+    pub(super) fn by(self, check: &'static str) -> ConformanceError {
+        ConformanceError { check, end: self.end, fault: self.fault }
     }
 }
 
@@ -90,13 +90,13 @@ pub enum Fault {
         size: usize,
     },
     /// A batch was refused that should not be.
-    Refused(Delivery, NotSent),
+    Refused(Delivery, NotSentError),
     /// A batch was not refused, or otherwise than it should be.
     NotRefused {
         /// How it should be.
         expected: &'static str,
         /// What was said instead.
-        said: Result<(), NotSent>,
+        said: Result<(), NotSentError>,
     },
     /// The other end takes nothing, and more and more is accepted for it, or kept.
     Unbounded {
@@ -133,7 +133,7 @@ pub enum Fault {
     Stuck(Duration),
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ConformanceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { check, end, fault } = self;
         write!(f, "{check}: {end}: {fault}")
@@ -186,4 +186,4 @@ impl fmt::Display for Fault {
     }
 }
 
-impl core::error::Error for Broken {}
+impl core::error::Error for ConformanceError {}

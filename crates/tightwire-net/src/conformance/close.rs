@@ -9,7 +9,7 @@ use super::limits::{nothing, reliable, send};
 use super::stand::{Happened, Stand};
 use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
-use crate::transport::{NotSent, Transport};
+use crate::transport::{NotSentError, Transport};
 
 /// How many batches of each reliable delivery come before the end.
 const BATCHES: u32 = 50;
@@ -118,7 +118,7 @@ fn send_batches<A: Transport, B: Transport>(
 fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Seen> {
     let connection = stand.connection(end);
     let said = stand.send(end, Delivery::Reliable, 0, 12);
-    let fault = if said != Err(NotSent::NotConnected(connection)) {
+    let fault = if said != Err(NotSentError::NotConnected(connection)) {
         Fault::NotRefused { expected: "not connected", said }
     } else if stand.transport(end).path(connection).is_some() {
         Fault::Path("there is one of a connection that has ended")

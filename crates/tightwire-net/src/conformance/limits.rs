@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::stand::{Happened, Stand};
 use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
-use crate::transport::{Connection, NotSent, Transport};
+use crate::transport::{Connection, NotSentError, Transport};
 
 /// When nothing was accepted for so long, there is no room anywhere.
 const FULL_FOR: Duration = Duration::from_secs(1);
@@ -31,14 +31,14 @@ pub(super) fn check_refusals<A: Transport, B: Transport>(
     for delivery in Delivery::ALL {
         let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };
         let said = stand.send(end, delivery, 0, limit + 1);
-        if !matches!(said, Err(NotSent::TooLarge { .. })) {
+        if !matches!(said, Err(NotSentError::TooLarge { .. })) {
             return broken(Fault::NotRefused { expected: "too large", said });
         }
     }
     let nobody = Connection(!stand.connection(end).0);
     let transport = stand.transport(end);
     let said = transport.send(nobody, Delivery::Reliable, &[1, 0, 7]);
-    if said != Err(NotSent::NotConnected(nobody)) {
+    if said != Err(NotSentError::NotConnected(nobody)) {
         return broken(Fault::NotRefused { expected: "not connected", said });
     }
     if transport.path(nobody).is_some() {
@@ -64,7 +64,7 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
     for length in [most / 2, most - 1, most] {
         if !send(stand, &mut ledger, end, delivery, length)? {
             // Nothing else waits.
-            let fault = Fault::Refused(delivery, NotSent::Full { backlog: 0 });
+            let fault = Fault::Refused(delivery, NotSentError::Full { backlog: 0 });
             return Err(Seen { end, fault });
         }
         wait_for(stand, &mut ledger, end)?;
@@ -177,7 +177,7 @@ pub(super) fn send<A: Transport, B: Transport>(
             ledger.handle_sent(length);
             Ok(true)
         }
-        Err(NotSent::Full { .. }) => Ok(false),
+        Err(NotSentError::Full { .. }) => Ok(false),
         Err(why) => Err(Seen { end, fault: Fault::Refused(delivery, why) }),
     }
 }

@@ -1,7 +1,7 @@
 //! The suite that every [`Transport`] has to pass.
 //!
 //! Whoever writes a transport gives [`run`] a way to make two ends that are connected or connect, and
-//! gets a [`Report`], or the promise that was [`Broken`]. The checks:
+//! gets a [`Report`], or the promise that was [`ConformanceError`]. The checks:
 //!
 //! * `connect`: each end connects once. Every check begins with it.
 //! * `traffic`: all deliveries at once, in both directions, from the smallest batch to the largest: reliable ones
@@ -10,7 +10,7 @@
 //!   ones come too.
 //! * `refusals`: what is too large, or for nobody, is refused.
 //! * `largest`: a batch of exactly [`max_fragmented`](crate::transport::Path::max_fragmented) arrives.
-//! * `full`: if one end polls nothing, the other is told [`Full`](crate::transport::NotSent::Full) after a time; later
+//! * `full`: if one end polls nothing, the other is told [`Full`](crate::transport::NotSentError::Full) after a time; later
 //!   everything comes that was accepted.
 //! * `flood`: if it polls nothing, few of the unreliable ones are kept for it, as far as that can be seen:
 //!   by how many come later.
@@ -33,7 +33,7 @@
 //! let report = conformance::run(make_pair, &Options { batches: 500, ..Options::default() })?;
 //! // Both directions.
 //! assert_eq!(report.deliveries.map(|delivery| delivery.arrived), [1000; 5]);
-//! # Ok::<(), conformance::Broken>(())
+//! # Ok::<(), conformance::ConformanceError>(())
 //! ```
 
 mod batch;
@@ -53,7 +53,7 @@ use core::time::Duration;
 #[cfg(doc)]
 use crate::message::Delivery;
 
-pub use broken::{Broken, Fault};
+pub use broken::{ConformanceError, Fault};
 pub use clock::Clock;
 pub use report::{Figures, Report};
 
@@ -139,11 +139,11 @@ impl fmt::Display for End {
 ///
 /// # Errors
 ///
-/// [`Broken`] says which promise was not kept, the first one that was seen.
+/// [`ConformanceError`] says which promise was not kept, the first one that was seen.
 pub fn run<A: Transport, B: Transport>(
     mut make_pair: impl FnMut() -> Pair<A, B>,
     options: &Options,
-) -> Result<Report, Broken> {
+) -> Result<Report, ConformanceError> {
     let mut report = Report::default();
     let mut judge = |name, check: Check<A, B>, end| {
         let connected = Stand::connect(make_pair(), options);

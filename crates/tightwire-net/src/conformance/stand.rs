@@ -7,7 +7,7 @@ use crate::message::Delivery;
 use super::batch::{self, mix};
 use super::{End, Fault, Options, Pair, Seen};
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// The two ends of a pair that has connected.
 pub(super) struct Stand<A, B> {
@@ -194,7 +194,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         delivery: Delivery,
         number: u32,
         length: usize,
-    ) -> Result<(), NotSent> {
+    ) -> Result<(), NotSentError> {
         let Self { pair, connections, written, .. } = self;
         let written = &mut written[end as usize][delivery as usize];
         if written.number != number || written.bytes.len() != length {

@@ -8,7 +8,7 @@ use super::batch;
 use super::ledger::Ledger;
 use super::stand::Stand;
 use super::{End, Fault, Report, Seen};
-use crate::transport::{NotSent, Path, Transport};
+use crate::transport::{NotSentError, Path, Transport};
 
 /// When nothing has come for so long, the unreliable batches that are missing are lost.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -108,7 +108,7 @@ impl Flow {
                 let length = length(delivery, number, &path, options.batches);
                 match stand.send(self.from, delivery, number, length) {
                     Ok(()) => ledger.handle_sent(length),
-                    Err(NotSent::Full { .. }) => break,
+                    Err(NotSentError::Full { .. }) => break,
                     Err(why) => {
                         let fault = Fault::Refused(delivery, why);
                         return Err(Seen { end: self.from, fault });
@@ -126,7 +126,7 @@ impl Flow {
             }
             if ledger.next() < batches {
                 let backlog = ledger.figures().bytes as usize;
-                return Err(Fault::Refused(delivery, NotSent::Full { backlog }));
+                return Err(Fault::Refused(delivery, NotSentError::Full { backlog }));
             }
         }
         Ok(())

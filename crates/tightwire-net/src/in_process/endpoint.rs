@@ -11,7 +11,7 @@ use super::incoming::{Incoming, Limits, Taken};
 use super::outgoing::{Outgoing, plain_kind};
 use super::pool::Pool;
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path};
+use crate::transport::{Connection, Event, NotSentError, Path};
 
 /// There is one connection, and never another.
 pub(super) const CONNECTION: Connection = Connection(1);
@@ -223,13 +223,13 @@ impl Endpoint {
         Some(Event::Disconnected { connection: CONNECTION, reason })
     }
 
-    pub(super) fn send(&mut self, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    pub(super) fn send(&mut self, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         if !matches!(self.state, State::Open) {
-            return Err(NotSent::NotConnected(CONNECTION));
+            return Err(NotSentError::NotConnected(CONNECTION));
         }
         let (size, limit) = (batch.len(), self.config.limit(delivery));
         if size > limit {
-            return Err(NotSent::TooLarge { size, limit });
+            return Err(NotSentError::TooLarge { size, limit });
         }
         let (backlog, pool) = (self.config.backlog, &mut self.pool);
         let Some(lane) = lane_of(delivery) else {
@@ -238,7 +238,7 @@ impl Endpoint {
             return Ok(());
         };
         if self.outgoing.backlog() > 0 && self.outgoing.cost_with(size) > backlog {
-            return Err(NotSent::Full { backlog: self.outgoing.backlog() });
+            return Err(NotSentError::Full { backlog: self.outgoing.backlog() });
         }
         self.outgoing.push(lane, batch, pool);
         Ok(())

@@ -18,7 +18,7 @@ pub use config::InProcessConfig;
 use endpoint::{CONNECTION, Endpoint};
 
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, LAST_TIME, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, LAST_TIME, NotSentError, Path, Transport};
 
 /// One of two ends in the same process: for tests, demos and single-player.
 ///
@@ -63,7 +63,7 @@ use crate::transport::{Connection, Event, LAST_TIME, NotSent, Path, Transport};
 ///     client.handle_output(now);
 /// }
 /// assert_eq!(received, b"\x04\0ahoy");
-/// # Ok::<(), tightwire::transport::NotSent>(())
+/// # Ok::<(), tightwire::transport::NotSentError>(())
 /// ```
 #[derive(Debug)]
 pub struct InProcess {
@@ -133,9 +133,9 @@ impl Transport for InProcess {
         self.endpoint.poll_event()
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         if to != CONNECTION {
-            return Err(NotSent::NotConnected(to));
+            return Err(NotSentError::NotConnected(to));
         }
         self.endpoint.send(delivery, batch)
     }

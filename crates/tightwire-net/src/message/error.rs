@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::{Delivery, PeerId, Stage};
-use tightwire_core::stream::{ReadError, WriteError};
+use tightwire_core::stream::{ExplainedError, ReadError};
 
 /// Why a message was not sent. Nothing of it is in a batch, and what was there before still is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
     /// The type has no number here.
@@ -46,13 +46,12 @@ pub enum SendError {
         /// The bytes that there are for it.
         limit: usize,
     },
-    /// The message took more bytes than it said, or a value in it is not allowed:
-    /// [`WriteError::explain`] names the field.
+    /// A value in the message is not allowed.
     NotWritten {
         /// The message.
         message: &'static str,
-        /// What was wrong.
-        error: WriteError,
+        /// The field, its value, and the values that are allowed.
+        error: ExplainedError,
     },
     /// The peer does not keep up, and nothing more is taken for it.
     Blocked(PeerId),
@@ -68,7 +67,7 @@ pub enum SendError {
 /// What was wrong with a batch or a message that came in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum MessageFault {
+pub enum MessageError {
     /// The sender is not a peer.
     UnknownPeer,
     /// A batch longer than its delivery allows.
@@ -123,13 +122,13 @@ pub enum MessageFault {
 
 /// A batch or a message that was refused: `peer 3: Chat: 2 more bytes than …`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RefusedMessage {
+pub struct RefusedMessageError {
     /// Who sent it.
     pub peer: PeerId,
     /// What it is; nothing for a batch, or for a number that nobody knows.
     pub message: Option<&'static str>,
     /// What was wrong.
-    pub fault: MessageFault,
+    pub fault: MessageError,
 }
 
 /// Why a [`Messenger`](crate::message::Messenger) cannot be built.
@@ -180,7 +179,7 @@ impl fmt::Display for SendError {
                      smaller, or {way_out}"
                 )
             }
-            Self::NotWritten { message, error } => write!(f, "{message}: {error}"),
+            Self::NotWritten { message, error } => write!(f, "{message} is not sent: {error}"),
             Self::Blocked(peer) => {
                 write!(f, "{peer} does not keep up: send it less, and this later")
             }
@@ -195,7 +194,7 @@ impl fmt::Display for SendError {
     }
 }
 
-impl fmt::Display for MessageFault {
+impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownPeer => f.write_str("not a peer"),
@@ -223,7 +222,7 @@ impl fmt::Display for MessageFault {
     }
 }
 
-impl fmt::Display for RefusedMessage {
+impl fmt::Display for RefusedMessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { peer, message, fault } = self;
         match message {
@@ -248,7 +247,28 @@ impl fmt::Display for RegistryError {
     }
 }
 
-impl core::error::Error for SendError {}
-impl core::error::Error for MessageFault {}
-impl core::error::Error for RefusedMessage {}
+impl core::error::Error for SendError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::NotWritten { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl core::error::Error for MessageError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Malformed(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl core::error::Error for RefusedMessageError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.fault)
+    }
+}
+
 impl core::error::Error for RegistryError {}

@@ -1,7 +1,7 @@
 //! To watch, to measure, and to stop a message.
 
-use super::{PeerId, RefusedMessage, Route};
-use tightwire_core::stream::Explained;
+use super::{PeerId, RefusedMessageError, Route};
+use tightwire_core::stream::ExplainedError;
 
 /// What a hook is told about a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,7 +69,7 @@ pub trait Hooks: Send + Sync {
 
     /// A batch or a message was refused. `explain` reads a malformed one again and names the field,
     /// which takes a while and allocates.
-    fn refused(&mut self, refused: &RefusedMessage, explain: &dyn Fn() -> Option<Explained>) {
+    fn refused(&mut self, refused: &RefusedMessageError, explain: &dyn Fn() -> Option<ExplainedError>) {
         let _ = (refused, explain);
     }
 

@@ -2,6 +2,7 @@
 
 use super::context::Origin;
 use super::header::Sizes;
+use super::send::not_written;
 use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use tightwire_core::stream::check;
 
@@ -65,7 +66,7 @@ impl<C: 'static> Messenger<C> {
             && self.is_handled_now(number, route)
         {
             // What a peer would refuse to read is not handled here either.
-            check(message).map_err(|error| SendError::NotWritten { message: M::NAME, error })?;
+            check(message).map_err(|error| not_written(message, error))?;
             let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
             self.handle_now(state, origin, message, &event)?;
             return Ok(None);

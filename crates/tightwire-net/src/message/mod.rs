@@ -25,7 +25,7 @@ pub use config::MessengerConfig;
 pub use context::Context;
 pub use definition::Message;
 pub use delivery::{Delivery, Route, Stage};
-pub use error::{MessageFault, RefusedMessage, RegistryError, SendError};
+pub use error::{MessageError, RefusedMessageError, RegistryError, SendError};
 pub use hooks::{Hooks, MessageEvent};
 pub use internal::InternalBatch;
 pub use messenger::{Disconnected, Messenger, MessengerBuilder};

@@ -9,10 +9,10 @@ use super::inbox::{Inbox, Item};
 use super::registry::NotHandled;
 use super::split::{Broken, Split};
 use super::{
-    Delivery, MessageEvent, MessageFault, Messenger, PeerId, RefusedMessage, Route, Stage,
+    Delivery, MessageEvent, MessageError, Messenger, PeerId, RefusedMessageError, Route, Stage,
 };
 use tightwire_core::bytes::Packing;
-use tightwire_core::stream::Explained;
+use tightwire_core::stream::ExplainedError;
 
 impl<C: 'static> Messenger<C> {
     /// Takes a batch that came from a peer at this time. Its messages wait for their stages.
@@ -45,17 +45,17 @@ impl<C: 'static> Messenger<C> {
     ///
     /// # Errors
     ///
-    /// [`RefusedMessage`] if the batch was refused, as a whole or from some message on.
+    /// [`RefusedMessageError`] if the batch was refused, as a whole or from some message on.
     pub fn receive(
         &mut self,
         from: PeerId,
         delivery: Delivery,
         batch: &[u8],
         now: Duration,
-    ) -> Result<(), RefusedMessage> {
+    ) -> Result<(), RefusedMessageError> {
         self.receive_batch(from, delivery, batch, now).map_err(|Broken { fault, number }| {
             let message = self.refuse(from, number, fault);
-            RefusedMessage { peer: from, message, fault }
+            RefusedMessageError { peer: from, message, fault }
         })
     }
 
@@ -119,15 +119,15 @@ impl<C: 'static> Messenger<C> {
         batch: &[u8],
         now: Duration,
     ) -> Result<(), Broken> {
-        let peer = self.peers.get_mut(from).ok_or(MessageFault::UnknownPeer)?;
+        let peer = self.peers.get_mut(from).ok_or(MessageError::UnknownPeer)?;
         let (length, limit) = (batch.len(), peer.receive_limit(delivery, &self.config));
         if length > limit {
-            return Err(MessageFault::BatchTooLong { length, limit }.into());
+            return Err(MessageError::BatchTooLong { length, limit }.into());
         }
         let split = Split::new(batch, Sizes::of(delivery))?;
         // One is always taken, or the largest could never come.
         if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
-            return Err(MessageFault::PeerLimit.into());
+            return Err(MessageError::PeerLimit.into());
         }
         peer.waiting_bytes += length;
         peer.count_batch();
@@ -195,28 +195,28 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         header: &Header,
         room: usize,
-    ) -> Result<Route, MessageFault> {
+    ) -> Result<Route, MessageError> {
         let &Header { number, stage, size, channel } = header;
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
-        let message = entry.ok_or(MessageFault::UnknownMessage { number })?.name;
+        let message = entry.ok_or(MessageError::UnknownMessage { number })?.name;
         let known = Stage::ALL.get(usize::from(stage));
         let known = known.filter(|stage| self.config.stages.contains(stage));
-        let stage = known.ok_or(MessageFault::UnknownStage { stage })?;
+        let stage = known.ok_or(MessageError::UnknownStage { stage })?;
         if usize::from(channel) >= self.config.channels {
-            return Err(MessageFault::UnknownChannel { channel });
+            return Err(MessageError::UnknownChannel { channel });
         }
         let route = Route { delivery, channel, stage: *stage };
         if let Some(hooks) = &mut self.hooks {
             let event = MessageEvent { peer, message, route, size: Some(size as usize) };
             if !hooks.before_receive(&event) {
-                return Err(MessageFault::Vetoed);
+                return Err(MessageError::Vetoed);
             }
         }
         if room == 0 {
-            return Err(MessageFault::PeerLimit);
+            return Err(MessageError::PeerLimit);
         }
         if !self.inbox.has_room(route.stage) {
-            return Err(MessageFault::QueueFull(route.stage));
+            return Err(MessageError::QueueFull(route.stage));
         }
         Ok(route)
     }
@@ -240,19 +240,19 @@ impl<C: 'static> Messenger<C> {
         let (message, size) = (entry.name, Some(item.size()));
         let event = || MessageEvent { peer: sender, message, route, size };
         if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
-            self.refuse(sender, Some(number), MessageFault::Vetoed);
+            self.refuse(sender, Some(number), MessageError::Vetoed);
             return;
         }
         let Some(mut receiver) = entry.receiver.take() else {
             // It has panicked before.
-            self.refuse(sender, Some(number), MessageFault::Handler);
+            self.refuse(sender, Some(number), MessageError::Handler);
             return;
         };
         match receiver.handle(item, origin, self, state, left) {
             Ok(()) => self.count_handled(number, Ok(()), event),
             Err(NotHandled::Failed(error)) => self.count_handled(number, Err(error), event),
             Err(NotHandled::Malformed(refused)) => {
-                let (packing, fault) = (self.config.packing, MessageFault::Malformed(refused));
+                let (packing, fault) = (self.config.packing, MessageError::Malformed(refused));
                 self.refuse_explained(sender, Some(number), fault, |inbox| {
                     Some(receiver.explain(refused, inbox.body(item), packing))
                 });
@@ -319,7 +319,7 @@ impl<C: 'static> Messenger<C> {
             }
             Err(HandlerError(error)) => {
                 let event = event();
-                self.refuse(event.peer, Some(number), MessageFault::Handler);
+                self.refuse(event.peer, Some(number), MessageError::Handler);
                 if let (Some(hooks), Some(error)) = (&mut self.hooks, error) {
                     hooks.handler_failed(&event, &error);
                 }
@@ -332,7 +332,7 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         peer: PeerId,
         number: Option<u8>,
-        fault: MessageFault,
+        fault: MessageError,
     ) -> Option<&'static str> {
         self.refuse_explained(peer, number, fault, |_| None)
     }
@@ -342,8 +342,8 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         peer: PeerId,
         number: Option<u8>,
-        fault: MessageFault,
-        explain: impl Fn(&Inbox) -> Option<Explained>,
+        fault: MessageError,
+        explain: impl Fn(&Inbox) -> Option<ExplainedError>,
     ) -> Option<&'static str> {
         self.faults.count(fault);
         let message = number.and_then(|number| self.registry.entry(number)).map(|entry| {
@@ -355,7 +355,7 @@ impl<C: 'static> Messenger<C> {
         }
         if let Some(hooks) = &mut self.hooks {
             let inbox = &self.inbox;
-            hooks.refused(&RefusedMessage { peer, message, fault }, &|| explain(inbox));
+            hooks.refused(&RefusedMessageError { peer, message, fault }, &|| explain(inbox));
         }
         message
     }

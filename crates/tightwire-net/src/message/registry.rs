@@ -12,7 +12,7 @@ use super::inbox::Item;
 use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError};
 use tightwire_core::bytes::Packing;
 use tightwire_core::schema::{Schema, SchemaError};
-use tightwire_core::stream::{Explained, Field, ReadError, Shape, Variant};
+use tightwire_core::stream::{ExplainedError, Field, ReadError, Shape, Variant};
 
 /// The first number of the application's messages; those below are for internal ones.
 pub(super) const FIRST: u8 = 16;
@@ -87,7 +87,7 @@ pub(super) trait Receive<C>: Send + Sync {
     ) -> Result<(), HandlerError>;
 
     /// Names the field for which a body was refused.
-    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained;
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> ExplainedError;
 }
 
 /// Why a message was not handled.
@@ -138,8 +138,8 @@ where
         message.downcast_ref().map_or(Ok(()), |message| (self.handler)(message, context))
     }
 
-    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> Explained {
-        Explained::new(refused.kind, refused.bit, packing.explain::<M>(body))
+    fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> ExplainedError {
+        ExplainedError::new(refused.kind, refused.bit, packing.explain::<M>(body))
     }
 }
 

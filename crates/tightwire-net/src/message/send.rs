@@ -276,7 +276,7 @@ impl<C: 'static> Messenger<C> {
             Ok(size) => size,
             Err(error) => {
                 peer.reopen(pool);
-                return Err(SendError::NotWritten { message: M::NAME, error });
+                return Err(not_written(message, error));
             }
         };
         peer.count_sent(number, header_len + size);
@@ -314,7 +314,7 @@ impl<C: 'static> Messenger<C> {
             }
             Err(error) => {
                 self.scratch = bytes;
-                Err(SendError::NotWritten { message: M::NAME, error })
+                Err(not_written(message, error))
             }
         }
     }
@@ -347,8 +347,14 @@ impl<C: 'static> Messenger<C> {
 fn too_large<M: Message>(message: &M, delivery: Delivery, size: usize, limit: usize) -> SendError {
     match check(message) {
         Ok(()) => SendError::TooLarge { message: M::NAME, delivery, size, limit },
-        Err(error) => SendError::NotWritten { message: M::NAME, error },
+        Err(error) => not_written(message, error),
     }
+}
+
+/// Names the field and the value that cannot be written.
+#[cold]
+pub(super) fn not_written<M: Message>(message: &M, error: WriteError) -> SendError {
+    SendError::NotWritten { message: M::NAME, error: error.explain(message) }
 }
 
 /// The bytes of a type whose worst case is taken for its size.

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::header::{Header, Sizes};
 use super::registry::FIRST;
-use super::{Delivery, MessageFault};
+use super::{Delivery, MessageError};
 
 /// The messages of a batch, as it stands when a transport carries it, without looking into them: for
 /// those who record or count.
@@ -13,7 +13,7 @@ use super::{Delivery, MessageFault};
 ///
 /// ```
 /// use tightwire::Delivery;
-/// use tightwire::message::{messages_in, MessageFault};
+/// use tightwire::message::{messages_in, MessageError};
 ///
 /// let batch = [11, 0, 16, 4, 1, 0, 2, 7, 17, 0, 0, 0, 0];
 /// let messages: Result<Vec<_>, _> = messages_in(&batch, Delivery::Reliable).collect();
@@ -22,7 +22,7 @@ use super::{Delivery, MessageFault};
 /// assert_eq!((messages[1].number, messages[1].body), (17, &[][..]));
 ///
 /// let mut cut = messages_in(&batch[..12], Delivery::Reliable);
-/// assert_eq!(cut.next(), Some(Err(MessageFault::BatchSize { says: 11, has: 10 })));
+/// assert_eq!(cut.next(), Some(Err(MessageError::BatchSize { says: 11, has: 10 })));
 /// assert_eq!(cut.next(), None);
 /// ```
 #[must_use]
@@ -44,7 +44,7 @@ pub struct MessagesIn<'b> {
     batch: &'b [u8],
     delivery: Delivery,
     /// None after a fault.
-    split: Option<Result<Split<'b>, MessageFault>>,
+    split: Option<Result<Split<'b>, MessageError>>,
 }
 
 /// A message as it stands in a batch: what its header says, and a body that nobody has read.
@@ -57,7 +57,7 @@ pub struct MessagesIn<'b> {
 /// let message = messages_in(&batch, Delivery::Unreliable).next().unwrap()?;
 /// assert_eq!(message.stage, Stage::Update as u8);
 /// assert!(!message.is_internal());
-/// # Ok::<(), tightwire::message::MessageFault>(())
+/// # Ok::<(), tightwire::message::MessageError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -110,7 +110,7 @@ impl RawMessage<'_> {
     /// let mut record = Vec::new();
     /// assert!(message.write_record(&mut record));
     /// assert_eq!(record, [16, 4, 1, 0, 2, 7]);
-    /// # Ok::<(), tightwire::message::MessageFault>(())
+    /// # Ok::<(), tightwire::message::MessageError>(())
     /// ```
     pub fn write_record(&self, out: &mut Vec<u8>) -> bool {
         out.clear();
@@ -126,7 +126,7 @@ impl RawMessage<'_> {
 }
 
 impl<'b> Iterator for MessagesIn<'b> {
-    type Item = Result<RawMessage<'b>, MessageFault>;
+    type Item = Result<RawMessage<'b>, MessageError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match &mut self.split {
@@ -160,24 +160,24 @@ pub(super) struct Split<'b> {
 
 /// Why nothing more of a batch is taken, and the number of the message where that shows.
 pub(super) struct Broken {
-    pub(super) fault: MessageFault,
+    pub(super) fault: MessageError,
     pub(super) number: Option<u8>,
 }
 
-impl From<MessageFault> for Broken {
-    fn from(fault: MessageFault) -> Self {
+impl From<MessageError> for Broken {
+    fn from(fault: MessageError) -> Self {
         Self { fault, number: None }
     }
 }
 
 impl<'b> Split<'b> {
     /// Of a batch that has the size that it says, and something in it.
-    pub(super) fn new(batch: &'b [u8], sizes: Sizes) -> Result<Self, MessageFault> {
-        let nothing = MessageFault::NoMessages;
+    pub(super) fn new(batch: &'b [u8], sizes: Sizes) -> Result<Self, MessageError> {
+        let nothing = MessageError::NoMessages;
         let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
         let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
         if says != has {
-            return Err(MessageFault::BatchSize { says, has });
+            return Err(MessageError::BatchSize { says, has });
         }
         if has == 0 {
             return Err(nothing);
@@ -226,11 +226,11 @@ impl Iterator for Split<'_> {
 fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
     let (size, left) = (sizes.header(), rest.len());
     let (header, body) =
-        rest.split_at_checked(size).ok_or(MessageFault::BeyondBatch { size, left })?;
-    let header = sizes.header_of(header).map_err(MessageFault::Malformed)?;
+        rest.split_at_checked(size).ok_or(MessageError::BeyondBatch { size, left })?;
+    let header = sizes.header_of(header).map_err(MessageError::Malformed)?;
     let (size, left) = (header.size as usize, body.len());
     if size > left {
-        let fault = MessageFault::BeyondBatch { size, left };
+        let fault = MessageError::BeyondBatch { size, left };
         return Err(Broken { fault, number: Some(header.number) });
     }
     Ok(header)

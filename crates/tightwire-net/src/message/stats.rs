@@ -3,7 +3,7 @@
 use core::ops::AddAssign;
 
 use super::peer::Peer;
-use super::{Message, MessageFault, Messenger, PeerId};
+use super::{Message, MessageError, Messenger, PeerId};
 
 /// Messages and the bytes of their bodies and headers; one of this side to itself has no header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -24,7 +24,7 @@ pub struct MessageStats {
     pub received: Traffic,
     /// Given to the handler, which returned no error.
     pub handled: u64,
-    /// Refused when they came in or when they were read, and failed in the handler.
+    /// PacketError when they came in or when they were read, and failed in the handler.
     pub refused: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct PeerStats {
 /// How many batches and messages were refused for each reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "named after the variants of `MessageFault`")]
+#[expect(missing_docs, reason = "named after the variants of `MessageError`")]
 pub struct FaultCounters {
     pub unknown_peer: u64,
     pub batch_too_long: u64,
@@ -187,21 +187,21 @@ impl FaultCounters {
             + vetoed
     }
 
-    pub(super) fn count(&mut self, fault: MessageFault) {
+    pub(super) fn count(&mut self, fault: MessageError) {
         *match fault {
-            MessageFault::UnknownPeer => &mut self.unknown_peer,
-            MessageFault::BatchTooLong { .. } => &mut self.batch_too_long,
-            MessageFault::NoMessages => &mut self.no_messages,
-            MessageFault::BatchSize { .. } => &mut self.batch_size,
-            MessageFault::BeyondBatch { .. } => &mut self.beyond_batch,
-            MessageFault::UnknownMessage { .. } => &mut self.unknown_message,
-            MessageFault::UnknownStage { .. } => &mut self.unknown_stage,
-            MessageFault::UnknownChannel { .. } => &mut self.unknown_channel,
-            MessageFault::Malformed(_) => &mut self.malformed,
-            MessageFault::QueueFull(_) => &mut self.queue_full,
-            MessageFault::PeerLimit => &mut self.peer_limit,
-            MessageFault::Handler => &mut self.handler,
-            MessageFault::Vetoed => &mut self.vetoed,
+            MessageError::UnknownPeer => &mut self.unknown_peer,
+            MessageError::BatchTooLong { .. } => &mut self.batch_too_long,
+            MessageError::NoMessages => &mut self.no_messages,
+            MessageError::BatchSize { .. } => &mut self.batch_size,
+            MessageError::BeyondBatch { .. } => &mut self.beyond_batch,
+            MessageError::UnknownMessage { .. } => &mut self.unknown_message,
+            MessageError::UnknownStage { .. } => &mut self.unknown_stage,
+            MessageError::UnknownChannel { .. } => &mut self.unknown_channel,
+            MessageError::Malformed(_) => &mut self.malformed,
+            MessageError::QueueFull(_) => &mut self.queue_full,
+            MessageError::PeerLimit => &mut self.peer_limit,
+            MessageError::Handler => &mut self.handler,
+            MessageError::Vetoed => &mut self.vetoed,
         } += 1;
     }
 }

@@ -21,7 +21,7 @@ use super::slot::{Output, Slot};
 use super::socket::Packet;
 use super::{Certificate, QuicConfig, QuicError, setup};
 use crate::reason::Reason;
-use crate::transport::{Connection, LAST_TIME, NotSent, Path};
+use crate::transport::{Connection, LAST_TIME, NotSentError, Path};
 
 /// The connections of an endpoint.
 #[derive(Debug)]
@@ -371,10 +371,10 @@ impl Connections {
         to: Connection,
         delivery: Delivery,
         batch: &[u8],
-    ) -> Result<(), NotSent> {
-        let place = self.place_of(to).ok_or(NotSent::NotConnected(to))?;
+    ) -> Result<(), NotSentError> {
+        let place = self.place_of(to).ok_or(NotSentError::NotConnected(to))?;
         let Some((_, Some(slot))) = self.slots.get_mut(place) else {
-            return Err(NotSent::NotConnected(to));
+            return Err(NotSentError::NotConnected(to));
         };
         slot.send(delivery, batch, &self.config, self.now)?;
         self.mark(place);

@@ -16,7 +16,7 @@ use super::slot::Output;
 use super::socket::{Packets, Socket};
 use super::{Certificate, QuicConfig, QuicError, Trust, setup};
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// QUIC over UDP, without a runtime: encrypted, with acknowledgements, and a [`Transport`].
 ///
@@ -218,7 +218,7 @@ impl<S: Socket> Transport for Quic<S> {
         })
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         self.connections.send(to, delivery, batch)
     }
 

@@ -40,7 +40,7 @@ mod watch;
 
 #[cfg(feature = "quic")]
 pub use certificate::Trust;
-pub use certificate::{BadCertificate, Certificate, Fingerprint};
+pub use certificate::{CertificateError, Certificate, Fingerprint};
 #[cfg(feature = "quic")]
 pub use config::QuicConfig;
 #[cfg(feature = "quic")]

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use quinn_proto::{Connection as Quinn, Dir, StreamId, WriteError};
 
 use super::QuicConfig;
-use crate::transport::NotSent;
+use crate::transport::NotSentError;
 
 /// What waits to be sent over one connection.
 ///
@@ -59,14 +59,14 @@ impl Outgoing {
         delivery: Delivery,
         batch: &[u8],
         config: &QuicConfig,
-    ) -> Result<(), NotSent> {
+    ) -> Result<(), NotSentError> {
         if !delivery.is_reliable() {
             self.send_datagram(quinn, delivery, batch);
             return Ok(());
         }
         // One is always taken, or the largest could never be sent.
         if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog {
-            return Err(NotSent::Full { backlog: self.backlog });
+            return Err(NotSentError::Full { backlog: self.backlog });
         }
         let (queue, is_started) = match delivery {
             Delivery::ReliableOrdered => self.ordered.queue(),

@@ -14,14 +14,14 @@ use ring::hmac;
 use super::certificate::{client_crypto, server_crypto};
 use super::congestion::{More, Windows};
 use super::ids::{ConnectionIds, KeyedHash};
-use super::{BadCertificate, Certificate, QuicConfig, Trust};
+use super::{CertificateError, Certificate, QuicConfig, Trust};
 
 /// Why a [`Quic`](crate::quic::Quic) endpoint could not be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum QuicError {
     /// The certificate or what is trusted cannot be used.
-    Certificate(BadCertificate),
+    Certificate(CertificateError),
     /// Nobody can connect there.
     Address {
         /// Where.
@@ -155,8 +155,8 @@ fn check(config: &QuicConfig) -> Result<(), QuicError> {
     Err(QuicError::Config(wrong))
 }
 
-impl From<BadCertificate> for QuicError {
-    fn from(error: BadCertificate) -> Self {
+impl From<CertificateError> for QuicError {
+    fn from(error: CertificateError) -> Self {
         Self::Certificate(error)
     }
 }
@@ -171,4 +171,11 @@ impl fmt::Display for QuicError {
     }
 }
 
-impl core::error::Error for QuicError {}
+impl core::error::Error for QuicError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Certificate(error) => Some(error),
+            _ => None,
+        }
+    }
+}

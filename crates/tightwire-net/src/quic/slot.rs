@@ -17,7 +17,7 @@ use super::incoming::Incoming;
 use super::outgoing::{Outgoing, max_datagram};
 use super::reasons::reason_of;
 use crate::reason::Reason;
-use crate::transport::{Connection, NotSent, Path};
+use crate::transport::{Connection, NotSentError, Path};
 
 /// One connection, from the first packet until QUIC forgets it.
 #[derive(Debug)]
@@ -271,14 +271,14 @@ impl Slot {
         batch: &[u8],
         config: &QuicConfig,
         now: Duration,
-    ) -> Result<(), NotSent> {
+    ) -> Result<(), NotSentError> {
         if !self.is_connected() {
-            return Err(NotSent::NotConnected(self.id));
+            return Err(NotSentError::NotConnected(self.id));
         }
         let fragments = delivery.fragments();
         let limit = if fragments { config.max_fragmented } else { self.largest_datagram };
         if batch.len() > limit {
-            return Err(NotSent::TooLarge { size: batch.len(), limit });
+            return Err(NotSentError::TooLarge { size: batch.len(), limit });
         }
         self.unanswered.get_or_insert(now);
         self.outgoing.send(&mut self.quinn, delivery, batch, config)

@@ -45,7 +45,14 @@ impl fmt::Display for RecordingError {
     }
 }
 
-impl core::error::Error for RecordingError {}
+impl core::error::Error for RecordingError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<io::Error> for RecordingError {
     fn from(error: io::Error) -> Self {

@@ -12,7 +12,7 @@ use tightwire_core::stream::Wire;
 use super::RecordingError;
 use super::error::VERSION;
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path};
+use crate::transport::{Connection, Event, NotSentError, Path};
 
 /// How the file begins; then records.
 pub(super) const MAGIC: [u8; 8] = *b"tightrec";
@@ -142,25 +142,25 @@ impl Record {
 }
 
 impl SendResult {
-    pub(super) fn of(result: Result<(), NotSent>) -> Self {
+    pub(super) fn of(result: Result<(), NotSentError>) -> Self {
         match result {
             Ok(()) => Self::Taken,
-            Err(NotSent::NotConnected(_)) => Self::NotConnected,
-            Err(NotSent::TooLarge { size, limit }) => {
+            Err(NotSentError::NotConnected(_)) => Self::NotConnected,
+            Err(NotSentError::TooLarge { size, limit }) => {
                 Self::TooLarge { size: size as u64, limit: limit as u64 }
             }
-            Err(NotSent::Full { backlog }) => Self::Full { backlog: backlog as u64 },
+            Err(NotSentError::Full { backlog }) => Self::Full { backlog: backlog as u64 },
         }
     }
 
-    pub(super) fn result(self, to: Connection) -> Result<(), NotSent> {
+    pub(super) fn result(self, to: Connection) -> Result<(), NotSentError> {
         match self {
             Self::Taken => Ok(()),
-            Self::NotConnected => Err(NotSent::NotConnected(to)),
+            Self::NotConnected => Err(NotSentError::NotConnected(to)),
             Self::TooLarge { size, limit } => {
-                Err(NotSent::TooLarge { size: size as usize, limit: limit as usize })
+                Err(NotSentError::TooLarge { size: size as usize, limit: limit as usize })
             }
-            Self::Full { backlog } => Err(NotSent::Full { backlog: backlog as usize }),
+            Self::Full { backlog } => Err(NotSentError::Full { backlog: backlog as usize }),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::error::VERSION;
 use super::record::{self, Header, MAGIC, PathSeen, Record, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// A [`Transport`] that passes everything to another, and writes into a file what that one says: enough
 /// for a [`Replay`](crate::recording::Replay) to be the same session again.
@@ -28,13 +28,13 @@ use crate::transport::{Connection, Event, NotSent, Path, Transport};
 /// use tightwire::{Context, Message, Wire};
 /// use tightwire::{Server, SessionConfig};
 /// use tightwire::recording::{Recorder, Replay};
-/// # use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+/// # use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 /// # struct Nowhere;
 /// # impl Transport for Nowhere {
 /// #     fn handle_input(&mut self, _: Duration) {}
 /// #     fn poll_event(&mut self) -> Option<Event<'_>> { None }
-/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSent> {
-/// #         Err(NotSent::NotConnected(to))
+/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSentError> {
+/// #         Err(NotSentError::NotConnected(to))
 /// #     }
 /// #     fn pause(&mut self, _: Connection) {}
 /// #     fn close(&mut self, _: Connection, _: &Reason) {}
@@ -155,7 +155,7 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         event
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
         let checksum = crc32fast::hash(batch);
         let mut record = Record::Sent { to: to.0, checksum, result: SendResult::of(result) };

@@ -13,7 +13,7 @@ use super::RecordingError;
 use super::record::{self, Header, MAGIC, PathSeen, Record};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// A [`Transport`] that says what a [`Recorder`](crate::recording::Recorder) wrote down. A session of the same
 /// program, with the [configuration](Self::config) of the recorded one and called at the times that
@@ -242,7 +242,7 @@ impl<R: Read> Transport for Replay<R> {
         }
     }
 
-    fn send(&mut self, to: Connection, _: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, _: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         let checksum = crc32fast::hash(batch);
         let is_it = |record: &Record| {
             matches!(record, Record::Sent { to: seen, checksum: same, .. }

@@ -12,7 +12,7 @@ use super::role::Role;
 use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSent, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// A session over a transport: the server's or the client's.
 pub(super) struct Session<C, T, R> {
@@ -40,7 +40,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             return Err(SessionError::Config("no message is registered: there is nothing to say"));
         }
         let description = Description::new(&config, &messenger)?;
-        let protocol = protocol_id(description.identity(), &messenger);
+        let protocol = protocol_id(&description, &messenger);
         let hub = Hub {
             config,
             messenger,
@@ -114,17 +114,17 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
             match error {
                 // Its event comes.
-                NotSent::NotConnected(_) => return Err(Disconnected),
+                NotSentError::NotConnected(_) => return Err(Disconnected),
                 _ if !delivery.is_reliable() => {
                     open.dropped += 1;
                     return Ok(());
                 }
                 // Whoever misses a reliable message has another state from then on: it waits.
-                NotSent::Full { .. } => {
+                NotSentError::Full { .. } => {
                     open.waiting.push_back((delivery, batch.into()));
                     return Ok(());
                 }
-                NotSent::TooLarge { .. } => {
+                NotSentError::TooLarge { .. } => {
                     failed.push((connection, Reason::failed(&error.to_string())));
                 }
             }
@@ -159,8 +159,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             return;
         }
         let reason = match transport.send(connection, InternalBatch::DELIVERY, &hub.out) {
-            Ok(()) | Err(NotSent::NotConnected(_)) => return,
-            Err(NotSent::Full { .. }) => {
+            Ok(()) | Err(NotSentError::NotConnected(_)) => return,
+            Err(NotSentError::Full { .. }) => {
                 if let Some(open) = open {
                     open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
                     return;
@@ -179,7 +179,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             while let Some((delivery, batch)) = open.waiting.front() {
                 match transport.send(connection, *delivery, batch) {
                     Ok(()) => drop(open.waiting.pop_front()),
-                    Err(NotSent::Full { .. } | NotSent::NotConnected(_)) => break,
+                    Err(NotSentError::Full { .. } | NotSentError::NotConnected(_)) => break,
                     Err(error) => {
                         failed.push((connection, Reason::failed(&error.to_string())));
                         break;

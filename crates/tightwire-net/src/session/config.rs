@@ -5,6 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::message::MessengerConfig;
+use tightwire_snapshot as snapshot;
 
 /// What a [`Server`](crate::session::Server) and a [`Client`](crate::session::Client) are told. Both sides need the same
 /// [`game`](Self::game) and [`version`](Self::version), and in [`messenger`](Self::messenger) what
@@ -22,6 +23,9 @@ pub struct SessionConfig {
     pub game: String,
     /// Its version, of up to 255 bytes.
     pub version: String,
+    /// The snapshot protocol, `None` (the default) if there are no snapshots: see
+    /// [`with_snapshots`](Self::with_snapshots).
+    pub snapshots: Option<snapshot::Description>,
     /// The limits for messages. Its `max_fragmented` is at most that of the transport, or nobody
     /// connects. A server makes `receive_queue` so long that no client takes another's
     /// room.
@@ -52,6 +56,23 @@ impl SessionConfig {
     pub fn new(game: &str, version: &str) -> Self {
         Self { game: game.into(), version: version.into(), ..Self::default() }
     }
+
+    /// Makes the snapshot protocol a part of the session's protocol id: a side with another class, field or
+    /// setting is refused, with the [difference](snapshot::Description::diff), as one with other messages is.
+    ///
+    /// ```
+    /// use tightwire::{SessionConfig, snapshot};
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// let config = SessionConfig::new("arena", "1.0").with_snapshots(&protocol);
+    /// assert_eq!(config.snapshots, Some(protocol.description()));
+    /// # Ok::<(), snapshot::ProtocolError>(())
+    /// ```
+    #[must_use]
+    pub fn with_snapshots(mut self, protocol: &snapshot::Protocol) -> Self {
+        self.snapshots = Some(protocol.description());
+        self
+    }
 }
 
 impl Default for SessionConfig {
@@ -59,6 +80,7 @@ impl Default for SessionConfig {
         Self {
             game: String::new(),
             version: String::new(),
+            snapshots: None,
             messenger: MessengerConfig::default(),
             max_clients: 64,
             hello_timeout: Duration::from_secs(5),

@@ -2,8 +2,9 @@
 
 use crate::message::{Messenger, MessengerConfig};
 use tightwire_core::packet::{Identity, Protection};
-use tightwire_core::schema::Difference;
+use tightwire_core::schema::{Difference, DifferenceKind};
 use tightwire_core::stream::Wire;
+use tightwire_snapshot as snapshot;
 
 use super::{SessionConfig, SessionError};
 
@@ -14,6 +15,7 @@ pub(super) struct Description {
     channels: u64,
     max_fragmented: u64,
     batch_messages: u64,
+    snapshots: Option<snapshot::Description>,
 }
 
 impl Description {
@@ -33,13 +35,18 @@ impl Description {
             channels: channels as u64,
             max_fragmented: max_fragmented as u64,
             batch_messages: batch_messages as u64,
+            snapshots: config.snapshots.clone(),
         })
     }
 
     #[cfg(test)]
-    pub(super) fn of(identity: Identity, limits: [u64; 3]) -> Self {
+    pub(super) fn of(
+        identity: Identity,
+        limits: [u64; 3],
+        snapshots: Option<snapshot::Description>,
+    ) -> Self {
         let [channels, max_fragmented, batch_messages] = limits;
-        Self { identity, channels, max_fragmented, batch_messages }
+        Self { identity, channels, max_fragmented, batch_messages, snapshots }
     }
 
     pub(super) fn into_identity(self) -> Identity {
@@ -69,6 +76,14 @@ impl Description {
                 lines.push(format!("{what}: {here} here, {there} there"));
             }
         }
+        match (&self.snapshots, &there.snapshots) {
+            (Some(here), Some(there)) => {
+                lines.extend(here.diff(there).iter().map(Difference::to_string));
+            }
+            (Some(_), None) => lines.push("snapshots: only here".into()),
+            (None, Some(_)) => lines.push("snapshots: only there".into()),
+            (None, None) => {}
+        }
         if lines.is_empty() {
             return UNKNOWN.into();
         }
@@ -79,15 +94,16 @@ impl Description {
 /// What is said where a side could not say what it speaks.
 pub(super) const UNKNOWN: &str = "the ids are different, and it is not known why";
 
-/// The one number that says what a session speaks: the [protocol id](Identity::id) of its identity,
-/// turned by 32 bits, and the [id](Messenger::id) of its messages.
-pub(super) fn protocol_id<C: 'static>(identity: &Identity, messenger: &Messenger<C>) -> u64 {
-    identity.id().rotate_left(32) ^ messenger.id()
+/// The protocol id of a session: it covers the game, its version, messages, limits that both sides must
+/// share, and the classes and settings of snapshots.
+pub(super) fn protocol_id<C: 'static>(description: &Description, messenger: &Messenger<C>) -> u64 {
+    let snapshots = description.snapshots.as_ref().map_or(0, snapshot::Description::fingerprint);
+    description.identity.id().rotate_left(32) ^ messenger.id() ^ snapshots.rotate_left(16)
 }
 
 /// Whether it is the name of a message that is different.
 fn is_message(line: &Difference) -> bool {
-    !line.changes_bytes && inside(&line.path).is_some_and(|path| !path.contains('.'))
+    !line.changes_bytes() && inside(&line.path).is_some_and(|path| !path.contains('.'))
 }
 
 /// A path without what all messages have in common: the enum, and the one field of each variant.
@@ -99,8 +115,10 @@ fn shown(line: &Difference) -> String {
     let path = inside(&line.path).unwrap_or(&line.path);
     let path = path.replacen(".0.", ".", 1);
     let path = path.strip_suffix(".0").unwrap_or(&path);
-    match line.what.strip_suffix(", which does not change the bytes") {
-        Some(what) => format!("{path}: {what}, and names decide the numbers"),
-        None => format!("{path}: {}", line.what),
+    match (line.kind, &line.there) {
+        (DifferenceKind::Name, Some(there)) => {
+            format!("{path}: called `{there}` there, and names decide the numbers")
+        }
+        _ => format!("{path}: {}", line.in_words()),
     }
 }

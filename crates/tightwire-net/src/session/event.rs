@@ -98,7 +98,15 @@ impl fmt::Display for SessionError {
     }
 }
 
-impl core::error::Error for SessionError {}
+impl core::error::Error for SessionError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Messages(error) => Some(error),
+            Self::Schema(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl From<RegistryError> for SessionError {
     fn from(error: RegistryError) -> Self {

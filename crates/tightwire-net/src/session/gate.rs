@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::reason::TokenFault;
+use crate::reason::TokenError;
 use crate::token::TokenGate;
 
 /// Decides by their tokens who may connect to a [`Server`](crate::session::Server): a [`TokenGate`], or
@@ -12,22 +12,22 @@ use crate::token::TokenGate;
 /// ```
 /// use std::time::Duration;
 /// use tightwire::session::{Admit, Admitted};
-/// use tightwire::token::TokenFault;
+/// use tightwire::token::TokenError;
 ///
 /// /// Lets in whoever knows the word, as often as they like.
 /// struct Password(&'static str);
 ///
 /// impl Admit for Password {
-///     fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+///     fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenError> {
 ///         let is_known = token == self.0.as_bytes();
-///         is_known.then(Admitted::default).ok_or(TokenFault::NotGenuine)
+///         is_known.then(Admitted::default).ok_or(TokenError::NotGenuine)
 ///     }
 ///
-///     fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+///     fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenError> {
 ///         Ok(())
 ///     }
 /// }
-/// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenFault::NotGenuine));
+/// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenError::NotGenuine));
 /// ```
 pub trait Admit: Send + Sync {
     /// Says whether a token is good at this time since 1970, and whose it is. Remembers nothing: a
@@ -35,15 +35,15 @@ pub trait Admit: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`TokenFault`] says why it is not.
-    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault>;
+    /// [`TokenError`] says why it is not.
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenError>;
 
     /// Takes a token that was good a moment ago.
     ///
     /// # Errors
     ///
-    /// [`TokenFault`] if it cannot be taken.
-    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault>;
+    /// [`TokenError`] if it cannot be taken.
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenError>;
 }
 
 /// What a token says about a client.
@@ -56,15 +56,15 @@ pub struct Admitted {
 }
 
 impl Admit for TokenGate {
-    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenError> {
         if token.is_empty() {
-            return Err(TokenFault::Missing);
+            return Err(TokenError::Missing);
         }
         let claims = self.check(token, unix_now)?.into_claims();
         Ok(Admitted { client: claims.client, user_data: claims.user_data })
     }
 
-    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenError> {
         let admission = self.check(token, unix_now)?;
         self.redeem(&admission)
     }
@@ -97,11 +97,11 @@ impl Admit for TokenGate {
 /// The server waits for the lock when a client connects: hold it for a moment only, and not while this
 /// thread calls the server, which would wait for ever.
 impl<G: Admit> Admit for Arc<Mutex<G>> {
-    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenFault> {
+    fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenError> {
         self.lock().unwrap_or_else(PoisonError::into_inner).check(token, unix_now)
     }
 
-    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenFault> {
+    fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenError> {
         self.lock().unwrap_or_else(PoisonError::into_inner).redeem(token, unix_now)
     }
 }
@@ -114,11 +114,11 @@ pub(super) struct Anyone {
 }
 
 impl Admit for Anyone {
-    fn check(&mut self, _: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+    fn check(&mut self, _: &[u8], _: Duration) -> Result<Admitted, TokenError> {
         Ok(Admitted { client: self.count + 1, user_data: Vec::new() })
     }
 
-    fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenFault> {
+    fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenError> {
         self.count += 1;
         Ok(())
     }

@@ -6,7 +6,7 @@ use tightwire_core::stream::Wire;
 use super::description::Description;
 
 /// Another number for each change of what sessions say.
-pub(super) const FORMAT: u8 = 1;
+pub(super) const FORMAT: u8 = 2;
 
 /// The most bytes of a token.
 pub(super) const MAX_TOKEN: usize = 2048;

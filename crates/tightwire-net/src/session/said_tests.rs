@@ -2,24 +2,37 @@
 
 use crate::message::InternalBatch;
 use tightwire_core::packet::{Identity, Protection};
+use tightwire_core::Wire;
 use tightwire_core::schema::Schema;
+use tightwire_snapshot::{Config, Protocol};
 
 use super::{Description, Hello, Said, Welcome};
 
 const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
 
+#[derive(Wire, Default)]
+struct Door {
+    open: bool,
+}
+
 fn example(name: &str) -> Said {
     match name {
         "hello" => {
             let token = vec![1, 2, 3];
-            Said::Hello(Hello { format: 1, protocol: 0x0123_4567_89ab_cdef, token })
+            Said::Hello(Hello { format: super::FORMAT, protocol: 0x0123_4567_89ab_cdef, token })
         }
         "welcome" => Said::Welcome(Welcome { client: 7 }),
         "ready" => Said::Ready,
         "ask" => Said::Ask,
         "described" => {
             let identity = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<bool>());
-            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256])))
+            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256], None)))
+        }
+        "described with snapshots" => {
+            let identity = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<bool>());
+            let protocol = Protocol::builder(Config::default()).class::<Door>().build().unwrap();
+            let snapshots = Some(protocol.description());
+            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256], snapshots)))
         }
         other => {
             panic!("docs/WIRE.md has a session example {other:?} that this test does not know")
@@ -46,5 +59,5 @@ fn the_document_has_the_bytes_that_are_written_and_they_read_back() {
         count += 1;
     }
     assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");
-    assert_eq!(count, 5);
+    assert_eq!(count, 6);
 }

@@ -34,13 +34,13 @@ use crate::transport::Transport;
 /// use tightwire::message::MessengerBuilder;
 /// use tightwire::{Client, Server, SessionConfig};
 /// # use std::time::Duration;
-/// # use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+/// # use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 /// # struct Nowhere;
 /// # impl Transport for Nowhere {
 /// #     fn handle_input(&mut self, _: Duration) {}
 /// #     fn poll_event(&mut self) -> Option<Event<'_>> { None }
-/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSent> {
-/// #         Err(NotSent::NotConnected(to))
+/// #     fn send(&mut self, to: Connection, _: tightwire::Delivery, _: &[u8]) -> Result<(), NotSentError> {
+/// #         Err(NotSentError::NotConnected(to))
 /// #     }
 /// #     fn pause(&mut self, _: Connection) {}
 /// #     fn close(&mut self, _: Connection, _: &Reason) {}

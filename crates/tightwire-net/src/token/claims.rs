@@ -52,15 +52,15 @@ impl Contents {
 ///
 /// ```
 /// use std::time::Duration;
-/// use tightwire::token::{Claims, NotMinted, TokenKey};
+/// use tightwire::token::{Claims, MintError, TokenKey};
 ///
 /// let claims = Claims::new(7, "eu-west-3", Duration::from_secs(1_800_000_000), Duration::ZERO);
-/// assert_eq!(TokenKey::generate()?.mint(&claims), Err(NotMinted::Expired));
-/// # Ok::<(), NotMinted>(())
+/// assert_eq!(TokenKey::generate()?.mint(&claims), Err(MintError::Expired));
+/// # Ok::<(), MintError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum NotMinted {
+pub enum MintError {
     /// The name of the server has so many bytes, and [`Claims::MAX_SERVER`] is the most.
     ServerTooLong(usize),
     /// The name of the server has a zero byte.
@@ -98,22 +98,22 @@ impl Claims {
         self
     }
 
-    pub(super) fn check(&self) -> Result<(), NotMinted> {
+    pub(super) fn check(&self) -> Result<(), MintError> {
         if self.server.len() > Self::MAX_SERVER {
-            Err(NotMinted::ServerTooLong(self.server.len()))
+            Err(MintError::ServerTooLong(self.server.len()))
         } else if self.server.contains('\0') {
-            Err(NotMinted::ServerHasZero)
+            Err(MintError::ServerHasZero)
         } else if self.user_data.len() > Self::MAX_USER_DATA {
-            Err(NotMinted::UserDataTooLong(self.user_data.len()))
+            Err(MintError::UserDataTooLong(self.user_data.len()))
         } else if self.expires <= self.minted {
-            Err(NotMinted::Expired)
+            Err(MintError::Expired)
         } else {
             Ok(())
         }
     }
 }
 
-impl fmt::Display for NotMinted {
+impl fmt::Display for MintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ServerTooLong(length) => {
@@ -134,4 +134,4 @@ impl fmt::Display for NotMinted {
     }
 }
 
-impl core::error::Error for NotMinted {}
+impl core::error::Error for MintError {}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::claims::{Claims, Contents};
 use super::key::TokenKey;
-use crate::reason::TokenFault;
+use crate::reason::TokenError;
 
 /// Takes connect tokens at a server: genuine, in time, for this server, and each once.
 ///
@@ -18,7 +18,7 @@ use crate::reason::TokenFault;
 ///
 /// ```
 /// use std::time::Duration;
-/// use tightwire::token::{Claims, TokenFault, TokenGate, TokenKey};
+/// use tightwire::token::{Claims, TokenError, TokenGate, TokenKey};
 ///
 /// let key = TokenKey::generate()?;
 /// let now = Duration::from_secs(1_800_000_000);
@@ -28,7 +28,7 @@ use crate::reason::TokenFault;
 /// let admission = gate.check(token.as_bytes(), now)?;
 /// assert_eq!(admission.claims().client, 7);
 /// gate.redeem(&admission)?;
-/// assert_eq!(gate.check(token.as_bytes(), now), Err(TokenFault::Used));
+/// assert_eq!(gate.check(token.as_bytes(), now), Err(TokenError::Used));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -59,10 +59,10 @@ pub struct TokenGate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenGateConfig {
     /// The used tokens that are remembered, of about 50 bytes each. When there are as many, and none
-    /// has expired, every token is refused as [`TokenFault::TooMany`]. 65536 unless stated.
+    /// has expired, every token is refused as [`TokenError::TooMany`]. 65536 unless stated.
     pub max_remembered: usize,
     /// The longest that a token may still last when it comes, an hour unless stated. One that lasts
-    /// longer would have to be remembered as long, and is refused as [`TokenFault::TooLong`]. The
+    /// longer would have to be remembered as long, and is refused as [`TokenError::TooLong`]. The
     /// backend's clock may be a minute ahead.
     pub max_lifetime: Duration,
 }
@@ -122,7 +122,7 @@ impl TokenGate {
     }
 
     /// Refuses tokens that were made before `start`, or within the same second, as
-    /// [`TokenFault::Expired`].
+    /// [`TokenError::Expired`].
     ///
     /// A server that was started again does not know which tokens were used before. Called with the
     /// time since the Unix epoch at which it started, no token that could have been used then is taken;
@@ -131,7 +131,7 @@ impl TokenGate {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use tightwire::token::{Claims, TokenFault, TokenGate, TokenKey};
+    /// use tightwire::token::{Claims, TokenError, TokenGate, TokenKey};
     ///
     /// let key = TokenKey::generate()?;
     /// let minute = Duration::from_secs(60);
@@ -142,7 +142,7 @@ impl TokenGate {
     /// let mut gate = TokenGate::new(vec![key], "eu-west-3");
     /// gate.refuse_minted_before(start);
     /// let now = start + Duration::from_secs(2);
-    /// assert_eq!(gate.check(before.as_bytes(), now), Err(TokenFault::Expired));
+    /// assert_eq!(gate.check(before.as_bytes(), now), Err(TokenError::Expired));
     /// assert!(gate.check(after.as_bytes(), now).is_ok());
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -154,21 +154,21 @@ impl TokenGate {
     ///
     /// # Errors
     ///
-    /// [`TokenFault`] says why it is not. A token that is not genuine costs no memory, and as much time
+    /// [`TokenError`] says why it is not. A token that is not genuine costs no memory, and as much time
     /// as it takes to authenticate its bytes with each key.
-    pub fn check(&mut self, token: &[u8], now: Duration) -> Result<Admission, TokenFault> {
+    pub fn check(&mut self, token: &[u8], now: Duration) -> Result<Admission, TokenError> {
         let opened = self.keys.iter().find_map(|key| key.contents(token).ok());
-        let admission = Admission(opened.ok_or(TokenFault::NotGenuine)?);
+        let admission = Admission(opened.ok_or(TokenError::NotGenuine)?);
         let claims = admission.claims();
         let expires = Duration::from_secs(claims.expires);
         if expires.saturating_sub(now) > self.config.max_lifetime.saturating_add(AHEAD) {
-            return Err(TokenFault::TooLong);
+            return Err(TokenError::TooLong);
         }
         if expires <= now || self.refused.is_some_and(|refused| claims.minted <= refused) {
-            return Err(TokenFault::Expired);
+            return Err(TokenError::Expired);
         }
         if claims.server != self.server {
-            return Err(TokenFault::WrongServer);
+            return Err(TokenError::WrongServer);
         }
         self.forget(now);
         self.check_unused(&admission)?;
@@ -179,9 +179,9 @@ impl TokenGate {
     ///
     /// # Errors
     ///
-    /// [`TokenFault`] if it was taken since it was checked, or cannot be remembered any more. There is
+    /// [`TokenError`] if it was taken since it was checked, or cannot be remembered any more. There is
     /// no error if nothing was redeemed between the two.
-    pub fn redeem(&mut self, admission: &Admission) -> Result<(), TokenFault> {
+    pub fn redeem(&mut self, admission: &Admission) -> Result<(), TokenError> {
         self.check_unused(admission)?;
         self.used.insert(admission.key());
         Ok(())
@@ -193,13 +193,13 @@ impl TokenGate {
         self.used.len()
     }
 
-    fn check_unused(&self, admission: &Admission) -> Result<(), TokenFault> {
+    fn check_unused(&self, admission: &Admission) -> Result<(), TokenError> {
         if admission.claims().expires <= self.forgotten {
-            Err(TokenFault::Expired)
+            Err(TokenError::Expired)
         } else if self.used.contains(&admission.key()) {
-            Err(TokenFault::Used)
+            Err(TokenError::Used)
         } else if self.used.len() >= self.config.max_remembered {
-            Err(TokenFault::TooMany)
+            Err(TokenError::TooMany)
         } else {
             Ok(())
         }

@@ -7,11 +7,11 @@ use chacha20poly1305::aead::inout::InOutBuf;
 use chacha20poly1305::{AeadInOut, Key, KeyInit, Tag, XChaCha20Poly1305, XNonce};
 use zeroize::Zeroizing;
 
-use super::claims::{Claims, Contents, NotMinted};
+use super::claims::{Claims, Contents, MintError};
 use super::sealed::{NONCE_LEN, SealedToken, TAG_LEN};
-use crate::hex::NotHex;
+use crate::hex::HexError;
 use crate::hex::{self, Hex};
-use crate::reason::TokenFault;
+use crate::reason::TokenError;
 
 /// The key with which a game's backend seals connect tokens, and its servers open them. Clients never
 /// have it.
@@ -52,8 +52,8 @@ impl TokenKey {
     ///
     /// # Errors
     ///
-    /// If there are none: [`NotMinted::NoRandomNumbers`].
-    pub fn generate() -> Result<Self, NotMinted> {
+    /// If there are none: [`MintError::NoRandomNumbers`].
+    pub fn generate() -> Result<Self, MintError> {
         let mut key = Self::from_bytes([0; 32]);
         fill(key.0.as_mut_slice())?;
         Ok(key)
@@ -72,8 +72,8 @@ impl TokenKey {
     ///
     /// # Errors
     ///
-    /// [`NotMinted`] says what is wrong with the claims.
-    pub fn mint(&self, claims: &Claims) -> Result<SealedToken, NotMinted> {
+    /// [`MintError`] says what is wrong with the claims.
+    pub fn mint(&self, claims: &Claims) -> Result<SealedToken, MintError> {
         let (mut nonce, mut id) = ([0; NONCE_LEN], [0; 16]);
         fill(&mut nonce)?;
         fill(&mut id)?;
@@ -86,12 +86,12 @@ impl TokenKey {
     ///
     /// # Errors
     ///
-    /// [`TokenFault::NotGenuine`] if it was not sealed with this key.
-    pub fn open(&self, token: &[u8]) -> Result<Claims, TokenFault> {
+    /// [`TokenError::NotGenuine`] if it was not sealed with this key.
+    pub fn open(&self, token: &[u8]) -> Result<Claims, TokenError> {
         self.contents(token).map(|contents| contents.claims)
     }
 
-    pub(super) fn contents(&self, token: &[u8]) -> Result<Contents, TokenFault> {
+    pub(super) fn contents(&self, token: &[u8]) -> Result<Contents, TokenError> {
         let genuine = || {
             let (nonce, rest) = token.split_first_chunk::<NONCE_LEN>()?;
             let (sealed, tag) = rest.split_last_chunk::<TAG_LEN>()?;
@@ -103,20 +103,20 @@ impl TokenKey {
             self.cipher().decrypt_inout_detached(nonce, DOMAIN, buffer, tag).ok()?;
             tightwire_core::stream::decode(contents).ok()
         };
-        genuine().ok_or(TokenFault::NotGenuine)
+        genuine().ok_or(TokenError::NotGenuine)
     }
 
-    fn seal(&self, nonce: [u8; NONCE_LEN], contents: Contents) -> Result<SealedToken, NotMinted> {
+    fn seal(&self, nonce: [u8; NONCE_LEN], contents: Contents) -> Result<SealedToken, MintError> {
         contents.claims.check()?;
         let mut bytes = [0; Contents::LONGEST];
         let length = tightwire_core::stream::encode(&contents, &mut bytes).map(<[u8]>::len);
-        let sealed = &mut bytes[..length.map_err(|_| NotMinted::TooLarge)?];
+        let sealed = &mut bytes[..length.map_err(|_| MintError::TooLarge)?];
         // 24 bytes are enough to draw a nonce at random for each token: 2^80 of them under one key
         // collide with a chance of 2^-33.
         let tag = self
             .cipher()
             .encrypt_inout_detached(&XNonce::from(nonce), DOMAIN, (&mut *sealed).into())
-            .map_err(|_| NotMinted::TooLarge)?;
+            .map_err(|_| MintError::TooLarge)?;
         Ok(SealedToken::new(&nonce, sealed, &tag))
     }
 
@@ -126,9 +126,9 @@ impl TokenKey {
 }
 
 impl FromStr for TokenKey {
-    type Err = NotHex;
+    type Err = HexError;
 
-    fn from_str(text: &str) -> Result<Self, NotHex> {
+    fn from_str(text: &str) -> Result<Self, HexError> {
         hex::exactly(text, "token key").map(Self::from_bytes)
     }
 }
@@ -139,8 +139,8 @@ impl fmt::Debug for TokenKey {
     }
 }
 
-fn fill(bytes: &mut [u8]) -> Result<(), NotMinted> {
-    getrandom::fill(bytes).map_err(|_| NotMinted::NoRandomNumbers)
+fn fill(bytes: &mut [u8]) -> Result<(), MintError> {
+    getrandom::fill(bytes).map_err(|_| MintError::NoRandomNumbers)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ mod gate;
 mod key;
 mod sealed;
 
-pub use crate::hex::NotHex;
-pub use crate::reason::TokenFault;
-pub use claims::{Claims, NotMinted};
+pub use crate::hex::HexError;
+pub use crate::reason::TokenError;
+pub use claims::{Claims, MintError};
 pub use gate::{Admission, TokenGate, TokenGateConfig};
 pub use key::TokenKey;
 pub use sealed::SealedToken;

@@ -4,7 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use super::claims::Contents;
-use crate::hex::NotHex;
+use crate::hex::HexError;
 use crate::hex::{self, Hex};
 
 /// A connect token as the backend gives it to a client, and the client to the server. Only who has the
@@ -68,9 +68,9 @@ impl fmt::Display for SealedToken {
 }
 
 impl FromStr for SealedToken {
-    type Err = NotHex;
+    type Err = HexError;
 
-    fn from_str(text: &str) -> Result<Self, NotHex> {
+    fn from_str(text: &str) -> Result<Self, HexError> {
         let mut bytes = [0; Self::MAX_BYTES];
         let length = hex::at_most(text, &mut bytes, "connect token")?;
         Ok(Self(bytes[..length].into()))

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tightwire::message::MessengerBuilder;
 use tightwire::session::{Admit, Admitted, ClientBuilder, ServerBuilder};
-use tightwire::token::TokenFault;
+use tightwire::token::TokenError;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Message, PeerId, Wire};
 
@@ -66,19 +66,19 @@ pub(crate) fn config() -> SessionConfig {
 pub(crate) struct Numbers(BTreeSet<Vec<u8>>);
 
 impl Admit for Numbers {
-    fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenFault> {
+    fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenError> {
         if token.is_empty() {
-            return Err(TokenFault::Missing);
+            return Err(TokenError::Missing);
         }
         if self.0.contains(token) {
-            return Err(TokenFault::Used);
+            return Err(TokenError::Used);
         }
-        let text = std::str::from_utf8(token).map_err(|_| TokenFault::NotGenuine)?;
-        let client = text.parse().map_err(|_| TokenFault::NotGenuine)?;
+        let text = std::str::from_utf8(token).map_err(|_| TokenError::NotGenuine)?;
+        let client = text.parse().map_err(|_| TokenError::NotGenuine)?;
         Ok(Admitted { client, user_data: token.to_vec() })
     }
 
-    fn redeem(&mut self, token: &[u8], _: Duration) -> Result<(), TokenFault> {
+    fn redeem(&mut self, token: &[u8], _: Duration) -> Result<(), TokenError> {
         self.0.insert(token.to_vec());
         Ok(())
     }

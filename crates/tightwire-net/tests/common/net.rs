@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tightwire::Delivery;
-use tightwire::transport::{Connection, Event, NotSent, Path, Reason, Transport};
+use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
 /// Many clients and one server.
 #[derive(Clone, Default)]
@@ -181,15 +181,15 @@ impl Transport for End {
         None
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
-        let path = self.path(to).ok_or(NotSent::NotConnected(to))?;
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+        let path = self.path(to).ok_or(NotSentError::NotConnected(to))?;
         let mut inner = self.net.0.borrow_mut();
         let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };
         if batch.len() > limit {
-            return Err(NotSent::TooLarge { size: batch.len(), limit });
+            return Err(NotSentError::TooLarge { size: batch.len(), limit });
         }
         if is_reliable(delivery) && path.backlog + batch.len() > inner.capacity {
-            return Err(NotSent::Full { backlog: path.backlog });
+            return Err(NotSentError::Full { backlog: path.backlog });
         }
         if let Some(lane) = inner.lanes.get_mut(&(to.0, !self.is_server())) {
             lane.items.push_back((delivery, batch.to_vec()));

@@ -31,7 +31,7 @@ struct Ack {
 
 #[derive(Wire, Message, Default)]
 struct Snapshot {
-    packet: snapshot::Packet,
+    packet: snapshot::SnapshotPacket,
 }
 
 #[derive(Wire, Message, Default)]

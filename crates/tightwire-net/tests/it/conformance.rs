@@ -8,7 +8,7 @@ use tightwire::Delivery::{
 };
 use tightwire::transport::conformance::{self, Clock, Fault, Options, Pair};
 use tightwire::transport::{
-    Connection, Event, InProcess, InProcessConfig, NotSent, Path, Reason, Transport,
+    Connection, Event, InProcess, InProcessConfig, NotSentError, Path, Reason, Transport,
 };
 
 use crate::common::pair;
@@ -181,15 +181,15 @@ impl Transport for Saboteur {
         })
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         let limit = if delivery.fragments() { 1 << 18 } else { 1200 };
         if self.act == Act::NeverFull && self.inner.path(to).is_some() && batch.len() <= limit {
             self.unsent.push_back((to, delivery, batch.to_vec()));
             return Ok(());
         }
         match (self.inner.send(to, delivery, batch), self.act) {
-            (Err(NotSent::TooLarge { .. }), Act::AcceptTooLarge) => Ok(()),
-            (Err(NotSent::NotConnected(_)), Act::AcceptAnybody) => Ok(()),
+            (Err(NotSentError::TooLarge { .. }), Act::AcceptTooLarge) => Ok(()),
+            (Err(NotSentError::NotConnected(_)), Act::AcceptAnybody) => Ok(()),
             (said, _) => said,
         }
     }
@@ -216,7 +216,7 @@ impl Transport for Saboteur {
 
     fn handle_output(&mut self, now: Duration) {
         while let Some((to, delivery, bytes)) = self.unsent.front() {
-            if matches!(self.inner.send(*to, *delivery, bytes), Err(NotSent::Full { .. })) {
+            if matches!(self.inner.send(*to, *delivery, bytes), Err(NotSentError::Full { .. })) {
                 break;
             }
             self.unsent.pop_front();
@@ -236,7 +236,7 @@ impl Transport for Saboteur {
     }
 }
 
-fn judge(act: Act, victim: u32) -> Result<conformance::Report, conformance::Broken> {
+fn judge(act: Act, victim: u32) -> Result<conformance::Report, conformance::ConformanceError> {
     let config = InProcessConfig {
         max_fragmented: 1 << 18,
         backlog: 1 << 19,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
 use tightwire::transport::{
-    Connection, Event, InProcess, InProcessConfig, NotSent, Path, Reason, Transport,
+    Connection, Event, InProcess, InProcessConfig, NotSentError, Path, Reason, Transport,
 };
 
 fn judge<T: Transport>(mut wrap: impl FnMut(InProcess) -> T) -> Result<(), String> {
@@ -24,7 +24,7 @@ macro_rules! the_rest {
     (@ input) => { fn handle_input(&mut self, now: Duration) { self.inner.handle_input(now); } };
     (@ poll) => { fn poll_event(&mut self) -> Option<Event<'_>> { self.inner.poll_event() } };
     (@ send) => {
-        fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+        fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
             self.inner.send(to, delivery, batch)
         }
     };
@@ -49,7 +49,7 @@ struct LosesTheLargest {
 impl Transport for LosesTheLargest {
     the_rest!(input, poll, pause, close, output, path, next);
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         if (400_000..1 << 20).contains(&batch.len()) {
             return Ok(());
         }
@@ -144,7 +144,7 @@ struct Hoarder {
 impl Transport for Hoarder {
     the_rest!(input, pause, output, path, next);
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSent> {
+    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
         if delivery == Delivery::Unreliable && batch.len() <= 1200 && self.inner.path(to).is_some()
         {
             self.to.lock().unwrap().push_back(batch.to_vec());

@@ -1,13 +1,13 @@
 //! The examples of docs/WIRE.md, byte by byte.
 
-use tightwire::token::TokenFault;
+use tightwire::token::TokenError;
 use tightwire::transport::Reason;
 
 #[test]
 fn reasons() {
     let cases = [
         (Reason::kicked("afk"), "Example of a reason:", "34 00 61 66 6b"),
-        (Reason::Token(TokenFault::Expired), "Example of a reason with a fault:", "27"),
+        (Reason::Token(TokenError::Expired), "Example of a reason with a fault:", "27"),
     ];
     let document = include_str!("../../../../docs/WIRE.md");
     for (reason, name, expected) in cases {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tightwire::Delivery;
 use tightwire::link::LinkConfig;
 use tightwire::transport::conformance::{self, Options, Report};
-use tightwire::transport::{Event, InProcess, InProcessConfig, NotSent, Reason, Transport};
+use tightwire::transport::{Event, InProcess, InProcessConfig, NotSentError, Reason, Transport};
 
 use crate::common::networks::{self, latency};
 use crate::common::volume::volume;
@@ -153,7 +153,7 @@ fn a_silent_end_is_timed_out_and_a_network_can_be_changed() {
     assert_eq!(ends, [("client", 10_000, disconnected.clone()), ("server", 10_000, disconnected)]);
     assert_eq!(
         client.send(connection, Delivery::Reliable, &[1, 0, 7]),
-        Err(NotSent::NotConnected(connection))
+        Err(NotSentError::NotConnected(connection))
     );
     assert!(server.link_stats().lost > 0);
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tightwire::message::{InternalBatch, MessengerConfig, SendError};
 use tightwire::session::SessionError;
-use tightwire::token::TokenFault;
+use tightwire::snapshot;
+use tightwire::token::TokenError;
 use tightwire::transport::{Connection, Reason, Transport};
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Delivery, Wire};
@@ -73,9 +74,9 @@ fn both_ends_are_told_why_somebody_is_refused() {
     assert_eq!(server.session.peers().count(), 1);
     let mut expected = Vec::new();
     for (token, reason) in [
-        ("", Reason::Token(TokenFault::Missing)),
-        ("x", Reason::Token(TokenFault::NotGenuine)),
-        ("1", Reason::Token(TokenFault::Used)),
+        ("", Reason::Token(TokenError::Missing)),
+        ("x", Reason::Token(TokenError::NotGenuine)),
+        ("1", Reason::Token(TokenError::Used)),
         ("2", Reason::Full),
     ] {
         let mut next = client(token, &net);
@@ -130,7 +131,7 @@ fn who_says_nothing_or_something_else_first_is_not_let_in() {
     };
     assert_eq!(reason(&mut silent), Reason::TimedOut);
     assert_eq!(reason(&mut rude), Reason::violation("a message before the welcome"));
-    assert_eq!(reason(&mut wrong), Reason::mismatch("session format: 9 here, 1 there"));
+    assert_eq!(reason(&mut wrong), Reason::mismatch("session format: 9 here, 2 there"));
 
     // A server that does not answer.
     let mut client = client("1", &Net::default());
@@ -194,6 +195,33 @@ fn each_end_is_told_how_the_other_differs_as_it_sees_it() {
             "Player.health: range 0..=100 (7 bits) here, 0..=200 (8 bits) there",
             "Player.health: range 0..=200 (8 bits) here, 0..=100 (7 bits) there",
         )
+    );
+    // The same for snapshots: a field of a class, and a setting.
+    let with = |protocol: &snapshot::Protocol| config().with_snapshots(protocol);
+    let builder = |ticks_per_second| {
+        let config = snapshot::Config { ticks_per_second, ..snapshot::Config::default() };
+        snapshot::Protocol::builder(config)
+    };
+    let ours = builder(60).class::<Player>().class::<u8>().build().unwrap();
+    let theirs = builder(60).class::<other::Player>().class::<u8>().build().unwrap();
+    assert_eq!(
+        connect(with(&ours), with(&theirs), 0),
+        said(
+            "Player.health: range 0..=100 (7 bits) here, 0..=200 (8 bits) there",
+            "Player.health: range 0..=200 (8 bits) here, 0..=100 (7 bits) there",
+        )
+    );
+    let theirs = builder(30).class::<Player>().class::<u16>().build().unwrap();
+    assert_eq!(
+        connect(with(&ours), with(&theirs), 0),
+        said(
+            "ticks_per_second: 60 here, 30 there; u8: only here: class 1; u16: only there: class 1",
+            "ticks_per_second: 30 here, 60 there; u16: only here: class 1; u8: only there: class 1",
+        )
+    );
+    assert_eq!(
+        connect(with(&ours), config(), 0),
+        said("snapshots: only here", "snapshots: only there")
     );
     let limits = MessengerConfig { channels: 8, max_fragmented: 1000, ..Default::default() };
     let newer = SessionConfig { version: "1.1".into(), messenger: limits, ..config() };

@@ -7,7 +7,7 @@ use tightwire::link::LinkConfig;
 use tightwire::quic::QuicConfig;
 use tightwire::recording::{Recorder, Replay};
 use tightwire::session::PeerReport;
-use tightwire::token::{TokenFault, TokenKey};
+use tightwire::token::{TokenError, TokenKey};
 use tightwire::transport::{Reason, Transport};
 
 use crate::common::arena::{
@@ -190,7 +190,7 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
     let other = TokenKey::from_bytes([8; 32]);
     let here = Reason::mismatch("version: \"1.0\" here, \"1.1\" there");
     let there = Reason::mismatch("version: \"1.1\" here, \"1.0\" there");
-    let forged = Reason::Token(TokenFault::NotGenuine);
+    let forged = Reason::Token(TokenError::NotGenuine);
     let rounds = volume(4, 40);
     for seed in 0..rounds {
         for loss in [0.0, 0.05, 0.2] {
@@ -207,9 +207,9 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
             let reasons = |client: usize| arena.clients[client].1.reasons();
             assert_eq!(reasons(1), std::slice::from_ref(&forged), "{seed} {loss}");
             assert_eq!(reasons(2), std::slice::from_ref(&there), "{seed} {loss}");
-            assert_eq!(reasons(3), [Reason::Token(TokenFault::Missing)], "{seed} {loss}");
+            assert_eq!(reasons(3), [Reason::Token(TokenError::Missing)], "{seed} {loss}");
             let ours = arena.heard.reasons();
-            let all = [&forged, &here, &Reason::Token(TokenFault::Missing)];
+            let all = [&forged, &here, &Reason::Token(TokenError::Missing)];
             assert!(all.iter().all(|reason| ours.contains(reason)), "{ours:?}");
             assert!(time < Duration::from_secs(20), "{time:?}");
             // The one who was let in does not notice.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tightwire::token::{
-    Claims, NotMinted, SealedToken, TokenFault, TokenGate, TokenGateConfig, TokenKey,
+    Claims, MintError, SealedToken, TokenError, TokenGate, TokenGateConfig, TokenKey,
 };
 
 use crate::common::rng::Rng;
@@ -31,7 +31,7 @@ fn gate() -> TokenGate {
 }
 
 /// Whether one is let in.
-fn enter(gate: &mut TokenGate, token: &SealedToken, now: Duration) -> Result<Claims, TokenFault> {
+fn enter(gate: &mut TokenGate, token: &SealedToken, now: Duration) -> Result<Claims, TokenError> {
     let admission = gate.check(token.as_bytes(), now)?;
     gate.redeem(&admission)?;
     Ok(admission.into_claims())
@@ -58,13 +58,13 @@ fn what_the_backend_says_arrives() {
 fn claims_that_no_token_can_have_are_refused_with_a_reason() {
     let refused = |claims: Claims| key(1).mint(&claims).unwrap_err();
     let long = Claims { server: "x".repeat(256), ..claims() };
-    assert_eq!(refused(long), NotMinted::ServerTooLong(256));
+    assert_eq!(refused(long), MintError::ServerTooLong(256));
     let zero = Claims { server: "a\0b".into(), ..claims() };
-    assert_eq!(refused(zero), NotMinted::ServerHasZero);
+    assert_eq!(refused(zero), MintError::ServerHasZero);
     let long = claims().with_user_data([0; 513]);
-    assert_eq!(refused(long), NotMinted::UserDataTooLong(513));
+    assert_eq!(refused(long), MintError::UserDataTooLong(513));
     let moment = Claims::new(7, SERVER, NOW, Duration::from_millis(999));
-    assert_eq!(refused(moment), NotMinted::Expired);
+    assert_eq!(refused(moment), MintError::Expired);
 }
 
 #[test]
@@ -79,10 +79,10 @@ fn two_tokens_with_the_same_claims_are_two() {
 #[test]
 fn another_key_opens_nothing() {
     let token = key(2).mint(&claims()).unwrap();
-    assert_eq!(gate().check(token.as_bytes(), NOW), Err(TokenFault::NotGenuine));
-    assert_eq!(key(1).open(token.as_bytes()), Err(TokenFault::NotGenuine));
+    assert_eq!(gate().check(token.as_bytes(), NOW), Err(TokenError::NotGenuine));
+    assert_eq!(key(1).open(token.as_bytes()), Err(TokenError::NotGenuine));
     let mut nobody = TokenGate::new(vec![], SERVER);
-    assert_eq!(nobody.check(token.as_bytes(), NOW), Err(TokenFault::NotGenuine));
+    assert_eq!(nobody.check(token.as_bytes(), NOW), Err(TokenError::NotGenuine));
 }
 
 #[test]
@@ -93,15 +93,15 @@ fn every_flipped_bit_and_every_cut_is_refused() {
     for bit in 0..bytes.len() * 8 {
         let mut changed = bytes.to_vec();
         changed[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(gate.check(&changed, NOW), Err(TokenFault::NotGenuine), "bit {bit}");
+        assert_eq!(gate.check(&changed, NOW), Err(TokenError::NotGenuine), "bit {bit}");
     }
     for length in 0..bytes.len() {
-        assert_eq!(gate.check(&bytes[..length], NOW), Err(TokenFault::NotGenuine), "{length}");
-        assert_eq!(gate.check(&bytes[length + 1..], NOW), Err(TokenFault::NotGenuine), "{length}");
+        assert_eq!(gate.check(&bytes[..length], NOW), Err(TokenError::NotGenuine), "{length}");
+        assert_eq!(gate.check(&bytes[length + 1..], NOW), Err(TokenError::NotGenuine), "{length}");
     }
     for extra in [1, 2, 1000, 100_000] {
         let longer = [bytes, &vec![0; extra]].concat();
-        assert_eq!(gate.check(&longer, NOW), Err(TokenFault::NotGenuine), "{extra} more");
+        assert_eq!(gate.check(&longer, NOW), Err(TokenError::NotGenuine), "{extra} more");
     }
     assert!(enter(&mut gate, &token, NOW).is_ok(), "nothing of it left a trace");
 }
@@ -112,8 +112,8 @@ fn a_token_expires_to_the_second() {
     let end = NOW + MINUTE;
     let last = end - Duration::from_nanos(1);
     assert!(gate().check(token.as_bytes(), last).is_ok());
-    assert_eq!(gate().check(token.as_bytes(), end), Err(TokenFault::Expired));
-    assert_eq!(gate().check(token.as_bytes(), Duration::MAX), Err(TokenFault::Expired));
+    assert_eq!(gate().check(token.as_bytes(), end), Err(TokenError::Expired));
+    assert_eq!(gate().check(token.as_bytes(), Duration::MAX), Err(TokenError::Expired));
 }
 
 #[test]
@@ -122,17 +122,17 @@ fn a_token_that_lasts_longer_than_memory_is_refused() {
     let token = key(1).mint(&Claims::new(7, SERVER, NOW, hour)).unwrap();
     assert!(gate().check(token.as_bytes(), NOW).is_ok());
     let early = NOW - MINUTE - Duration::from_nanos(1);
-    assert_eq!(gate().check(token.as_bytes(), early), Err(TokenFault::TooLong));
+    assert_eq!(gate().check(token.as_bytes(), early), Err(TokenError::TooLong));
     let forever = Claims { expires: u64::MAX, ..claims() };
     let token = key(1).mint(&forever).unwrap();
-    assert_eq!(gate().check(token.as_bytes(), NOW), Err(TokenFault::TooLong));
+    assert_eq!(gate().check(token.as_bytes(), NOW), Err(TokenError::TooLong));
 }
 
 #[test]
 fn a_token_is_for_one_server() {
     for other in ["", "eu-west-2", "eu-west-30", "EU-WEST-3"] {
         let mut gate = TokenGate::new(vec![key(1)], other);
-        assert_eq!(gate.check(token().as_bytes(), NOW), Err(TokenFault::WrongServer), "{other}");
+        assert_eq!(gate.check(token().as_bytes(), NOW), Err(TokenError::WrongServer), "{other}");
     }
 }
 
@@ -145,12 +145,12 @@ fn a_token_is_taken_once_and_only_when_somebody_was_let_in() {
     let waits = gate.check(token.as_bytes(), NOW).unwrap();
     assert_eq!(gate.remembered(), 0);
     assert!(enter(&mut gate, &token, NOW).is_ok());
-    assert_eq!(enter(&mut gate, &token, NOW), Err(TokenFault::Used));
-    assert_eq!(gate.redeem(&waits), Err(TokenFault::Used), "checked before the other one was");
+    assert_eq!(enter(&mut gate, &token, NOW), Err(TokenError::Used));
+    assert_eq!(gate.redeem(&waits), Err(TokenError::Used), "checked before the other one was");
     assert_eq!(gate.remembered(), 1);
     let last = NOW + MINUTE - Duration::from_nanos(1);
-    assert_eq!(enter(&mut gate, &token, last), Err(TokenFault::Used));
-    assert_eq!(enter(&mut gate, &token, NOW + MINUTE), Err(TokenFault::Expired));
+    assert_eq!(enter(&mut gate, &token, last), Err(TokenError::Used));
+    assert_eq!(enter(&mut gate, &token, NOW + MINUTE), Err(TokenError::Expired));
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn a_clock_that_goes_back_lets_nobody_in_twice() {
     let second = key(1).mint(&Claims::new(8, SERVER, later, MINUTE)).unwrap();
     assert!(enter(&mut gate, &second, later).is_ok());
     assert_eq!(gate.remembered(), 1, "the first is forgotten");
-    assert_eq!(enter(&mut gate, &first, NOW), Err(TokenFault::Expired));
-    assert_eq!(enter(&mut gate, &second, NOW + MINUTE), Err(TokenFault::Used));
+    assert_eq!(enter(&mut gate, &first, NOW), Err(TokenError::Expired));
+    assert_eq!(enter(&mut gate, &second, NOW + MINUTE), Err(TokenError::Used));
 }
 
 #[test]
@@ -174,8 +174,8 @@ fn keys_are_changed_while_clients_connect() {
     assert!(enter(&mut gate, &old, NOW).is_ok());
     assert!(enter(&mut gate, &new, NOW).is_ok());
     gate.set_keys(vec![key(2)]);
-    assert_eq!(enter(&mut gate, &new, NOW), Err(TokenFault::Used));
-    assert_eq!(enter(&mut gate, &late, NOW), Err(TokenFault::NotGenuine));
+    assert_eq!(enter(&mut gate, &new, NOW), Err(TokenError::Used));
+    assert_eq!(enter(&mut gate, &late, NOW), Err(TokenError::NotGenuine));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_server_that_was_started_again_takes_nothing_from_before() {
     gate.refuse_minted_before(Duration::ZERO);
     let minted = |now| key(1).mint(&Claims::new(7, SERVER, now, MINUTE)).unwrap();
     // This one may have been made and used in the half second before the start.
-    assert_eq!(enter(&mut gate, &minted(NOW), start), Err(TokenFault::Expired));
+    assert_eq!(enter(&mut gate, &minted(NOW), start), Err(TokenError::Expired));
     assert!(enter(&mut gate, &minted(NOW + Duration::from_secs(1)), start).is_ok());
 }
 
@@ -199,8 +199,8 @@ fn memory_is_bounded_and_drains() {
         assert!(enter(&mut gate, token, NOW).is_ok());
     }
     let admission = gate.check(tokens[0].as_bytes(), NOW);
-    assert_eq!(admission, Err(TokenFault::Used), "known, although there is no room");
-    assert_eq!(enter(&mut gate, &tokens[100], NOW), Err(TokenFault::TooMany));
+    assert_eq!(admission, Err(TokenError::Used), "known, although there is no room");
+    assert_eq!(enter(&mut gate, &tokens[100], NOW), Err(TokenError::TooMany));
     assert_eq!(gate.remembered(), 100);
 
     // When they have expired, each that comes makes room for more than itself.
@@ -220,7 +220,7 @@ fn two_that_were_checked_do_not_both_get_the_last_place() {
     let first = gate.check(token().as_bytes(), NOW).unwrap();
     let second = gate.check(token().as_bytes(), NOW).unwrap();
     assert_eq!(gate.redeem(&first), Ok(()));
-    assert_eq!(gate.redeem(&second), Err(TokenFault::TooMany));
+    assert_eq!(gate.redeem(&second), Err(TokenError::TooMany));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tightwire::token::{Claims, TokenFault, TokenGate, TokenKey};
+use tightwire::token::{Claims, TokenError, TokenGate, TokenKey};
 use tightwire::transport::Reason;
 
 #[test]
@@ -18,7 +18,7 @@ fn a_token_that_lasts_too_long_is_not_called_a_forgery() {
     let now = Duration::from_secs(1_800_000_000);
     let token = key.mint(&Claims::new(7, "eu", now, Duration::from_secs(2 * 3600))).unwrap();
     let said = TokenGate::new(vec![key], "eu").check(token.as_bytes(), now).unwrap_err();
-    assert_ne!(said, TokenFault::NotGenuine, "{said}");
+    assert_ne!(said, TokenError::NotGenuine, "{said}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::{env, thread};
 
 use tightwire::message::{MessengerBuilder, SendError};
 use tightwire::quic::{Certificate, Quic, QuicConfig, Trust, Udp};
-use tightwire::token::{Claims, SealedToken, TokenFault, TokenGate, TokenKey};
+use tightwire::token::{Claims, SealedToken, TokenError, TokenGate, TokenKey};
 use tightwire::transport::Reason;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire};
@@ -205,19 +205,19 @@ fn each_refusal_has_its_reason_on_both_ends() {
 
     let other = Stand::new().token(60);
     let ends = stand.run(&fingerprint, &other, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenFault::NotGenuine)), "wrong key");
+    assert_eq!(ends, refused(Reason::Token(TokenError::NotGenuine)), "wrong key");
 
     let expired = stand.token(0);
     let ends = stand.run(&fingerprint, &expired, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenFault::Expired)));
+    assert_eq!(ends, refused(Reason::Token(TokenError::Expired)));
 
     let ends = stand.run(&fingerprint, "-", "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenFault::Missing)));
+    assert_eq!(ends, refused(Reason::Token(TokenError::Missing)));
 
     let used = stand.token(60);
     assert_eq!(stand.run(&fingerprint, &used, "talk").client, "5 points");
     let ends = stand.run(&fingerprint, &used, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenFault::Used)));
+    assert_eq!(ends, refused(Reason::Token(TokenError::Used)));
 
     let wrong = "11".repeat(32);
     let token = stand.token(60);

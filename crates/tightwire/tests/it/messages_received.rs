@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tightwire::bytes::Packing;
 use tightwire::message::{
-    Hooks, MessageEvent, MessageFault, Messenger, MessengerConfig, RefusedMessage, Route,
+    Hooks, MessageEvent, MessageError, Messenger, MessengerConfig, RefusedMessageError, Route,
 };
-use tightwire::stream::{ErrorKind, Explained, ReadError};
+use tightwire::stream::{ErrorKind, ExplainedError, ReadError};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Jump, Log, Score, Side, batches_to, builder};
@@ -36,7 +36,7 @@ fn side() -> (Side, PeerId) {
 }
 
 /// What a whole batch is refused for.
-fn fault(delivery: Delivery, bytes: &[u8]) -> Option<MessageFault> {
+fn fault(delivery: Delivery, bytes: &[u8]) -> Option<MessageError> {
     let (mut side, from) = side();
     let result = side.messenger.receive(from, delivery, bytes, Duration::ZERO);
     let fault = result.err().map(|refused| refused.fault);
@@ -75,8 +75,8 @@ fn a_batch_that_is_not_what_it_says_is_refused() {
     let reliable = Delivery::Reliable;
     let good = batch(&[(JUMP, UPDATE, 0, &[])]);
     assert_eq!(fault(reliable, &good), None);
-    let size = |says, has| Some(MessageFault::BatchSize { says, has });
-    let nothing = Some(MessageFault::NoMessages);
+    let size = |says, has| Some(MessageError::BatchSize { says, has });
+    let nothing = Some(MessageError::NoMessages);
     assert_eq!(fault(reliable, &[]), nothing);
     assert_eq!(fault(reliable, &[5]), nothing);
     assert_eq!(fault(reliable, &[0, 0]), nothing);
@@ -85,7 +85,7 @@ fn a_batch_that_is_not_what_it_says_is_refused() {
     assert_eq!(fault(reliable, &[0xff, 0xff, JUMP, UPDATE, 0, 0, 0]), size(0xffff, 5));
     let length = 1201;
     let long = [vec![0xaf, 0x04], vec![0; 1199]].concat();
-    let expected = MessageFault::BatchTooLong { length, limit: 1200 };
+    let expected = MessageError::BatchTooLong { length, limit: 1200 };
     assert_eq!(fault(reliable, &long), Some(expected));
 
     let fragmenting = Delivery::ReliableOrderedFragmented;
@@ -96,7 +96,7 @@ fn a_batch_that_is_not_what_it_says_is_refused() {
     let bytes = [&7u32.to_le_bytes()[..], &[JUMP, UPDATE, 0, 0, 0, 0, 0]].concat();
     assert_eq!(fault(fragmenting, &bytes), None);
     let length = (1 << 20) + 1;
-    let expected = MessageFault::BatchTooLong { length, limit: 1 << 20 };
+    let expected = MessageError::BatchTooLong { length, limit: 1 << 20 };
     assert_eq!(fault(fragmenting, &vec![0; length]), Some(expected));
 }
 
@@ -108,7 +108,7 @@ fn a_message_that_goes_beyond_its_batch_is_refused_and_those_before_it_are_handl
         bytes[9..11].copy_from_slice(&(size as u16).to_le_bytes());
         let refused =
             side.messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO).unwrap_err();
-        assert_eq!(refused.fault, MessageFault::BeyondBatch { size, left });
+        assert_eq!(refused.fault, MessageError::BeyondBatch { size, left });
         assert_eq!(
             refused.to_string(),
             format!("peer 0: Chat: {size} bytes, where the batch has {left} left")
@@ -121,12 +121,12 @@ fn a_message_that_goes_beyond_its_batch_is_refused_and_those_before_it_are_handl
         let mut bytes = vec![7, 0, 0, 0, JUMP, UPDATE];
         bytes.extend_from_slice(&size.to_le_bytes());
         bytes.push(0);
-        let expected = MessageFault::BeyondBatch { size: size as usize, left: 0 };
+        let expected = MessageError::BeyondBatch { size: size as usize, left: 0 };
         assert_eq!(fault(Delivery::ReliableOrderedFragmented, &bytes), Some(expected));
     }
     // A header that is cut.
     let bytes = [4, 0, JUMP, UPDATE, 0, 0];
-    let expected = MessageFault::BeyondBatch { size: 5, left: 4 };
+    let expected = MessageError::BeyondBatch { size: 5, left: 4 };
     assert_eq!(fault(Delivery::Reliable, &bytes), Some(expected));
 }
 
@@ -246,7 +246,7 @@ fn what_came_from_a_peer_goes_with_it() {
     side.messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
     side.messenger.remove_peer(from);
     let refused = side.messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO);
-    assert_eq!(refused.unwrap_err().fault, MessageFault::UnknownPeer);
+    assert_eq!(refused.unwrap_err().fault, MessageError::UnknownPeer);
     // Somebody else gets its place, and nothing of it.
     let next = side.messenger.add_peer(1200);
     side.messenger.receive(next, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
@@ -290,7 +290,7 @@ impl Hooks for Watch {
     fn after_handle(&mut self, event: &MessageEvent) {
         self.note("after_handle", event);
     }
-    fn refused(&mut self, refused: &RefusedMessage, explain: &dyn Fn() -> Option<Explained>) {
+    fn refused(&mut self, refused: &RefusedMessageError, explain: &dyn Fn() -> Option<ExplainedError>) {
         let field = explain().map_or_else(String::new, |explained| format!(" ({explained})"));
         self.seen.lock().unwrap().push(format!("{refused}{field}"));
     }
@@ -403,7 +403,7 @@ fn a_type_that_is_not_registered_has_no_statistics() {
     let refused = ReadError { kind: ErrorKind::UnexpectedEnd, bit: 3 };
     let peer = PeerId::LOCAL;
     let refused =
-        RefusedMessage { peer, message: Some("Chat"), fault: MessageFault::Malformed(refused) };
+        RefusedMessageError { peer, message: Some("Chat"), fault: MessageError::Malformed(refused) };
     let sentence = "this side: Chat: refused at bit 3: the packet ends before this value does";
     assert_eq!(refused.to_string(), sentence);
 }

@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use tightwire::bytes::Packing;
-use tightwire::packet::{Counters, NotWritten, Protection, Protocol, Refused};
+use tightwire::packet::{Counters, PacketWriteError, Protection, Protocol, PacketError};
 use tightwire::stream::{ErrorKind, ReadError, Shape, WriteError};
 use tightwire::{Stream, Target, Wire, at};
 
@@ -157,16 +157,16 @@ fn each_gate_counts_what_it_refuses() {
     assert_eq!(datagram[..8], pair.server.identity().id().to_le_bytes());
     assert_eq!(
         pair.server.read(&datagram[..7], &mut read),
-        Err(Refused::TooShort { length: 7, minimum: 8 })
+        Err(PacketError::TooShort { length: 7, minimum: 8 })
     );
     assert_eq!(
         pair.server.read(&datagram[..8], &mut read),
-        Err(Refused::Malformed(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }))
+        Err(PacketError::Malformed(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }))
     );
     datagram.push(0);
-    assert_eq!(pair.server.read(&datagram, &mut read), Err(Refused::TrailingData { bit: 2 }));
+    assert_eq!(pair.server.read(&datagram, &mut read), Err(PacketError::TrailingData { bit: 2 }));
     datagram[3] ^= 1;
-    assert_eq!(pair.server.read(&datagram, &mut read), Err(Refused::WrongProtocol));
+    assert_eq!(pair.server.read(&datagram, &mut read), Err(PacketError::WrongProtocol));
     let counters = pair.server.counters();
     let expected = "0 written, 0 read, 4 refused \
                     (1 too short, 1 wrong protocol, 1 malformed, 1 trailing data)";
@@ -216,13 +216,13 @@ fn a_peer_that_passes_the_gate_is_still_refused_what_is_not_valid() {
             Pair::new(protection).server.read(&forged(protection, bytes), &mut read)
         };
         assert_eq!(answer(packet), Ok(()));
-        assert_eq!(answer(&longer), Err(Refused::TrailingData { bit: 2 }));
-        assert_eq!(answer(&[0b100]), Err(Refused::TrailingData { bit: 2 }));
+        assert_eq!(answer(&longer), Err(PacketError::TrailingData { bit: 2 }));
+        assert_eq!(answer(&[0b100]), Err(PacketError::TrailingData { bit: 2 }));
         let ended = ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 };
-        assert_eq!(answer(&[]), Err(Refused::Malformed(ended)));
+        assert_eq!(answer(&[]), Err(PacketError::Malformed(ended)));
         let longer_than_any = match protection {
-            Protection::Sealed(()) => Refused::NotAuthentic,
-            _ => Refused::TrailingData { bit: 2 },
+            Protection::Sealed(()) => PacketError::NotAuthentic,
+            _ => PacketError::TrailingData { bit: 2 },
         };
         assert_eq!(answer(&[0; 4096]), Err(longer_than_any));
     }
@@ -244,7 +244,7 @@ fn an_explained_refusal_names_the_field() {
         let datagram = forged(protection, &bytes);
         let refused = server.read_explained(&datagram, &mut Packet::default()).unwrap_err();
         let expected = ReadError { kind: ErrorKind::OutOfRange, bit: at };
-        assert_eq!(refused.refused(), Refused::Malformed(expected), "{protection}");
+        assert_eq!(refused.refused(), PacketError::Malformed(expected), "{protection}");
         let sentence = format!("malformed: {path} at bit {at}: 127 is not in 0..=100");
         assert_eq!(refused.to_string(), sentence);
         assert_eq!(server.counters().malformed, 1);
@@ -286,7 +286,7 @@ fn checks_catch_a_desync_and_name_the_section() {
                     writes other fields than are read (check \"players\")";
     assert_eq!(refused.to_string(), sentence);
     let expected = ReadError { kind: ErrorKind::CheckFailed, bit: 9 };
-    assert_eq!(refused.refused(), Refused::Malformed(expected));
+    assert_eq!(refused.refused(), PacketError::Malformed(expected));
 
     // A protocol that dropped them does not notice.
     let mut writer = Protocol::<Skewed<8>>::new("arena", "1.0", Protection::Crc32);
@@ -338,7 +338,7 @@ fn a_buffer_that_is_too_small_is_refused_and_says_what_is_needed() {
         for length in 0..whole {
             let mut buffer = vec![0; length];
             let refused = pair.client.write(&Packet::large(), &mut buffer).unwrap_err();
-            let NotWritten::Packet(WriteError::Full { needed_bits, capacity_bits }) = refused
+            let PacketWriteError::Packet(WriteError::Full { needed_bits, capacity_bits }) = refused
             else {
                 panic!("{refused}");
             };
@@ -359,7 +359,7 @@ fn a_value_that_is_not_allowed_is_not_sent() {
         let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
         let refused = pair.client.write(&bad, &mut buffer).unwrap_err();
         let expected = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 18 };
-        assert_eq!(refused, NotWritten::Packet(expected));
+        assert_eq!(refused, PacketWriteError::Packet(expected));
         let sentence = "Packet.Input.x at bit 18: 101 is not in -100..=100";
         assert_eq!(expected.explain(&bad).to_string(), sentence);
         // The next one is as if nothing had been.

@@ -1,7 +1,7 @@
 //! A million hostile datagrams for each protection: no panic, no memory, each of them counted.
 
 use allocation_counter::measure;
-use tightwire::packet::{Keys, Protection, Protocol, Refused};
+use tightwire::packet::{Keys, Protection, Protocol, PacketError};
 use tightwire::stream::Shape;
 use tightwire::{Stream, Target, Wire};
 
@@ -99,7 +99,7 @@ fn mutate_most(rng: &mut Rng, bytes: &mut Vec<u8>) {
 }
 
 /// Reads, without memory and counted.
-fn read(protocol: &mut Protocol<Update>, datagram: &[u8], value: &mut Update) -> Option<Refused> {
+fn read(protocol: &mut Protocol<Update>, datagram: &[u8], value: &mut Update) -> Option<PacketError> {
     let before = protocol.counters();
     let mut result = Ok(());
     let memory = measure(|| result = protocol.read(datagram, value));
@@ -134,7 +134,7 @@ fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u
             // Let in, so the packet alone decides; a seal need not look at one longer than any.
             match (refused, read(&mut plain, &packet, &mut peer)) {
                 (None, None) => assert_eq!(value, peer),
-                (Some(Refused::NotAuthentic), Some(_)) if packet.len() > LONGEST => {}
+                (Some(PacketError::NotAuthentic), Some(_)) if packet.len() > LONGEST => {}
                 (refused, alone) => assert_eq!(refused, alone, "{packet:02x?}"),
             }
         }

@@ -1,6 +1,6 @@
 //! Sealed datagrams: each is read once, by those who have the keys.
 
-use tightwire::packet::{Keys, Protection, Protocol, Refused};
+use tightwire::packet::{Keys, Protection, Protocol, PacketError};
 
 use crate::common::figures::say;
 use crate::common::game::{Packet, Pair, client_keys, server_keys};
@@ -23,15 +23,15 @@ fn every_replay_is_refused() {
     let sent: Vec<_> = (0..3000).map(|_| pair.sent(&mut Packet::random(&mut rng))).collect();
     for (sequence, datagram) in (0..).zip(&sent) {
         assert_eq!(pair.server.read(datagram, &mut read), Ok(()));
-        let refused = Err(Refused::Replayed { sequence });
+        let refused = Err(PacketError::Replayed { sequence });
         assert_eq!(pair.server.read(datagram, &mut read), refused);
         // And any of those before.
         let before = rng.below(sequence as usize + 1);
-        let refused = Err(Refused::Replayed { sequence: before as u64 });
+        let refused = Err(PacketError::Replayed { sequence: before as u64 });
         assert_eq!(pair.server.read(&sent[before], &mut read), refused);
     }
     for (sequence, datagram) in (0..).zip(&sent) {
-        let refused = Err(Refused::Replayed { sequence });
+        let refused = Err(PacketError::Replayed { sequence });
         assert_eq!(pair.server.read(datagram, &mut read), refused);
     }
     let counters = pair.server.counters();
@@ -64,7 +64,7 @@ fn a_datagram_that_is_late_beyond_the_window_is_refused() {
             assert_eq!(late, Ok(()));
             accepted += 1;
         } else {
-            assert_eq!(late, Err(Refused::Replayed { sequence: 0 }));
+            assert_eq!(late, Err(PacketError::Replayed { sequence: 0 }));
         }
     }
     let refused = sent.len() - 1 - accepted;
@@ -85,7 +85,7 @@ fn a_forged_number_does_not_move_the_window() {
     let mut forged = vec![0x80; 8];
     forged.push(0x7f);
     forged.extend_from_slice(&early[1..]);
-    assert_eq!(pair.server.read(&forged, &mut read), Err(Refused::NotAuthentic));
+    assert_eq!(pair.server.read(&forged, &mut read), Err(PacketError::NotAuthentic));
     assert_eq!(pair.server.read(&early, &mut read), Ok(()));
 }
 
@@ -98,7 +98,7 @@ fn any_other_key_is_refused() {
     let mut refuse = |server_keys: Keys| {
         keys += 1;
         let result = sealed(server_keys).read(&datagram, &mut read);
-        refused += usize::from(result == Err(Refused::NotAuthentic));
+        refused += usize::from(result == Err(PacketError::NotAuthentic));
     };
     // Every key that differs in one bit, and random ones.
     for bit in 0..256 {
@@ -131,7 +131,7 @@ fn one_key_for_both_directions_is_still_two_streams() {
     let same = sent[1..].iter().zip(&answered[1..]).filter(|(a, b)| a == b).count();
     assert!(same < 20, "{same} of {} bytes", sent.len());
     // What is sent back to its sender is refused.
-    assert_eq!(client.read(sent, &mut read), Err(Refused::NotAuthentic));
+    assert_eq!(client.read(sent, &mut read), Err(PacketError::NotAuthentic));
     assert_eq!(client.read(answered, &mut read), Ok(()));
     assert_eq!(server.read(sent, &mut read), Ok(()));
 }
@@ -145,7 +145,7 @@ fn another_protocol_under_the_same_keys_is_refused() {
     {
         let server = Protocol::<Packet>::new(game, version, Protection::Sealed(server_keys()));
         let mut server = if checks { server.with_checks() } else { server };
-        assert_eq!(server.read(&datagram, &mut read), Err(Refused::NotAuthentic));
+        assert_eq!(server.read(&datagram, &mut read), Err(PacketError::NotAuthentic));
     }
 }
 
@@ -158,7 +158,7 @@ fn no_number_is_used_twice_whatever_is_called_in_between() {
         if round == 50 {
             client = client.with_checks();
         }
-        // Refused writes, in between.
+        // PacketError writes, in between.
         assert!(client.write(&Packet::large(), &mut [0; 3]).is_err());
         let bad = Packet::Input { sequence: 0, x: 127, y: 0, fire: false };
         assert!(client.write(&bad, &mut buffer).is_err());

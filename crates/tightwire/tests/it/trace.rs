@@ -55,8 +55,8 @@ fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_t
             "Player.target.is_some",
             "Player.target",
             "Player.items.len",
-            "Player.items[0].int@trace.rs:19",
-            "Player.items[0].int@trace.rs:20",
+            "Player.items[0].int@trace.rs:17",
+            "Player.items[0].int@trace.rs:18",
             "Player.lucky",
         ],
     );

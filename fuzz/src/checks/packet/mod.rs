@@ -9,7 +9,7 @@ mod sets;
 
 use std::fmt::Debug;
 
-use tightwire::packet::{ExplainedRefusal, Protocol, Refused};
+use tightwire::packet::{ExplainedPacketError, Protocol, PacketError};
 use tightwire::stream::{ErrorKind, ReadError, ReadStream};
 use tightwire::{Stream, Target, Wire, at, decode};
 
@@ -36,7 +36,7 @@ impl<P: Wire> Wire for Checked<P> {
 }
 
 /// What must come out of a packet, by the functions below the protocol.
-fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, Refused> {
+fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, PacketError> {
     let read = if checks {
         decode::<Checked<P>>(packet).map(|Checked(value)| value)
     } else {
@@ -47,13 +47,13 @@ fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, Refused> {
             .map(|()| value)
     };
     read.map_err(|refused| match refused {
-        ReadError { kind: ErrorKind::TrailingData, bit } => Refused::TrailingData { bit },
-        refused => Refused::Malformed(refused),
+        ReadError { kind: ErrorKind::TrailingData, bit } => PacketError::TrailingData { bit },
+        refused => PacketError::Malformed(refused),
     })
 }
 
 /// Reads, and holds the counters to it.
-fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, Refused> {
+fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, PacketError> {
     let before = protocol.counters();
     let mut value = P::default();
     let result = protocol.read(datagram, &mut value);
@@ -68,18 +68,18 @@ fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, Re
 fn check_explained<P: Packets>(
     protocol: &mut Protocol<P>,
     datagram: &[u8],
-    expected: &Result<P, Refused>,
+    expected: &Result<P, PacketError>,
 ) {
     let mut value = P::default();
     let result = protocol.read_explained(datagram, &mut value);
     assert_eq!(
-        result.as_ref().err().map(ExplainedRefusal::refused),
+        result.as_ref().err().map(ExplainedPacketError::refused),
         expected.as_ref().err().copied()
     );
     match &result {
         Ok(()) => assert_eq!(Some(&value), expected.as_ref().ok()),
         Err(refused) => {
-            let is_malformed = matches!(refused.refused(), Refused::Malformed(_));
+            let is_malformed = matches!(refused.refused(), PacketError::Malformed(_));
             assert_eq!(refused.field().is_some(), is_malformed);
             assert!(!refused.to_string().is_empty());
         }

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use tightwire::packet::{Keys, Protection, Protocol, Refused};
+use tightwire::packet::{Keys, Protection, Protocol, PacketError};
 use tightwire::stream::{ReadStream, Shape};
 use tightwire::{Stream, Target, Wire};
 
@@ -101,14 +101,14 @@ impl<P: Packets> Sides<P> {
         self.check_packet(data);
     }
 
-    /// Refused, unless it is one that these keys have sealed: some of the corpus are.
+    /// PacketError, unless it is one that these keys have sealed: some of the corpus are.
     fn check_datagram(&self, data: &[u8]) {
         let mut reader = self.typed.sealed(server());
         let result = read(&mut reader, data);
         check_explained(&mut self.typed.sealed(server()), data, &result);
         let Ok(mut value) = result else { return };
         let again = read(&mut reader, data).err();
-        assert_eq!(again, Some(Refused::Replayed { sequence: data[0].into() }));
+        assert_eq!(again, Some(PacketError::Replayed { sequence: data[0].into() }));
         // As many as there were before it.
         let mut writer = self.typed.sealed(client());
         let mut buffer = vec![0; data.len()];
@@ -140,7 +140,7 @@ impl<P: Packets> Sides<P> {
             let result = read(&mut reader, datagram);
             assert_eq!(result, expected);
             if datagram.len() - OVERHEAD > max_packet::<P>() {
-                // Refused by its length, before anything is remembered.
+                // PacketError by its length, before anything is remembered.
                 continue;
             }
             assert_eq!(reader.unsealed(datagram), packet);
@@ -150,7 +150,7 @@ impl<P: Packets> Sides<P> {
                 assert_eq!(writer.unsealed(datagram), packet);
             }
             let again = read(&mut reader, datagram).err();
-            assert_eq!(again, Some(Refused::Replayed { sequence: number }));
+            assert_eq!(again, Some(PacketError::Replayed { sequence: number }));
         }
         check_explained(&mut self.typed.sealed(server()), first, &expected);
     }
@@ -168,9 +168,9 @@ impl<P: Packets> Sides<P> {
         Raw { bytes: data.to_vec(), bits, packets: PhantomData }
     }
 
-    fn expected(&self, packet: &[u8]) -> Result<P, Refused> {
+    fn expected(&self, packet: &[u8]) -> Result<P, PacketError> {
         if packet.len() > max_packet::<P>() {
-            return Err(Refused::NotAuthentic);
+            return Err(PacketError::NotAuthentic);
         }
         expected(packet, self.typed.identity().has_checks())
     }

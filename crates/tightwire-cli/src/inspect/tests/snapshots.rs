@@ -23,7 +23,7 @@ struct Cube {
 #[derive(Wire, Default)]
 struct Snapshot {
     tick: u32,
-    packet: snapshot::Packet,
+    packet: snapshot::SnapshotPacket,
 }
 
 fn protocol() -> snapshot::Protocol {
@@ -44,7 +44,7 @@ fn datagrams(count: u32) -> Vec<Vec<u8>> {
             let cube = Cube { position, awake: tick % 3 == id % 3 };
             sender.set(id, &cube).unwrap();
         }
-        let mut snapshot = Snapshot { tick, packet: snapshot::Packet::default() };
+        let mut snapshot = Snapshot { tick, packet: snapshot::SnapshotPacket::default() };
         snapshot.packet.replace(sender.snapshot(client, 1000).unwrap());
         receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
         sender.handle_ack(client, receiver.ack().unwrap());

@@ -44,7 +44,7 @@ struct Chat {
 
 #[derive(Wire, Message, Default)]
 struct Snapshot {
-    packet: snapshot::Packet,
+    packet: snapshot::SnapshotPacket,
 }
 
 #[derive(Default)]

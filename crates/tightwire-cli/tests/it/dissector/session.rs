@@ -22,7 +22,7 @@ fn messages() -> Schema {
                 {{"name": "stick", "array": {{"len": 2, "element": {{"int": {{"min": -100, "max": 100}}}}}}}},
                 {{"name": "jump", "bool": {{}}}}
             ]}}}},
-            {{"name": "Snapshot", "when": ["==", "number", 18], "struct": {{"name": "snapshot::Packet",
+            {{"name": "Snapshot", "when": ["==", "number", 18], "struct": {{"name": "SnapshotPacket",
               "fields": [{{"name": "bytes", "blob": {{"max_len": 1200}}}}]}}}}
         ]}}}}"#,
         number("stage"),

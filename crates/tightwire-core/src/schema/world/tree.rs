@@ -11,7 +11,7 @@ use super::{Object, World, WorldError, WorldSchema};
 use crate::schema::run::Walk;
 use crate::schema::{Dynamic, DynamicError};
 use crate::stream::{
-    ByteStream, Explained, MeasureStream, Name, Number, Op, ReadStream, Value, WriteError,
+    ByteStream, ExplainedError, MeasureStream, Name, Number, Op, ReadStream, Value, WriteError,
     WriteStream, explain_write_with,
 };
 
@@ -53,7 +53,7 @@ fn explain(refused: WriteError, tree: &Dynamic, schema: &WorldSchema) -> WorldEr
     let schema = schema.schema();
     let most = MeasureStream::bits_of(|stream| schema.serialize(tree, stream));
     let trace = explain_write_with("World", most, |stream| schema.serialize(tree, stream));
-    let explained = Explained::new(kind, bit, trace);
+    let explained = ExplainedError::new(kind, bit, trace);
     let (path, sentence) = (explained.path().unwrap_or_default(), explained.to_string());
     let reason = sentence.strip_prefix(&*path).unwrap_or(&sentence);
     WorldError::refused(path, reason.split_once(": ").map_or(reason, |(_, reason)| reason))

@@ -6,7 +6,7 @@ use pem::{EncodeConfig, LineEnding, Pem};
 use rcgen::{CertificateParams, DnType, KeyPair, PKCS_ED25519};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 
-use super::{BadCertificate, Fingerprint};
+use super::{CertificateError, Fingerprint};
 
 /// A server's certificate with its private key.
 ///
@@ -28,7 +28,7 @@ use super::{BadCertificate, Fingerprint};
 /// // At the client.
 /// let trust = Trust::Pinned(vec![certificate.fingerprint()]);
 /// # let _ = trust;
-/// # Ok::<(), tightwire::quic::BadCertificate>(())
+/// # Ok::<(), tightwire::quic::CertificateError>(())
 /// ```
 pub struct Certificate {
     /// The server's own first; never empty.
@@ -45,15 +45,15 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`BadCertificate`] if a certificate cannot have one of the names.
+    /// [`CertificateError`] if a certificate cannot have one of the names.
     pub fn self_signed<N: Into<String>>(
         names: impl IntoIterator<Item = N>,
-    ) -> Result<Self, BadCertificate> {
+    ) -> Result<Self, CertificateError> {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         for name in &names {
             let checked = name.strip_prefix("*.").unwrap_or(name);
             if ServerName::try_from(checked).is_err() {
-                return Err(BadCertificate::Name(name.clone()));
+                return Err(CertificateError::Name(name.clone()));
             }
         }
         let common = names.first().cloned().unwrap_or_else(|| "tightwire".into());
@@ -105,8 +105,8 @@ impl fmt::Debug for Certificate {
     }
 }
 
-pub(super) fn failed(why: impl fmt::Display) -> BadCertificate {
-    BadCertificate::Failed(why.to_string())
+pub(super) fn failed(why: impl fmt::Display) -> CertificateError {
+    CertificateError::Failed(why.to_string())
 }
 
 fn encode(tag: &str, der: &[u8]) -> String {

@@ -13,7 +13,7 @@ use core::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum BadCertificate {
+pub enum CertificateError {
     /// A certificate cannot have this name.
     Name(String),
     /// There is no certificate in what this is.
@@ -37,7 +37,7 @@ pub enum BadCertificate {
     Failed(String),
 }
 
-impl fmt::Display for BadCertificate {
+impl fmt::Display for CertificateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => write!(
@@ -69,4 +69,4 @@ impl fmt::Display for BadCertificate {
     }
 }
 
-impl core::error::Error for BadCertificate {}
+impl core::error::Error for CertificateError {}

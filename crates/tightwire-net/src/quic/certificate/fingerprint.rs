@@ -3,7 +3,7 @@
 use core::fmt;
 use core::str::FromStr;
 
-use crate::hex::NotHex;
+use crate::hex::HexError;
 use crate::hex::{self, Hex};
 
 /// The fingerprint of a [`Certificate`](crate::quic::Certificate): SHA-256 of the server's own certificate as
@@ -18,7 +18,7 @@ use crate::hex::{self, Hex};
 ///
 /// let fingerprint: Fingerprint = ["AB"; 32].join(":").parse()?;
 /// assert_eq!(fingerprint.to_string(), "ab".repeat(32));
-/// # Ok::<(), tightwire::token::NotHex>(())
+/// # Ok::<(), tightwire::token::HexError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
@@ -45,9 +45,9 @@ impl fmt::Debug for Fingerprint {
 }
 
 impl FromStr for Fingerprint {
-    type Err = NotHex;
+    type Err = HexError;
 
-    fn from_str(text: &str) -> Result<Self, NotHex> {
+    fn from_str(text: &str) -> Result<Self, HexError> {
         const WHAT: &str = "fingerprint";
         // 32 pairs, and 31 colons between them.
         let bytes = text.as_bytes();
@@ -55,7 +55,7 @@ impl FromStr for Fingerprint {
         if bytes.len() == 95 && has_colons && text.is_ascii() {
             let digits = text.chars().enumerate().filter(|(index, _)| index % 3 != 2);
             let digits: String = digits.map(|(_, digit)| digit).collect();
-            hex::exactly(&digits, WHAT).map(Self).map_err(NotHex::between_colons)
+            hex::exactly(&digits, WHAT).map(Self).map_err(HexError::between_colons)
         } else {
             hex::exactly(text, WHAT).map(Self)
         }

@@ -7,7 +7,7 @@ mod fingerprint;
 mod handshake;
 
 pub use chain::Certificate;
-pub use error::BadCertificate;
+pub use error::CertificateError;
 pub use fingerprint::Fingerprint;
 #[cfg(feature = "quic")]
 pub use handshake::Trust;

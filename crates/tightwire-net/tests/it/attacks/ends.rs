@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use tightwire::Delivery;
 use tightwire::quic::{Quic, QuicConfig, Trust};
-use tightwire::transport::{Connection, Event, NotSent, Reason, Transport};
+use tightwire::transport::{Connection, Event, NotSentError, Reason, Transport};
 use tightwire::{Client, Server};
 
 use super::world::*;
@@ -122,7 +122,7 @@ fn wrong_calls_at_wrong_times_do_no_harm() {
     // Before it is connected.
     let early = Connection(0);
     let said = client.send(early, Delivery::Reliable, &[1, 0, 7]);
-    assert_eq!(said, Err(NotSent::NotConnected(early)));
+    assert_eq!(said, Err(NotSentError::NotConnected(early)));
     client.pause(early);
     let (here, there, now) = connect(&mut world, &mut client, ms(0));
     for _ in 0..2 {

@@ -12,7 +12,7 @@ use rustls::{Error, InconsistentKeys};
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{BadCertificate, Certificate, Fingerprint, PROTOCOL, failed, provider};
+use super::{CertificateError, Certificate, Fingerprint, PROTOCOL, failed, provider};
 
 /// What messages call the chain.
 const CHAIN: &str = "the server's chain";
@@ -23,13 +23,13 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`BadCertificate`] says what is wrong.
-    pub fn from_pem(chain: &str, key: &str) -> Result<Self, BadCertificate> {
+    /// [`CertificateError`] says what is wrong.
+    pub fn from_pem(chain: &str, key: &str) -> Result<Self, CertificateError> {
         let chain = certificates(chain, CHAIN)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
-            PemError::NoItemsFound => BadCertificate::NoKey,
+            PemError::NoItemsFound => CertificateError::NoKey,
             // It might repeat a line of the key.
-            _ => BadCertificate::Damaged("the private key"),
+            _ => CertificateError::Damaged("the private key"),
         })?;
         Self::new(chain, key)
     }
@@ -39,8 +39,8 @@ impl Certificate {
     ///
     /// # Errors
     ///
-    /// [`BadCertificate`] says what is wrong.
-    pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, BadCertificate> {
+    /// [`CertificateError`] says what is wrong.
+    pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, CertificateError> {
         let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(&why))?;
         Self::new(chain.into_iter().map(CertificateDer::from).collect(), key)
     }
@@ -48,8 +48,8 @@ impl Certificate {
     fn new(
         chain: Vec<CertificateDer<'static>>,
         key: PrivateKeyDer<'static>,
-    ) -> Result<Self, BadCertificate> {
-        let own = chain.first().ok_or(BadCertificate::NoCertificate(CHAIN))?;
+    ) -> Result<Self, CertificateError> {
+        let own = chain.first().ok_or(CertificateError::NoCertificate(CHAIN))?;
         let fingerprint = Fingerprint::of(own);
         // Now, and not when the first client comes.
         let provider = provider();
@@ -60,10 +60,10 @@ impl Certificate {
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
                 Ok(Self { chain, key, fingerprint })
             }
-            Err(Error::InconsistentKeys(_)) => Err(BadCertificate::OtherKey),
+            Err(Error::InconsistentKeys(_)) => Err(CertificateError::OtherKey),
             Err(why) => {
                 let what = "the server's certificate";
-                Err(BadCertificate::Unreadable { what, why: why.to_string() })
+                Err(CertificateError::Unreadable { what, why: why.to_string() })
             }
         }
     }
@@ -84,7 +84,7 @@ impl Certificate {
 /// What a QUIC server does its handshakes with.
 pub(crate) fn server_crypto(
     certificate: &Certificate,
-) -> Result<Arc<QuicServerConfig>, BadCertificate> {
+) -> Result<Arc<QuicServerConfig>, CertificateError> {
     let Certificate { chain, key, .. } = certificate.clone();
     let mut config = rustls::ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
@@ -102,15 +102,15 @@ pub(crate) fn server_crypto(
 pub(super) fn certificates(
     pem: &str,
     what: &'static str,
-) -> Result<Vec<CertificateDer<'static>>, BadCertificate> {
+) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match found {
-        Ok(found) if found.is_empty() => Err(BadCertificate::NoCertificate(what)),
+        Ok(found) if found.is_empty() => Err(CertificateError::NoCertificate(what)),
         Ok(found) => Ok(found),
-        Err(_) => Err(BadCertificate::Damaged(what)),
+        Err(_) => Err(CertificateError::Damaged(what)),
     }
 }
 
-fn unreadable_key(why: &dyn fmt::Display) -> BadCertificate {
-    BadCertificate::Unreadable { what: "the private key", why: why.to_string() }
+fn unreadable_key(why: &dyn fmt::Display) -> CertificateError {
+    CertificateError::Unreadable { what: "the private key", why: why.to_string() }
 }

@@ -168,34 +168,34 @@ fn what_is_wrong_is_said_before_a_client_comes() {
     let (chain, key) = (certificate.chain_pem(), certificate.secret_key_pem());
     let refused = |chain: &str, key: &str| Certificate::from_pem(chain, key).unwrap_err();
 
-    assert_eq!(refused("", &key), BadCertificate::NoCertificate("the server's chain"));
-    assert_eq!(refused(&key, &key), BadCertificate::NoCertificate("the server's chain"));
-    assert_eq!(refused(&chain, &chain), BadCertificate::NoKey);
+    assert_eq!(refused("", &key), CertificateError::NoCertificate("the server's chain"));
+    assert_eq!(refused(&key, &key), CertificateError::NoCertificate("the server's chain"));
+    assert_eq!(refused(&chain, &chain), CertificateError::NoKey);
     let cut = &chain[..chain.len() - 30];
-    assert_eq!(refused(cut, &key), BadCertificate::Damaged("the server's chain"));
+    assert_eq!(refused(cut, &key), CertificateError::Damaged("the server's chain"));
     let cut = &key[..key.len() - 30];
-    assert_eq!(refused(&chain, cut), BadCertificate::Damaged("the private key"));
+    assert_eq!(refused(&chain, cut), CertificateError::Damaged("the private key"));
     let other = self::certificate().secret_key_pem();
-    assert_eq!(refused(&chain, &other), BadCertificate::OtherKey);
+    assert_eq!(refused(&chain, &other), CertificateError::OtherKey);
     let garbage = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
-    assert!(matches!(refused(garbage, &key), BadCertificate::Unreadable { .. }));
+    assert!(matches!(refused(garbage, &key), CertificateError::Unreadable { .. }));
     assert!(Certificate::from_der(vec![], vec![]).is_err());
 
     for name in ["", "a b", "host:7777", "http://game.example.com", "é.example.com"] {
         let refused = Certificate::self_signed([name]).unwrap_err();
-        assert_eq!(refused, BadCertificate::Name(name.into()));
+        assert_eq!(refused, CertificateError::Name(name.into()));
     }
     for name in ["localhost", "*.example.com", "::1", "eu-west-3"] {
         assert!(Certificate::self_signed([name]).is_ok(), "{name}");
     }
 
     let refused = |trust| client_crypto(&trust).err().unwrap();
-    assert_eq!(refused(Trust::Pinned(vec![])), BadCertificate::NobodyTrusted);
+    assert_eq!(refused(Trust::Pinned(vec![])), CertificateError::NobodyTrusted);
     let what = "the list of authorities";
-    assert_eq!(refused(Trust::Authorities("".into())), BadCertificate::NoCertificate(what));
+    assert_eq!(refused(Trust::Authorities("".into())), CertificateError::NoCertificate(what));
     assert!(matches!(
         refused(Trust::Authorities(garbage.into())),
-        BadCertificate::Unreadable { .. }
+        CertificateError::Unreadable { .. }
     ));
 }
 

@@ -14,7 +14,7 @@ use rustls::{
 };
 
 use super::server::certificates;
-use super::{BadCertificate, Fingerprint, PROTOCOL, failed, provider};
+use super::{CertificateError, Fingerprint, PROTOCOL, failed, provider};
 
 /// Which servers a client believes.
 ///
@@ -46,13 +46,13 @@ struct Pins {
 }
 
 /// The server has another certificate than those that are pinned.
-struct NotPinned {
+struct PinError {
     found: Fingerprint,
     pinned: Vec<Fingerprint>,
 }
 
 /// What a QUIC client does its handshakes with.
-pub(crate) fn client_crypto(trust: &Trust) -> Result<Arc<QuicClientConfig>, BadCertificate> {
+pub(crate) fn client_crypto(trust: &Trust) -> Result<Arc<QuicClientConfig>, CertificateError> {
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
         .map_err(failed)?
@@ -65,10 +65,10 @@ pub(crate) fn client_crypto(trust: &Trust) -> Result<Arc<QuicClientConfig>, BadC
     QuicClientConfig::try_from(config).map(Arc::new).map_err(failed)
 }
 
-fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, BadCertificate> {
+fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, CertificateError> {
     match trust {
         Trust::Pinned(fingerprints) if fingerprints.is_empty() => {
-            Err(BadCertificate::NobodyTrusted)
+            Err(CertificateError::NobodyTrusted)
         }
         Trust::Pinned(fingerprints) => Ok(Arc::new(Pins {
             fingerprints: fingerprints.clone(),
@@ -80,7 +80,7 @@ fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, BadCertificate
             for certificate in certificates(pem, what)? {
                 roots.add(certificate).map_err(|why| {
                     let what = "the certificate of an authority";
-                    BadCertificate::Unreadable { what, why: why.to_string() }
+                    CertificateError::Unreadable { what, why: why.to_string() }
                 })?;
             }
             let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), provider());
@@ -102,7 +102,7 @@ impl ServerCertVerifier for Pins {
         if self.fingerprints.contains(&found) {
             return Ok(ServerCertVerified::assertion());
         }
-        let refused = NotPinned { found, pinned: self.fingerprints.clone() };
+        let refused = PinError { found, pinned: self.fingerprints.clone() };
         Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(refused)))))
     }
 
@@ -130,7 +130,7 @@ impl ServerCertVerifier for Pins {
     }
 }
 
-impl fmt::Display for NotPinned {
+impl fmt::Display for PinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { found, pinned } = self;
         // Short, so that both fit what a `Reason` has room for.
@@ -144,10 +144,10 @@ impl fmt::Display for NotPinned {
 }
 
 // TLS shows errors that it does not know like this, and people see it.
-impl fmt::Debug for NotPinned {
+impl fmt::Debug for PinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl core::error::Error for NotPinned {}
+impl core::error::Error for PinError {}
