@@ -6,10 +6,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 use std::{env, fs};
 
-use tightwire::link::LinkConfig;
 use tightwire::message::MessengerBuilder;
 use tightwire::recording::{Recorder, Replay};
-use tightwire::transport::{InProcess, InProcessConfig, Transport};
+use tightwire::transport::{InProcess, Transport};
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire};
 
@@ -44,9 +43,7 @@ fn server<T: Transport>(
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let link = LinkConfig { latency: Duration::from_millis(30), loss: 0.1, ..Default::default() };
-    let (client_end, server_end) =
-        InProcess::pair(InProcessConfig { link, ..Default::default() }, 7);
+    let (client_end, server_end) = InProcess::pair();
     let config = SessionConfig::new("market", "1.0");
     let path = env::temp_dir().join(format!("tightwire-crash-{}", std::process::id()));
 

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tightwire::message::{MessengerBuilder, SendError};
-use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::transport::InProcess;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire};
 
@@ -46,7 +46,7 @@ fn play(
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 1);
+    let (client_end, server_end) = InProcess::pair();
     let config = SessionConfig::new("arena", "1.0");
     let on_server = |messages: MessengerBuilder<_>| messages.handle(relay);
     let on_client = |messages: MessengerBuilder<_>| messages.handle(read);

@@ -38,7 +38,7 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport}
 /// use tightwire::message::MessengerBuilder;
 /// use tightwire::{Client, Server, SessionConfig, SessionEvent};
 /// use tightwire::inspect::Captured;
-/// use tightwire::transport::{InProcess, InProcessConfig};
+/// use tightwire::transport::InProcess;
 ///
 /// #[derive(Wire, Message, Default)]
 /// struct Chat {
@@ -51,7 +51,7 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport}
 /// }
 ///
 /// let config = SessionConfig::new("arena", "1.0");
-/// let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 7);
+/// let (client_end, server_end) = InProcess::pair();
 /// let builder = Server::builder(config.clone()).register(messages).open_to_anyone();
 /// let recorder = CaptureWriter::new(Vec::new(), &builder.capture_identity()?)?;
 /// let local = "127.0.0.1:7777".parse()?;
@@ -132,8 +132,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// assert!(captured.error().is_none());
@@ -150,8 +150,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// assert_eq!(captured.recorded(), 0);
@@ -170,8 +170,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// assert_eq!(captured.left_out(), 0);
@@ -188,8 +188,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// assert_eq!(captured.file(Vec::len), 92);
@@ -205,8 +205,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// let end: &InProcess = captured.inner();

@@ -189,4 +189,5 @@ impl fmt::Display for NotSentError {
 impl core::error::Error for NotSentError {}
 
 /// The latest time that ours take, a hundred years: what is added to it can still be told.
+#[cfg(feature = "quic")]
 pub(crate) const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

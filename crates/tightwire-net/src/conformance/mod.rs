@@ -24,10 +24,10 @@
 //!
 //! ```
 //! use tightwire::transport::conformance::{self, Clock, Options, Pair};
-//! use tightwire::transport::{InProcess, InProcessConfig};
+//! use tightwire::transport::InProcess;
 //!
 //! let make_pair = || {
-//!     let (client, server) = InProcess::pair(InProcessConfig::default(), 7);
+//!     let (client, server) = InProcess::pair();
 //!     Pair { client, server, clock: Clock::jumping() }
 //! };
 //! let report = conformance::run(make_pair, &Options { batches: 500, ..Options::default() })?;

@@ -1,175 +1,353 @@
-//! Two ends in one process, with a network between them that is as bad as one wants.
+//! Two ends in one process, with queues between them.
 
-mod config;
-mod endpoint;
-mod estimate;
-mod frame;
-mod incoming;
-mod outgoing;
-mod pool;
+mod queue;
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::link::{Link, LinkConfig, LinkStats};
 use crate::message::Delivery;
 
-pub use config::InProcessConfig;
-use endpoint::{CONNECTION, Endpoint};
-
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, LAST_TIME, NotSentError, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, Transport};
+use queue::{Amount, Queue};
 
-/// One of two ends in the same process: for tests, demos and single-player.
+/// One of two ends in the same process: for single player, and for tests in which the network does not
+/// matter.
 ///
-/// Between them is a [`Link`] for each direction. Whatever it does to datagrams, the promises of each
-/// [`Delivery`] are kept. What happens is decided by the seed: with the same calls at the same times,
-/// both ends do the same.
+/// Between them are queues, and nothing is ever lost: what an end has sent when it calls
+/// [`handle_output`](Transport::handle_output) is there when the other calls
+/// [`handle_input`](Transport::handle_input), all batches in the order in which they were sent. Time
+/// does not matter. A bad network is [`Quic`](crate::quic::Quic) over a simulated [`Network`](crate::quic::Network).
 ///
-/// Both ends need the same clock, roughly. They can be in different threads: a single-player game with
-/// its server beside it. There is one connection, from the first
-/// [`handle_input`](Transport::handle_input) on; an end that is dropped without
-/// [`close`](Transport::close) is one that times out.
+/// The limits are those of a network, so that a game that runs here also runs there: 1,200 bytes for a
+/// batch of a delivery that does not fragment. Of one that fragments, 16 MiB are the most. Reliable
+/// batches of 2 MiB can wait to be polled, and as many behind them, then [`send`](Transport::send) refuses
+/// more; of unreliable ones 1 MiB can, then the oldest are dropped. Each batch counts for 64 bytes more
+/// than it has.
+///
+/// The ends can be in different threads: a single-player game with its server beside it. There is one
+/// connection, from the first [`handle_input`](Transport::handle_input) of an end on. The connection of
+/// an end ends when the other closes it, or is dropped.
 ///
 /// It is no transport for a real network: nothing is encrypted, and nobody is asked who they are.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tightwire::Delivery;
-/// use tightwire::link::LinkConfig;
-/// use tightwire::transport::{Event, InProcess, InProcessConfig, Transport};
+/// use tightwire::transport::{Event, InProcess, Transport};
 ///
-/// let link = LinkConfig { latency: Duration::from_millis(40), loss: 0.5, ..LinkConfig::default() };
-/// let config = InProcessConfig { link, ..InProcessConfig::default() };
-/// let (mut client, mut server) = InProcess::pair(config, 1);
+/// let (mut client, mut server) = InProcess::pair();
+/// let now = Duration::ZERO;
 ///
-/// client.handle_input(Duration::ZERO);
+/// client.handle_input(now);
 /// let Some(Event::Connected { connection, .. }) = client.poll_event() else { panic!() };
 /// client.send(connection, Delivery::Reliable, b"\x04\0ahoy")?;
-/// client.handle_output(Duration::ZERO);
+/// client.handle_output(now);
 ///
-/// let mut received = Vec::new();
-/// while received.is_empty() {
-///     // A clock that jumps to when something happens.
-///     let Some(now) = client.next_time().min(server.next_time()) else { break };
-///     server.handle_input(now);
-///     while let Some(event) = server.poll_event() {
-///         if let Event::Batch { batch, .. } = event {
-///             received.extend_from_slice(batch);
-///         }
-///     }
-///     server.handle_output(now);
-///     client.handle_input(now);
-///     client.handle_output(now);
-/// }
-/// assert_eq!(received, b"\x04\0ahoy");
+/// server.handle_input(now);
+/// assert!(matches!(server.poll_event(), Some(Event::Connected { .. })));
+/// let Some(Event::Batch { batch, .. }) = server.poll_event() else { panic!() };
+/// assert_eq!(batch, b"\x04\0ahoy");
 /// # Ok::<(), tightwire::transport::NotSentError>(())
 /// ```
 #[derive(Debug)]
 pub struct InProcess {
-    network: Arc<Mutex<Network>>,
-    /// The place of the link that this end sends to; the other one is what it receives from.
+    wire: Arc<Mutex<Wire>>,
+    /// The place of the direction that this end sends to; it receives from the other.
     side: usize,
-    endpoint: Endpoint,
+    state: State,
+    /// Whether the application has to be told of the connection.
+    is_new: bool,
+    is_paused: bool,
+    /// What was sent since the last output.
+    outgoing: Queues,
+    /// What has come and was not polled.
+    incoming: Queues,
+    /// The number of the next batch.
+    next: u64,
+    /// The reliable batches that were sent, and those of them that the other end has taken.
+    sent: Amount,
+    taken: Amount,
+    /// What was counted.
+    path: Path,
+    now: Duration,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Before the first input.
+    New,
+    Open,
+    /// This end has closed it, and the other is told with the next output.
+    Closing(Reason),
+    /// The other end has, and the application is told when it has polled everything.
+    Ended(Reason),
+    Over,
 }
 
 /// What both ends share.
-#[derive(Debug)]
-struct Network {
-    links: [Link; 2],
+#[derive(Debug, Default)]
+struct Wire {
+    directions: [Direction; 2],
 }
+
+/// What goes from one end to the other.
+#[derive(Debug, Default)]
+struct Direction {
+    queues: Queues,
+    /// The reliable batches that the receiver has taken.
+    taken: Amount,
+    /// Why the sender has ended the connection.
+    end: Option<Reason>,
+}
+
+/// The batches that a pause holds back, and the others.
+#[derive(Debug, Default)]
+struct Queues {
+    reliable: Queue,
+    unreliable: Queue,
+}
+
+/// There is one connection, and never another.
+const CONNECTION: Connection = Connection(1);
+
+/// The largest batch of a delivery that does not fragment: as over most networks.
+const MAX_DATAGRAM: usize = 1200;
+
+/// The largest batch of a delivery that fragments.
+const MAX_FRAGMENTED: usize = 16 << 20;
+
+/// What reliable batches may cost that wait to be polled, and those that wait behind them; and what
+/// unreliable ones may.
+const MAX_RELIABLE: u64 = 2 << 20;
+const MAX_UNRELIABLE: u64 = 1 << 20;
 
 impl InProcess {
     /// Two ends that are connected.
     #[must_use]
-    pub fn pair(config: InProcessConfig, seed: u64) -> (Self, Self) {
-        let config = config.checked();
-        // The two directions have nothing in common.
-        let links = [seed, !seed].map(|seed| Link::new(config.link, seed));
-        let network = Arc::new(Mutex::new(Network { links }));
-        let end = |side| Self { network: network.clone(), side, endpoint: Endpoint::new(config) };
-        (end(0), end(1))
+    pub fn pair() -> (Self, Self) {
+        let wire = Arc::new(Mutex::new(Wire::default()));
+        (Self::new(wire.clone(), 0), Self::new(wire, 1))
     }
 
-    /// Another network for what this end sends from now on. What is on its way stays so.
-    ///
-    /// ```
-    /// use tightwire::link::LinkConfig;
-    /// use tightwire::transport::{InProcess, InProcessConfig};
-    ///
-    /// let (client, server) = InProcess::pair(InProcessConfig::default(), 1);
-    /// client.set_link(LinkConfig { loss: 1.0, ..LinkConfig::default() });
-    /// assert_eq!(client.link_stats().lost, 0);
-    /// # drop(server);
-    /// ```
-    pub fn set_link(&self, link: LinkConfig) {
-        self.network().links[self.side].set_config(link);
+    fn new(wire: Arc<Mutex<Wire>>, side: usize) -> Self {
+        let path =
+            Path { max_datagram: MAX_DATAGRAM, max_fragmented: MAX_FRAGMENTED, ..Path::default() };
+        Self {
+            wire,
+            side,
+            state: State::New,
+            is_new: false,
+            is_paused: false,
+            outgoing: Queues::default(),
+            incoming: Queues::default(),
+            next: 0,
+            sent: Amount::default(),
+            taken: Amount::default(),
+            path,
+            now: Duration::ZERO,
+        }
     }
 
-    /// What became of the datagrams that this end sent.
-    #[must_use]
-    pub fn link_stats(&self) -> LinkStats {
-        self.network().links[self.side].stats()
+    /// The reliable batches that the other end has not taken yet.
+    fn waiting(&self) -> Amount {
+        self.sent.without(self.taken)
     }
 
-    fn network(&self) -> MutexGuard<'_, Network> {
-        lock(&self.network)
+    fn clear(&mut self) {
+        self.outgoing = Queues::default();
+        self.incoming = Queues::default();
+        self.is_new = false;
     }
 }
 
 impl Transport for InProcess {
     fn handle_input(&mut self, now: Duration) {
-        let now = now.min(LAST_TIME);
-        self.endpoint.handle_now(now);
-        let mut network = lock(&self.network);
-        let link = &mut network.links[1 - self.side];
-        while let Some(datagram) = link.poll_datagram(now) {
-            self.endpoint.handle_datagram(datagram);
+        self.now = self.now.max(now);
+        self.is_paused = false;
+        if matches!(self.state, State::New) {
+            self.state = State::Open;
+            self.is_new = true;
         }
-        self.endpoint.handle_time();
+        if !matches!(self.state, State::Open) {
+            return;
+        }
+        let mut wire = lock(&self.wire);
+        self.taken = wire.directions[self.side].taken;
+        let direction = &mut wire.directions[1 - self.side];
+        // Whoever polls too little lets the sender wait, who cannot send more once it has ended it.
+        let limit = if direction.end.is_some() { u64::MAX } else { MAX_RELIABLE };
+        let reliable = self.incoming.reliable.append(&mut direction.queues.reliable, limit);
+        direction.taken = direction.taken.with(reliable);
+        let unreliable =
+            self.incoming.unreliable.append(&mut direction.queues.unreliable, u64::MAX);
+        self.path.dropped += self.incoming.unreliable.drop_oldest(MAX_UNRELIABLE);
+        let came = reliable.with(unreliable);
+        self.path.packets_received += came.batches;
+        self.path.bytes_received += came.bytes;
+        if let Some(reason) = direction.end.take() {
+            self.outgoing = Queues::default();
+            self.state = State::Ended(reason);
+        }
     }
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
-        self.endpoint.poll_event()
+        if core::mem::take(&mut self.is_new) {
+            return Some(Event::Connected { connection: CONNECTION, address: None });
+        }
+        // Also what a pause holds back comes before the end.
+        if self.incoming.is_empty() {
+            if !matches!(self.state, State::Ended(_)) {
+                return None;
+            }
+            let State::Ended(reason) = core::mem::replace(&mut self.state, State::Over) else {
+                return None;
+            };
+            return Some(Event::Disconnected { connection: CONNECTION, reason });
+        }
+        let (delivery, batch) = self.incoming.pop(self.is_paused)?;
+        Some(Event::Batch { from: CONNECTION, delivery, batch })
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
-        if to != CONNECTION {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        if to != CONNECTION || !matches!(self.state, State::Open) {
             return Err(NotSentError::NotConnected(to));
         }
-        self.endpoint.send(delivery, batch)
+        let limit = if delivery.fragments() { MAX_FRAGMENTED } else { MAX_DATAGRAM };
+        if batch.len() > limit {
+            return Err(NotSentError::TooLarge { size: batch.len(), limit });
+        }
+        if delivery.is_reliable() {
+            let waiting = self.waiting();
+            let mut more = waiting;
+            more.add(batch.len());
+            // One is always taken, or the largest could never be sent.
+            if waiting.batches > 0 && more.cost() > MAX_RELIABLE {
+                return Err(NotSentError::Full { backlog: waiting.bytes as usize });
+            }
+            self.sent.add(batch.len());
+        }
+        self.path.packets_sent += 1;
+        self.path.bytes_sent += batch.len() as u64;
+        self.path.dropped += self.outgoing.push(self.next, delivery, batch);
+        self.next += 1;
+        Ok(())
     }
 
     fn pause(&mut self, connection: Connection) {
-        if connection == CONNECTION {
-            self.endpoint.pause();
-        }
+        self.is_paused |= connection == CONNECTION;
     }
 
     fn close(&mut self, connection: Connection, reason: &Reason) {
-        if connection == CONNECTION {
-            self.endpoint.close(reason);
+        if connection != CONNECTION || matches!(self.state, State::New) {
+            return;
         }
+        // The application knows, and wants to hear nothing more of it.
+        self.incoming = Queues::default();
+        self.is_new = false;
+        self.state = match self.state {
+            State::Open => State::Closing(reason.clone()),
+            State::Closing(_) => return,
+            _ => State::Over,
+        };
     }
 
     fn handle_output(&mut self, now: Duration) {
-        let now = now.min(LAST_TIME);
-        let mut network = lock(&self.network);
-        let link = &mut network.links[self.side];
-        self.endpoint.handle_output(now, |frame| link.handle_datagram(now, frame));
+        self.now = self.now.max(now);
+        if !matches!(self.state, State::Open | State::Closing(_)) {
+            return;
+        }
+        let mut wire = lock(&self.wire);
+        let direction = &mut wire.directions[self.side];
+        self.taken = direction.taken;
+        // What was sent in the frame of the close goes before it.
+        self.path.dropped += self.outgoing.move_to(&mut direction.queues);
+        if matches!(self.state, State::Closing(_))
+            && let State::Closing(reason) = core::mem::replace(&mut self.state, State::Over)
+        {
+            direction.end = Some(reason);
+            drop(wire);
+            self.clear();
+        }
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {
-        (connection == CONNECTION).then(|| self.endpoint.path())?
+        let is_open = connection == CONNECTION && matches!(self.state, State::Open);
+        is_open.then(|| Path { backlog: self.waiting().bytes as usize, ..self.path })
     }
 
     fn next_time(&self) -> Option<Duration> {
-        let arrival = self.network().links[1 - self.side].next_time();
-        arrival.into_iter().chain(self.endpoint.next_time()).min()
+        let is_due = match &self.state {
+            State::New | State::Closing(_) => true,
+            State::Open => {
+                let wire = lock(&self.wire);
+                let direction = &wire.directions[1 - self.side];
+                !self.outgoing.is_empty()
+                    || !direction.queues.is_empty()
+                    || direction.end.is_some()
+                    || wire.directions[self.side].taken != self.taken
+            }
+            State::Ended(_) | State::Over => false,
+        };
+        // The next input ends a pause.
+        let is_held = self.is_paused && !self.incoming.reliable.is_empty();
+        (is_due || is_held).then_some(self.now)
     }
 }
 
-/// A thread that panicked elsewhere leaves a network that can be used.
-fn lock(network: &Mutex<Network>) -> MutexGuard<'_, Network> {
-    network.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        let reason = match &self.state {
+            State::New | State::Open => Reason::failed("the other end was dropped"),
+            State::Closing(reason) => reason.clone(),
+            State::Ended(_) | State::Over => return,
+        };
+        let mut wire = lock(&self.wire);
+        let direction = &mut wire.directions[self.side];
+        self.outgoing.move_to(&mut direction.queues);
+        direction.end = Some(reason);
+    }
+}
+
+impl Queues {
+    /// Adds a batch, and tells how many unreliable ones were dropped for it.
+    fn push(&mut self, number: u64, delivery: Delivery, batch: &[u8]) -> u64 {
+        if delivery.is_reliable() {
+            self.reliable.push(number, delivery, batch);
+            return 0;
+        }
+        self.unreliable.push(number, delivery, batch);
+        self.unreliable.drop_oldest(MAX_UNRELIABLE)
+    }
+
+    /// Takes the batch that was sent first, of the unreliable ones in a pause.
+    fn pop(&mut self, is_paused: bool) -> Option<(Delivery, &[u8])> {
+        let is_before = |unreliable| self.reliable.front().is_none_or(|number| unreliable < number);
+        match self.unreliable.front() {
+            Some(number) if is_paused || is_before(number) => self.unreliable.pop(),
+            _ if is_paused => None,
+            _ => self.reliable.pop(),
+        }
+    }
+
+    /// Moves all batches behind those of `other`, and tells how many unreliable ones were dropped.
+    fn move_to(&mut self, other: &mut Self) -> u64 {
+        other.reliable.append(&mut self.reliable, u64::MAX);
+        other.unreliable.append(&mut self.unreliable, u64::MAX);
+        other.unreliable.drop_oldest(MAX_UNRELIABLE)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.reliable.is_empty() && self.unreliable.is_empty()
+    }
+}
+
+/// A thread that panicked elsewhere leaves queues that can be used.
+fn lock(wire: &Mutex<Wire>) -> MutexGuard<'_, Wire> {
+    wire.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -28,6 +28,8 @@ mod network;
 #[cfg(feature = "quic")]
 mod outgoing;
 #[cfg(feature = "quic")]
+mod pair;
+#[cfg(feature = "quic")]
 mod reasons;
 #[cfg(feature = "quic")]
 mod setup;

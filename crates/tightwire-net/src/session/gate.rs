@@ -77,13 +77,13 @@ impl Admit for TokenGate {
 /// use tightwire::{Context, Message, Wire};
 /// use tightwire::{Server, SessionConfig};
 /// use tightwire::token::{TokenGate, TokenKey};
-/// use tightwire::transport::{InProcess, InProcessConfig};
+/// use tightwire::transport::InProcess;
 ///
 /// # #[derive(Wire, Message, Default)]
 /// # struct Jump;
 /// let (old, new) = (TokenKey::generate()?, TokenKey::generate()?);
 /// let gate = Arc::new(Mutex::new(TokenGate::new(vec![old.clone()], "eu-west-3")));
-/// let (_, transport) = InProcess::pair(InProcessConfig::default(), 7);
+/// let (_, transport) = InProcess::pair();
 /// let server = Server::<(), _>::builder(SessionConfig::new("arena", "1.0"))
 ///     .with_tokens(gate.clone())
 ///     .handle(|_: &Jump, _: &mut Context<'_, ()>| {})

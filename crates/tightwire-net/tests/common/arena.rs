@@ -9,7 +9,7 @@ use tightwire::link::LinkConfig;
 use tightwire::message::MessengerBuilder;
 use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Trust};
 use tightwire::token::{Claims, TokenGate, TokenKey};
-use tightwire::transport::{InProcess, InProcessConfig, Reason, Transport};
+use tightwire::transport::{InProcess, Reason, Transport};
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, PeerId, Wire};
 
@@ -340,9 +340,8 @@ impl<S> Arena<S, Simulated> {
 }
 
 /// The same with one client, in a process.
-pub(crate) fn in_process(link: LinkConfig, seed: u64, count: u32) -> Arena<InProcess, InProcess> {
-    let config = InProcessConfig { link, ..InProcessConfig::default() };
-    let (here, there) = InProcess::pair(config, seed::seed(seed));
+pub(crate) fn in_process(count: u32) -> Arena<InProcess, InProcess> {
+    let (here, there) = InProcess::pair();
     let client = client(session_config(), &token(&key(), 1), here);
     Arena {
         server: Some(server(session_config(), there)),

@@ -8,10 +8,11 @@ use tightwire::inspect::Captured;
 use tightwire::inspect::{Capture, CaptureWriter, Direction};
 use tightwire::link::LinkConfig;
 use tightwire::message::{MessengerBuilder, MessengerConfig};
+use tightwire::quic::{Network, Quic, QuicConfig};
 use tightwire::schema::Dynamic;
 use tightwire::snapshot::Leaving;
 use tightwire::stream::Value;
-use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::transport::InProcess;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire, snapshot};
 
@@ -93,8 +94,8 @@ fn play(packing: Packing) -> Played {
         snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build().unwrap();
     let link =
         LinkConfig { latency: Duration::from_millis(20), loss: 0.1, ..LinkConfig::default() };
-    let (client_end, server_end) =
-        InProcess::pair(InProcessConfig { link, ..InProcessConfig::default() }, seed(5));
+    let quic = QuicConfig { seed: Some(seed(5)), ..QuicConfig::default() };
+    let (client_end, server_end) = Quic::pair(&Network::new(link, seed(5)), quic).unwrap();
     let builder = Server::builder(config(packing)).register(messages).open_to_anyone();
     let identity = builder.capture_identity().unwrap();
     let recorder = CaptureWriter::with_snapshots(Vec::new(), &identity, &protocol).unwrap();
@@ -255,7 +256,7 @@ impl Write for Full {
 
 #[test]
 fn a_full_disk_does_not_stop_the_session() {
-    let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 5);
+    let (client_end, server_end) = InProcess::pair();
     let builder = Server::builder(config(Packing::Bits)).register(messages).open_to_anyone();
     let recorder = CaptureWriter::new(Full(3_000), &builder.capture_identity().unwrap()).unwrap();
     let local = "127.0.0.1:7777".parse().unwrap();

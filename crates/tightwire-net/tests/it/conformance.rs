@@ -7,11 +7,7 @@ use tightwire::Delivery::{
     self, Reliable, ReliableOrdered, ReliableOrderedFragmented, Unreliable, UnreliableSequenced,
 };
 use tightwire::transport::conformance::{self, Clock, Fault, Options, Pair};
-use tightwire::transport::{
-    Connection, Event, InProcess, InProcessConfig, NotSentError, Path, Reason, Transport,
-};
-
-use crate::common::pair;
+use tightwire::transport::{Connection, Event, InProcess, NotSentError, Path, Reason, Transport};
 
 /// What a transport does wrong. Batches are counted for each delivery; it happens to one of
 /// them.
@@ -181,8 +177,13 @@ impl Transport for Saboteur {
         })
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
-        let limit = if delivery.fragments() { 1 << 18 } else { 1200 };
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        let limit = if delivery.fragments() { 16 << 20 } else { 1200 };
         if self.act == Act::NeverFull && self.inner.path(to).is_some() && batch.len() <= limit {
             self.unsent.push_back((to, delivery, batch.to_vec()));
             return Ok(());
@@ -237,17 +238,11 @@ impl Transport for Saboteur {
 }
 
 fn judge(act: Act, victim: u32) -> Result<conformance::Report, conformance::ConformanceError> {
-    let config = InProcessConfig {
-        max_fragmented: 1 << 18,
-        backlog: 1 << 19,
-        receive_limit: 1 << 19,
-        ..InProcessConfig::default()
-    };
     let make_pair = || {
-        let Pair { client, server, .. } = pair(config, 1);
+        let (client, server) = InProcess::pair();
         Pair { client, server: Saboteur::new(server, act, victim), clock: Clock::jumping() }
     };
-    let options = Options { batches: 300, most_waiting: 2 << 20, ..Options::default() };
+    let options = Options { batches: 300, most_waiting: 6 << 20, ..Options::default() };
     conformance::run(make_pair, &options)
 }
 

@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
-use tightwire::transport::{
-    Connection, Event, InProcess, InProcessConfig, NotSentError, Path, Reason, Transport,
-};
+use tightwire::transport::{Connection, Event, InProcess, NotSentError, Path, Reason, Transport};
 
 fn judge<T: Transport>(mut wrap: impl FnMut(InProcess) -> T) -> Result<(), String> {
     let make = || {
-        let (client, server) = InProcess::pair(InProcessConfig::default(), 7);
+        let (client, server) = InProcess::pair();
         Pair { client: wrap(client), server: wrap(server), clock: Clock::jumping() }
     };
     let options = Options { batches: 2000, ..Options::default() };
@@ -41,7 +39,7 @@ macro_rules! the_rest {
     (@ next) => { fn next_time(&self) -> Option<Duration> { self.inner.next_time() } };
 }
 
-/// Says that it carries a megabyte, and loses what has more than 400 kilobytes.
+/// Says that it carries 16 megabytes, and loses what has more than 400 kilobytes.
 struct LosesTheLargest {
     inner: InProcess,
 }
@@ -49,8 +47,13 @@ struct LosesTheLargest {
 impl Transport for LosesTheLargest {
     the_rest!(input, poll, pause, close, output, path, next);
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
-        if (400_000..1 << 20).contains(&batch.len()) {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        if (400_000..=16 << 20).contains(&batch.len()) {
             return Ok(());
         }
         self.inner.send(to, delivery, batch)
@@ -175,7 +178,7 @@ impl Transport for Hoarder {
 #[test]
 fn the_suite_finds_who_keeps_unreliable_batches_without_end() {
     let make = || {
-        let (client, server) = InProcess::pair(InProcessConfig::default(), 7);
+        let (client, server) = InProcess::pair();
         let lanes = [0, 1].map(|_| Arc::new(Mutex::new(VecDeque::new())));
         let wrap = |inner, to: usize| Hoarder {
             inner,

@@ -1,245 +1,261 @@
-//! The in-process transport keeps its promises over every network, and the suite that says so can
-//! fail.
+//! Two ends in one process: queues that keep the promises of every delivery.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tightwire::Delivery;
-use tightwire::link::LinkConfig;
-use tightwire::transport::conformance::{self, Options, Report};
-use tightwire::transport::{Event, InProcess, InProcessConfig, NotSentError, Reason, Transport};
+use tightwire::transport::conformance::{self, Clock, Options, Pair};
+use tightwire::transport::{Connection, Event, InProcess, NotSentError, Reason, Transport};
 
-use crate::common::networks::{self, latency};
 use crate::common::volume::volume;
-use crate::common::{pair, ready_pair};
 
-fn batches() -> u32 {
-    volume(3_000, 100_000)
-}
+const NOW: Duration = Duration::ZERO;
 
-fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
-    let mut config = InProcessConfig { link, ..InProcessConfig::default() };
-    // With small ones, less has to be sent until they are full.
-    let limits = (config.backlog, config.receive_limit);
-    (config.backlog, config.receive_limit) = volume((1 << 19, 1 << 19), limits);
-    let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
-    let options = Options { batches: batches(), is_perfect, ..Options::default() };
-    let start = Instant::now();
-    let report = conformance::run(|| pair(config, seed), &options);
-    let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));
-    println!("{name}, judged in {:.2} s:\n{report}\n", start.elapsed().as_secs_f64());
-    for (delivery, figures) in Delivery::ALL.iter().zip(&report.deliveries) {
-        assert_eq!(figures.sent, 2 * u64::from(batches()), "{delivery:?}");
-        assert!(figures.arrived > figures.sent / 100, "{delivery:?}");
+/// Two ends that have connected, and the number that both have for it.
+fn ready_pair() -> (InProcess, InProcess, Connection) {
+    let (mut client, mut server) = InProcess::pair();
+    let mut last = None;
+    for end in [&mut client, &mut server] {
+        end.handle_input(NOW);
+        let Some(Event::Connected { connection, .. }) = end.poll_event() else { panic!() };
+        assert_eq!(end.poll_event(), None);
+        last = Some(connection);
     }
-    report
+    (client, server, last.unwrap())
 }
 
-promises_are_kept!();
-
-#[test]
-fn promises_are_kept_over_a_long_way() {
-    judge("30 ms", latency(), 1);
+/// What an end sent goes to the other.
+fn carry(from: &mut InProcess, to: &mut InProcess) {
+    from.handle_output(NOW);
+    to.handle_input(NOW);
 }
 
-#[test]
-fn the_same_seed_goes_the_same_way() {
-    let link = LinkConfig { loss: 0.1, reordering: 0.1, ..latency() };
-    let config = InProcessConfig { link, ..InProcessConfig::default() };
-    let options = Options { batches: 2000, is_perfect: false, ..Options::default() };
-    let run = |seed| conformance::run(|| pair(config, seed), &options).unwrap();
-    let first = run(1);
-    assert_eq!(run(1), first);
-    assert_ne!(run(2).digest, first.digest);
+/// The batches that wait at an end, each as delivery and length.
+fn drain(end: &mut InProcess) -> Vec<(Delivery, usize)> {
+    let mut drained = Vec::new();
+    while let Some(event) = end.poll_event() {
+        let Event::Batch { delivery, batch, .. } = event else { panic!("{event:?}") };
+        drained.push((delivery, batch.len()));
+    }
+    drained
 }
 
 #[test]
-fn a_clock_that_only_jumps_to_the_next_time_gets_everything_through() {
-    let config = InProcessConfig {
-        link: LinkConfig { loss: 0.3, jitter: Duration::from_millis(7), ..latency() },
-        ..InProcessConfig::default()
+fn promises_are_kept() {
+    let batches = volume(3_000, 100_000);
+    let make_pair = || {
+        let (client, server) = InProcess::pair();
+        Pair { client, server, clock: Clock::jumping() }
     };
-    let (mut client, mut server, connection) = ready_pair(config, 11);
-    for number in 0..200u8 {
-        client.send(connection, Delivery::ReliableOrdered, &[1, 0, number]).unwrap();
+    let options = Options { batches, ..Options::default() };
+    let report = conformance::run(make_pair, &options).unwrap_or_else(|broken| panic!("{broken}"));
+    println!("{report}");
+    for figures in &report.deliveries {
+        assert_eq!((figures.sent, figures.dropped()), (2 * u64::from(batches), 0));
+        assert_eq!((figures.doubled, figures.overtaken), (0, 0));
     }
-    client.handle_output(Duration::ZERO);
-    let (mut received, mut steps) = (Vec::new(), 0);
-    while received.len() < 200 {
-        let now = client.next_time().unwrap().min(server.next_time().unwrap());
-        for end in [&mut client, &mut server] {
-            end.handle_input(now);
-            while let Some(event) = end.poll_event() {
-                if let Event::Batch { batch, .. } = event {
-                    received.push(batch[2]);
-                }
-            }
-            end.handle_output(now);
-        }
-        steps += 1;
-        assert!(steps < 10_000);
-    }
-    assert!(received.iter().copied().eq(0..200));
+    let again = conformance::run(make_pair, &options).unwrap();
+    assert_eq!(again.digest, report.digest, "nothing is left to chance");
 }
 
 #[test]
-fn an_idle_connection_lives_and_is_cheap() {
-    let config = InProcessConfig { link: latency(), ..InProcessConfig::default() };
-    let (mut client, mut server, connection) = ready_pair(config, 12);
-    let mut frames = 0;
-    loop {
-        let now = client.next_time().unwrap().min(server.next_time().unwrap());
-        if now > Duration::from_secs(600) {
-            break;
+fn batches_of_all_deliveries_come_in_the_order_in_which_they_were_sent() {
+    let (mut client, mut server, connection) = ready_pair();
+    let sent: Vec<_> = (0..100).map(|n| (Delivery::ALL[n * 7 % 5], 1 + n)).collect();
+    for (n, (delivery, length)) in sent.iter().enumerate() {
+        client.send(connection, *delivery, &vec![7; *length]).unwrap();
+        if n % 30 == 29 {
+            // What has come is not polled before more comes.
+            carry(&mut client, &mut server);
         }
-        for end in [&mut client, &mut server] {
-            end.handle_input(now);
-            assert_eq!(end.poll_event(), None);
-            end.handle_output(now);
-        }
-        frames += 1;
     }
-    let path = client.path(connection).unwrap();
-    println!("10 minutes idle: {frames} frames, {} bytes sent by each end", path.bytes_sent);
-    assert!(frames < 2500 && path.packets_sent < 610, "{frames} frames, {path:?}");
-    assert_eq!(path.round_trip, Duration::from_millis(60));
-    assert_eq!((path.loss, path.backlog, path.dropped), (0.0, 0, 0));
+    assert_eq!(drain(&mut server).len(), 90, "the rest waits for the output");
+    carry(&mut client, &mut server);
+    assert_eq!(drain(&mut server), sent[90..]);
 }
 
 #[test]
-fn the_path_says_what_the_link_does() {
-    let config = InProcessConfig {
-        link: LinkConfig { loss: 0.2, duplication: 0.3, ..latency() },
-        ..InProcessConfig::default()
-    };
-    let (mut client, mut server, connection) = ready_pair(config, 13);
-    for frame in 0..2000 {
-        let now = Duration::from_millis(5 * frame);
-        for end in [&mut client, &mut server] {
-            end.handle_input(now);
-            while end.poll_event().is_some() {}
-            for delivery in [Delivery::Unreliable, Delivery::Reliable] {
-                end.send(connection, delivery, &[1, 0, 7]).unwrap();
-            }
-            end.handle_output(now);
-        }
+fn a_pause_lets_unreliable_batches_pass_and_ends_with_the_next_input() {
+    let (mut client, mut server, connection) = ready_pair();
+    for (length, delivery) in (1..).zip([Delivery::ReliableOrdered, Delivery::Unreliable]) {
+        client.send(connection, delivery, &vec![7; length]).unwrap();
     }
-    let path = client.path(connection).unwrap();
-    println!("{path:?}");
-    assert!((0.18..0.22).contains(&path.loss), "{path:?}");
-    let round_trip = path.round_trip.as_millis();
-    assert!((60..75).contains(&round_trip), "{path:?}");
-    assert_eq!(path.packets_sent, client.link_stats().sent);
-    assert_eq!(path.packets_received, server.link_stats().delivered);
-}
-
-#[test]
-fn a_silent_end_is_timed_out_and_a_network_can_be_changed() {
-    let (mut client, mut server, connection) = ready_pair(InProcessConfig::default(), 14);
-    server.set_link(LinkConfig { loss: 1.0, ..LinkConfig::default() });
-    let mut ends = Vec::new();
-    for frame in 0..400 {
-        let now = Duration::from_millis(50 * frame);
-        for (name, end) in [("client", &mut client), ("server", &mut server)] {
-            end.handle_input(now);
-            while let Some(event) = end.poll_event() {
-                ends.push((name, now.as_millis(), format!("{event:?}")));
-            }
-            end.handle_output(now);
-        }
-    }
-    let disconnected =
-        format!("{:?}", Event::Disconnected { connection, reason: Reason::TimedOut });
-    // The client tells it to the server, which has heard everything.
-    assert_eq!(ends, [("client", 10_000, disconnected.clone()), ("server", 10_000, disconnected)]);
-    assert_eq!(
-        client.send(connection, Delivery::Reliable, &[1, 0, 7]),
-        Err(NotSentError::NotConnected(connection))
-    );
-    assert!(server.link_stats().lost > 0);
-}
-
-#[test]
-fn unreliable_batches_that_nobody_polls_are_dropped_the_oldest_first() {
-    let config = InProcessConfig { receive_limit: 10_000, ..InProcessConfig::default() };
-    let (mut client, mut server, connection) = ready_pair(config, 15);
-    for number in 0..1000u16 {
-        let [low, high] = number.to_le_bytes();
-        client.send(connection, Delivery::Unreliable, &[2, 0, low, high]).unwrap();
-    }
-    client.handle_output(Duration::ZERO);
-    server.handle_input(Duration::ZERO);
-    let mut received = Vec::new();
-    while let Some(event) = server.poll_event() {
-        let Event::Batch { batch, .. } = event else { panic!("{event:?}") };
-        received.push(u16::from_le_bytes([batch[2], batch[3]]));
-    }
-    assert!(received.len() > 100 && received.len() < 200, "{}", received.len());
-    let first = 1000 - received.len() as u16;
-    assert!(received.iter().copied().eq(first..1000));
-    assert_eq!(server.path(connection).unwrap().dropped, u64::from(first));
-}
-
-#[test]
-fn what_was_sent_in_the_frame_of_the_close_has_its_chance() {
-    let (mut client, mut server, connection) = ready_pair(InProcessConfig::default(), 16);
-    client.send(connection, Delivery::ReliableOrdered, &[1, 0, 7]).unwrap();
-    client.close(connection, &Reason::Left);
-    client.handle_output(Duration::ZERO);
-    server.handle_input(Duration::ZERO);
-    let delivery = Delivery::ReliableOrdered;
-    let batch: &[u8] = &[1, 0, 7];
-    assert_eq!(server.poll_event(), Some(Event::Batch { from: connection, delivery, batch }));
-    let reason = Reason::Left;
-    assert_eq!(server.poll_event(), Some(Event::Disconnected { connection, reason }));
-    // Both know of each other that it is over, and nothing is left to do.
-    server.handle_output(Duration::ZERO);
-    client.handle_input(Duration::ZERO);
+    carry(&mut client, &mut server);
+    server.pause(connection);
+    assert_eq!(drain(&mut server), [(Delivery::Unreliable, 2)]);
+    assert_eq!(server.next_time(), Some(NOW), "something is held back");
+    server.handle_input(NOW);
+    assert_eq!(drain(&mut server), [(Delivery::ReliableOrdered, 1)]);
+    // The end of a pause also ends what the next input has to do, once the sender knows.
+    server.handle_output(NOW);
+    client.handle_input(NOW);
     assert_eq!((client.next_time(), server.next_time()), (None, None));
 }
 
 #[test]
-fn the_ends_can_be_in_different_threads() {
-    let (mut client, mut server) = InProcess::pair(InProcessConfig::default(), 17);
-    // Time stands still: whoever is later for the other thread's sake is not late.
-    let now = Duration::ZERO;
-    let server = std::thread::spawn(move || {
-        loop {
-            server.handle_input(now);
-            while let Some(event) = server.poll_event() {
-                if let Event::Disconnected { reason, .. } = event {
-                    server.handle_output(now);
-                    return reason;
-                }
-            }
-            server.handle_output(now);
-            std::thread::yield_now();
+fn a_sender_is_refused_until_the_other_end_has_polled() {
+    let (mut client, mut server, connection) = ready_pair();
+    let batch = [7; 1200];
+    let mut sent = 0;
+    let refused = loop {
+        match client.send(connection, Delivery::Reliable, &batch) {
+            Ok(()) => sent += 1,
+            Err(refused) => break refused,
         }
-    });
-    client.handle_input(now);
-    let Some(Event::Connected { connection, .. }) = client.poll_event() else { panic!() };
-    client.close(connection, &Reason::ShuttingDown);
-    client.handle_output(now);
-    assert_eq!(server.join().unwrap(), Reason::ShuttingDown);
+        carry(&mut client, &mut server);
+    };
+    // As many wait to be polled as behind them.
+    let half = (2 << 20) / (1200 + 64);
+    assert_eq!(sent, 2 * half);
+    assert_eq!(refused, NotSentError::Full { backlog: half * 1200 });
+    assert_eq!(client.path(connection).unwrap().backlog, half * 1200);
+    // Others are not held up by them.
+    client.send(connection, Delivery::Unreliable, &batch).unwrap();
+
+    assert_eq!(drain(&mut server).len(), half);
+    server.handle_input(NOW);
+    assert_eq!(drain(&mut server).len(), half);
+    assert_eq!(client.next_time(), Some(NOW), "there is room");
+    client.handle_input(NOW);
+    assert_eq!(client.path(connection).unwrap().backlog, 0);
+    client.send(connection, Delivery::Reliable, &batch).unwrap();
 }
 
 #[test]
-fn an_idle_connection_survives_bursts_of_loss() {
-    let config = InProcessConfig {
-        link: LinkConfig { bursts: networks::bursts(), loss: 0.1, ..latency() },
-        ..InProcessConfig::default()
+fn unreliable_batches_that_nobody_polls_are_dropped_the_oldest_first() {
+    let (mut client, mut server, connection) = ready_pair();
+    let send = |client: &mut InProcess, number: u32| {
+        let mut batch = [0; 1000];
+        batch[..4].copy_from_slice(&number.to_le_bytes());
+        client.send(connection, Delivery::Unreliable, &batch).unwrap();
     };
-    for seed in 0..50 {
-        let (mut client, mut server, _) = ready_pair(config, seed);
-        loop {
-            let now = client.next_time().unwrap().min(server.next_time().unwrap());
-            if now > Duration::from_secs(600) {
-                break;
-            }
-            for end in [&mut client, &mut server] {
-                end.handle_input(now);
-                assert_eq!(end.poll_event(), None, "seed {seed}, {now:?}");
-                end.handle_output(now);
-            }
-        }
+    // Where they wait does not matter: with the sender, between the ends, or with the receiver.
+    (0..2000).for_each(|number| send(&mut client, number));
+    for number in 2000..4000 {
+        send(&mut client, number);
+        client.handle_output(NOW);
     }
+    for number in 4000..6000 {
+        send(&mut client, number);
+        carry(&mut client, &mut server);
+    }
+    let mut received = Vec::new();
+    while let Some(event) = server.poll_event() {
+        let Event::Batch { batch, .. } = event else { panic!("{event:?}") };
+        received.extend(batch.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)));
+    }
+    assert_eq!(received.len(), (1 << 20) / (1000 + 64));
+    assert!(received.iter().copied().eq(6000 - received.len() as u32..6000));
+    let dropped = [&client, &server].map(|end| end.path(connection).unwrap().dropped);
+    assert_eq!(dropped.iter().sum::<u64>(), 6000 - received.len() as u64, "{dropped:?}");
+}
+
+#[test]
+fn a_batch_that_is_larger_than_what_may_wait_is_taken_alone() {
+    let (mut client, mut server, connection) = ready_pair();
+    let delivery = Delivery::ReliableOrderedFragmented;
+    let largest = vec![7; client.path(connection).unwrap().max_fragmented];
+    client.send(connection, delivery, &largest).unwrap();
+    let refused = client.send(connection, delivery, &[7]);
+    assert_eq!(refused, Err(NotSentError::Full { backlog: largest.len() }));
+    carry(&mut client, &mut server);
+    assert_eq!(drain(&mut server), [(delivery, largest.len())]);
+}
+
+#[test]
+fn what_was_sent_in_the_frame_of_the_close_comes_before_the_end() {
+    let (mut client, mut server, connection) = ready_pair();
+    let delivery = Delivery::ReliableOrdered;
+    client.send(connection, delivery, &[1, 0, 7]).unwrap();
+    client.close(connection, &Reason::Left);
+    carry(&mut client, &mut server);
+    let batch: &[u8] = &[1, 0, 7];
+    server.pause(connection);
+    assert_eq!(server.poll_event(), None, "a pause holds back the batch, and the end behind it");
+    server.handle_input(NOW);
+    assert_eq!(server.poll_event(), Some(Event::Batch { from: connection, delivery, batch }));
+    let reason = Reason::Left;
+    assert_eq!(server.poll_event(), Some(Event::Disconnected { connection, reason }));
+    // Both know of each other that it is over, and nothing is left to do.
+    server.handle_output(NOW);
+    client.handle_input(NOW);
+    assert_eq!((client.next_time(), server.next_time()), (None, None));
+    assert_eq!((client.poll_event(), server.poll_event()), (None, None));
+}
+
+#[test]
+fn an_end_that_is_dropped_ends_the_connection() {
+    let (mut client, server, connection) = ready_pair();
+    drop(server);
+    client.handle_input(NOW);
+    let reason = Reason::failed("the other end was dropped");
+    assert_eq!(client.poll_event(), Some(Event::Disconnected { connection, reason }));
+    let sent = client.send(connection, Delivery::Reliable, &[1, 0, 7]);
+    assert_eq!(sent, Err(NotSentError::NotConnected(connection)));
+
+    // One that has said why it ends it is heard, though it never sent that.
+    let (mut client, mut server, connection) = ready_pair();
+    server.close(connection, &Reason::ShuttingDown);
+    drop(server);
+    client.handle_input(NOW);
+    let reason = Reason::ShuttingDown;
+    assert_eq!(client.poll_event(), Some(Event::Disconnected { connection, reason }));
+}
+
+#[test]
+fn a_pair_in_its_steady_state_allocates_nothing() {
+    let (mut client, mut server, connection) = ready_pair();
+    let batch = [7; 1000];
+    let mut frame = |polls: bool| {
+        for end in [&mut client, &mut server] {
+            end.handle_input(NOW);
+            while polls && end.poll_event().is_some() {}
+            for delivery in Delivery::ALL {
+                end.send(connection, delivery, &batch).unwrap();
+            }
+            end.handle_output(NOW);
+        }
+    };
+    // Buffers grow until each has had the place in which most waits.
+    (0..100).for_each(|number| frame(number % 3 == 2));
+    let allocations = allocation_counter::measure(|| {
+        (0..1000).for_each(|number| frame(number % 3 == 2));
+    });
+    assert_eq!(allocations.count_total, 0);
+}
+
+#[test]
+fn the_ends_can_be_in_different_threads() {
+    const COUNT: u32 = 100_000;
+    let (mut client, mut server) = InProcess::pair();
+    let server = std::thread::spawn(move || {
+        let mut received = 0;
+        loop {
+            server.handle_input(NOW);
+            while let Some(event) = server.poll_event() {
+                match event {
+                    Event::Batch { batch, .. } => {
+                        assert_eq!(*batch, u32::to_le_bytes(received));
+                        received += 1;
+                    }
+                    Event::Disconnected { reason, .. } => return (received, reason),
+                    _ => {}
+                }
+            }
+            server.handle_output(NOW);
+            std::thread::yield_now();
+        }
+    });
+    client.handle_input(NOW);
+    let Some(Event::Connected { connection, .. }) = client.poll_event() else { panic!() };
+    for number in 0..COUNT {
+        let batch = number.to_le_bytes();
+        while client.send(connection, Delivery::ReliableOrdered, &batch).is_err() {
+            std::thread::yield_now();
+            client.handle_input(NOW);
+        }
+        client.handle_output(NOW);
+    }
+    client.close(connection, &Reason::ShuttingDown);
+    client.handle_output(NOW);
+    assert_eq!(server.join().unwrap(), (COUNT, Reason::ShuttingDown));
 }

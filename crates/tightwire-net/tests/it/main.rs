@@ -4,7 +4,6 @@
 
 #[path = "../../../../fuzz/src/transport/mod.rs"]
 mod checks;
-#[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -8,7 +8,7 @@ use tightwire::quic::{
     Certificate, Network, Quic, QuicConfig, SimulatedSocket, Socket, Trust, Udp,
 };
 use tightwire::transport::conformance::{self, Clock, Options, Pair, Report};
-use tightwire::transport::{Event, Transport};
+use tightwire::transport::{Connection, Event, Transport};
 
 use crate::common::networks::{self, latency};
 use crate::common::seed;
@@ -63,7 +63,61 @@ fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     report
 }
 
-promises_are_kept!();
+#[test]
+fn promises_are_kept_over_a_perfect_link() {
+    let report = judge("perfect", LinkConfig::default(), 1);
+    assert!(report.deliveries.iter().all(|figures| figures.dropped() == 0));
+}
+
+#[test]
+fn promises_are_kept_with_5_percent_lost() {
+    let report = judge("5 % loss", LinkConfig { loss: 0.05, ..latency() }, 2);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_20_percent_lost() {
+    let report = judge("20 % loss", LinkConfig { loss: 0.2, ..latency() }, 3);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_loss_in_bursts() {
+    judge("bursts", LinkConfig { bursts: networks::bursts(), ..latency() }, 4);
+}
+
+#[test]
+fn promises_are_kept_with_200_ms_of_jitter() {
+    let jitter = Duration::from_millis(200);
+    judge("200 ms jitter", LinkConfig { jitter, ..latency() }, 5);
+}
+
+#[test]
+fn promises_are_kept_with_a_third_doubled() {
+    judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
+}
+
+#[test]
+fn promises_are_kept_with_a_third_out_of_order() {
+    let report = judge("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }, 7);
+    assert!(report.deliveries[Delivery::Unreliable as usize].overtaken > 0);
+    assert!(report.deliveries[Delivery::Reliable as usize].overtaken > 0);
+}
+
+#[test]
+fn promises_are_kept_with_a_tenth_corrupted() {
+    judge("10 % corrupted", LinkConfig { corruption: 0.1, ..latency() }, 8);
+}
+
+#[test]
+fn promises_are_kept_with_little_bandwidth() {
+    judge("4 MB/s", networks::narrow(), 9);
+}
+
+#[test]
+fn promises_are_kept_with_everything_at_once() {
+    judge("everything", networks::everything(), 10);
+}
 
 fn real() -> Pair<Quic<Udp>, Quic<Udp>> {
     let server = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -130,4 +184,59 @@ fn the_same_seed_goes_the_same_way() {
     let first = run(1);
     assert_eq!(run(1), first);
     assert_ne!(run(2).digest, first.digest);
+}
+
+/// Both ends at each time at which one of them has something to do, until this time. Tells how often
+/// that was, and the events of both, in words.
+fn jump(
+    Pair { client, server, .. }: &mut Pair<Quic<SimulatedSocket>, Quic<SimulatedSocket>>,
+    until: Duration,
+) -> (usize, Vec<String>) {
+    let (mut steps, mut events) = (0, Vec::new());
+    loop {
+        let times = client.next_time().into_iter().chain(server.next_time());
+        let Some(now) = times.min().filter(|now| *now < until) else { return (steps, events) };
+        for end in [&mut *client, &mut *server] {
+            end.handle_input(now);
+            while let Some(event) = end.poll_event() {
+                events.push(format!("{event:?}"));
+            }
+            end.handle_output(now);
+        }
+        steps += 1;
+        assert!(steps < 100_000, "{now:?}");
+    }
+}
+
+#[test]
+fn a_clock_that_only_jumps_to_the_next_time_gets_everything_through() {
+    let jitter = Duration::from_millis(7);
+    let mut pair = simulated(LinkConfig { loss: 0.3, jitter, ..latency() }, 11);
+    let (_, events) = jump(&mut pair, Duration::from_secs(5));
+    assert_eq!(events.iter().filter(|event| event.starts_with("Connected")).count(), 2);
+    for number in 0..200u8 {
+        let batch = [1, 0, number];
+        pair.client.send(Connection(0), Delivery::ReliableOrdered, &batch).unwrap();
+    }
+    pair.client.handle_output(Duration::from_secs(5));
+    let (_, events) = jump(&mut pair, Duration::from_secs(60));
+    let expected = (0..200).map(|number| format!("batch: [1, 0, {number}] }}"));
+    assert!(events.iter().zip(expected).all(|(event, batch)| event.ends_with(&batch)));
+    assert_eq!(events.len(), 200);
+}
+
+#[test]
+fn an_idle_connection_lives_and_is_cheap() {
+    let mut pair = simulated(latency(), 12);
+    jump(&mut pair, Duration::from_secs(5));
+    let before = pair.client.path(Connection(0)).unwrap();
+    let (steps, events) = jump(&mut pair, Duration::from_secs(605));
+    assert_eq!(events, [""; 0]);
+    let path = pair.client.path(Connection(0)).unwrap();
+    let (packets, bytes) =
+        (path.packets_sent - before.packets_sent, path.bytes_sent - before.bytes_sent);
+    println!("10 minutes idle: {steps} steps, {packets} packets of {bytes} bytes by the client");
+    // Each side sends something every two seconds, and the other acknowledges it.
+    assert!(packets < 1000 && steps < 4000, "{packets} packets, {steps} steps");
+    assert_eq!(path.backlog, 0);
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use tightwire::token::{TokenGate, TokenKey};
-use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::transport::InProcess;
 use tightwire::{Message, Wire};
 use tightwire::{Server, SessionConfig};
 
@@ -35,7 +35,7 @@ fn a_server_that_is_open_to_anyone_says_so() {
     log::set_max_level(log::LevelFilter::Warn);
     let builder =
         || Server::<(), _>::builder(SessionConfig::new("arena", "1.0")).send_only::<Jump>();
-    let transport = || InProcess::pair(InProcessConfig::default(), 1).0;
+    let transport = || InProcess::pair().0;
 
     let gate = TokenGate::new(vec![TokenKey::from_bytes([7; 32])], "here");
     builder().with_tokens(gate).build(transport()).unwrap();

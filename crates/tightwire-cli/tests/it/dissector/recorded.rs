@@ -9,8 +9,8 @@ use tightwire::inspect::Captured;
 use tightwire::inspect::{Capture, CaptureWriter};
 use tightwire::link::LinkConfig;
 use tightwire::message::MessengerBuilder;
-use tightwire::snapshot::Leaving;
-use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::quic::{Network, Quic, QuicConfig};
+use tightwire::snapshot::{Leaving};
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, PeerId, Wire, snapshot};
 
@@ -71,8 +71,8 @@ fn record(file: &str, seed: u64) {
     let protocol = snapshot::Protocol::builder(snapshots).class::<Cube>().build().unwrap();
     let link =
         LinkConfig { latency: Duration::from_millis(30), loss: 0.05, ..LinkConfig::default() };
-    let (client_end, server_end) =
-        InProcess::pair(InProcessConfig { link, ..InProcessConfig::default() }, seed);
+    let quic = QuicConfig { seed: Some(seed), ..QuicConfig::default() };
+    let (client_end, server_end) = Quic::pair(&Network::new(link, seed), quic).unwrap();
     let config = SessionConfig {
         unix_start: Duration::from_secs(1_700_000_000),
         ..SessionConfig::new("cubes", "1.0")
