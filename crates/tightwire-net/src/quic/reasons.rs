@@ -10,11 +10,17 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
         ConnectionError::ApplicationClosed(closed) => {
             said(Reason::from_bytes(&closed.reason), side)
         }
-        // What an application says before the handshake is complete is not told.
+        // Before the handshake is complete, QUIC does not carry the reason of an application (RFC 9000,
+        // 10.2.3). A client ends it by leaving, a server only since the handshake takes too long: the
+        // client may take it for complete when its last packets were lost.
         ConnectionError::ConnectionClosed(closed)
             if closed.error_code == TransportErrorCode::APPLICATION_ERROR =>
         {
-            Reason::Left
+            if side.is_server() {
+                Reason::Left
+            } else {
+                Reason::TimedOut
+            }
         }
         ConnectionError::ConnectionClosed(closed) => {
             let text = String::from_utf8_lossy(&closed.reason);

@@ -171,6 +171,26 @@ fn nobody_connects_to_where_nobody_is() {
 }
 
 #[test]
+fn a_client_whose_answers_are_lost_is_told_that_it_timed_out_and_not_that_it_left() {
+    // A server says why it gives up only to an address that has answered, as after a retry.
+    let mut stand = Stand::new(QuicConfig { max_handshakes: 0, ..QuicConfig::default() });
+    let mut client = stand.connect(2, 1000);
+    // The server's answer is on its way, which completes the handshake for the client alone.
+    stand.run(40, &mut [&mut client]);
+    for _ in 0..6000 {
+        stand.run(1, &mut []);
+        // Nothing of it reaches the server any more.
+        client.end.handle_input(stand.now);
+        while let Some(event) = client.end.poll_event() {
+            client.said.push(in_words(&event));
+        }
+    }
+    let timed_out = "timed out: nothing came from the other side";
+    assert_eq!(client.said, ["connected".into(), format!("disconnected: {timed_out}")]);
+    assert_eq!(stand.said, [format!("refused: {timed_out}")]);
+}
+
+#[test]
 fn one_who_floods_does_not_keep_the_others_waiting() {
     let mut stand = Stand::new(QuicConfig::default());
     let mut player = stand.connect(2, 1);
