@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 
 use tightwire::Wire;
-use tightwire::packet::{Keys, Protection, Protocol, PacketError};
+use tightwire::packet::{Keys, PacketError, Protection, Protocol};
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 enum Packet {
@@ -66,6 +66,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mismatch = server.identity().mismatch(next.identity()).ok_or("the same")?;
     print!("{mismatch}");
     assert!(mismatch.to_string().contains(r#"version: "1.0" here, "1.1" there"#));
-    assert_eq!(server.read(&[], &mut packet), Err(PacketError::TooShort { length: 0, minimum: 17 }));
+    assert_eq!(
+        server.read(&[], &mut packet),
+        Err(PacketError::TooShort { length: 0, minimum: 17 })
+    );
     Ok(())
 }

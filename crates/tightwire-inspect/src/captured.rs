@@ -287,7 +287,12 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         event
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
         // What there is no room for comes again.
         if result.is_ok() {

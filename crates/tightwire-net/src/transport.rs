@@ -1,7 +1,7 @@
 //! What carries batches from one side to the other.
 
 pub use crate::conformance;
-pub use crate::in_process::{InProcess, InProcessConfig};
+pub use crate::in_process::InProcess;
 pub use crate::reason::Reason;
 
 use core::fmt;
@@ -53,7 +53,12 @@ pub trait Transport {
     /// # Errors
     ///
     /// [`NotSentError`] says why it will not arrive.
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError>;
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError>;
 
     /// Hands out no reliable batches of a connection until the next
     /// [`handle_input`](Self::handle_input), since there is no room for them. They wait, within bounds,

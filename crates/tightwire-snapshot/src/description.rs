@@ -131,9 +131,8 @@ impl Description {
         if self.fingerprint == there.fingerprint {
             return differences;
         }
-        let setting = |path, here, there| {
-            Difference::new(path, DifferenceKind::Setting, here, there)
-        };
+        let setting =
+            |path, here, there| Difference::new(path, DifferenceKind::Setting, here, there);
         if self.level != there.level {
             let (here, other) = (format!("{:?}", self.level), format!("{:?}", there.level));
             differences.push(setting("level of snapshots", here, other));

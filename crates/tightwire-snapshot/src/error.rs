@@ -8,7 +8,7 @@ use super::Config;
 use tightwire_core::schema::{DynamicError, ObjectId};
 use tightwire_core::stream::{ExplainedError, ReadError};
 
-/// Why there is no [`Protocol`].
+/// Why there is no [`Protocol`](crate::Protocol).
 ///
 /// ```
 /// use tightwire::snapshot;

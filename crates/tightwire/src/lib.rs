@@ -334,14 +334,13 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use tightwire::{Message, Wire};
-//! use tightwire::{Client, Server, SessionConfig};
-//! use tightwire::transport::{InProcess, InProcessConfig};
+//! use tightwire::transport::InProcess;
+//! use tightwire::{Client, Message, Server, SessionConfig, Wire};
 //!
 //! #[derive(Wire, Message, Default)]
 //! struct Jump;
 //!
-//! let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 1);
+//! let (client_end, server_end) = InProcess::pair();
 //! let config = SessionConfig::new("arena", "1.0");
 //! let mut server = Server::<(), _>::builder(config.clone())
 //!     .send_only::<Jump>()
@@ -361,12 +360,12 @@
 //!
 //! # transport
 //!
-//! A [`Transport`](transport::Transport) carries batches and keeps the promise of their [`Delivery`](Delivery). It owns
+//! A [`Transport`](transport::Transport) carries batches and keeps the promise of their [`Delivery`]. It owns
 //! no thread, no runtime and no clock: time is an argument. There are two, and [`conformance::run`](transport::conformance::run) judges any
 //! other:
 //!
 //! * [`Quic`](quic::Quic) over a [`Udp`](quic::Udp) socket, or over a simulated [`Network`](quic::Network) on a virtual clock;
-//! * [`InProcess`](transport::InProcess), two ends in one process with a bad network between them, or a perfect one.
+//! * [`InProcess`](transport::InProcess), two ends in one process with queues between them, for single player and tests.
 //!
 //! # token
 //!

@@ -1,7 +1,7 @@
 //! `BitWriter` and `BitReader` against a list of bits.
 
 use arbitrary::{Result, Unstructured};
-use tightwire::bits::{BitReader, BitWriter, BitReadError, BitWriteError};
+use tightwire::bits::{BitReadError, BitReader, BitWriteError, BitWriter};
 
 /// The first bit of the input decides whether it is operations to write, or a packet to read.
 pub(crate) fn bits(data: &[u8]) {

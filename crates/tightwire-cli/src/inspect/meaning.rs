@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tightwire::packet::{Identity, Protection, RecordedPackets, PacketError};
+use tightwire::packet::{Identity, PacketError, Protection, RecordedPackets};
 use tightwire::schema::Schema;
 use tightwire::stream::Shape;
 

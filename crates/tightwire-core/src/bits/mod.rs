@@ -7,9 +7,9 @@ mod reader;
 mod width;
 mod writer;
 
-pub use reader::{BitReader, BitReadError};
+pub use reader::{BitReadError, BitReader};
 pub use width::{bits_required, bits_required_u128};
-pub use writer::{BitWriter, Checkpoint, BitWriteError};
+pub use writer::{BitWriteError, BitWriter, Checkpoint};
 
 /// The widest field that one 64-bit word holds at each of the eight bit positions in a byte.
 const WORD_FIELD: u32 = 57;

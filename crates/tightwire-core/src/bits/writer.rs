@@ -427,7 +427,8 @@ mod tests {
             let needed_bits = (20 * u64::from(width)).next_multiple_of(8) + 24;
             assert_eq!(
                 writer.finish().err(),
-                (needed_bits > 64).then_some(BitWriteError::Full { needed_bits, capacity_bits: 64 }),
+                (needed_bits > 64)
+                    .then_some(BitWriteError::Full { needed_bits, capacity_bits: 64 }),
             );
             assert!(memory[..4].iter().chain(&memory[12..]).all(|&byte| byte == 0xaa));
         }

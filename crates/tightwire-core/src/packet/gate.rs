@@ -6,7 +6,7 @@ use core::fmt;
 use crc32fast::Hasher;
 
 use super::seal::{Seal, TAG_LEN};
-use super::{Identity, Keys, PacketWriteError, PacketError};
+use super::{Identity, Keys, PacketError, PacketWriteError};
 use tightwire_derive::Wire;
 
 /// How a datagram is protected: chosen for a [`Protocol`](crate::packet::Protocol), the same on both sides.

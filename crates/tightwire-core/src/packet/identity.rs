@@ -5,7 +5,7 @@ use alloc::string::String;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::form::{Form, check_end};
-use super::{Protection, RecordedPackets, PacketError};
+use super::{PacketError, Protection, RecordedPackets};
 use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
 use crate::stream::{ByteStream, Stream, Target, Trace, Wire};

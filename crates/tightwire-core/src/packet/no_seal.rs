@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{PacketWriteError, PacketError};
+use super::{PacketError, PacketWriteError};
 
 /// The keys of a connection, of which there are none without the feature `sealing`.
 #[derive(Debug)]

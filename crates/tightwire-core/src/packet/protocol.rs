@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use super::form::END_CHECK_LEN;
 use super::gate::Gate;
 use super::refused::ExplainedPacketError;
-use super::{Counters, Identity, Keys, PacketWriteError, Protection, PacketError};
+use super::{Counters, Identity, Keys, PacketError, PacketWriteError, Protection};
 use crate::bytes::Packing;
 use crate::schema::Schema;
 use crate::stream::{ExplainedError, ReadError, Wire, WriteError};
@@ -184,7 +184,11 @@ impl<P: Wire> Protocol<P> {
     /// [`PacketWriteError`] if the buffer is too small, a value is out of its range, or the keys are used
     /// up; a sealed protocol has then counted nothing.
     #[inline]
-    pub fn write<'b>(&mut self, packet: &P, buffer: &'b mut [u8]) -> Result<&'b [u8], PacketWriteError> {
+    pub fn write<'b>(
+        &mut self,
+        packet: &P,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], PacketWriteError> {
         let form = self.identity.form();
         let (before, behind) = self.gate.overhead();
         let (overhead, capacity) = (before + behind, buffer.len());

@@ -7,7 +7,7 @@ use chacha20poly1305::aead::inout::InOutBuf;
 use chacha20poly1305::{AeadInOut, ChaCha20Poly1305, Key, KeyInit, Nonce, Tag};
 
 use super::replay::ReplayWindow;
-use super::{PacketWriteError, PacketError};
+use super::{PacketError, PacketWriteError};
 use crate::stream::{ReadStream, Stream as _, encode, measure};
 use tightwire_derive::Wire;
 

@@ -168,7 +168,8 @@ impl Schema {
             diff.name(name, name, other);
         }
         diff.shapes(name, self.root(), there.root());
-        if !diff.iter().any(Difference::changes_bytes) && self.fingerprint() != there.fingerprint() {
+        if !diff.iter().any(Difference::changes_bytes) && self.fingerprint() != there.fingerprint()
+        {
             let (path, kind) = (name.to_string(), DifferenceKind::Layout);
             diff.differences.push(Difference { path, kind, here: None, there: None });
         }

@@ -114,7 +114,7 @@ pub enum MessageError {
     QueueFull(Stage),
     /// Too much of this peer waits already.
     PeerLimit,
-    /// The handler returned an error.
+    /// The handler returned an error, or panicked.
     Handler,
     /// A hook did not let it pass.
     Vetoed,

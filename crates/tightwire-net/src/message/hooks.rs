@@ -69,7 +69,11 @@ pub trait Hooks: Send + Sync {
 
     /// A batch or a message was refused. `explain` reads a malformed one again and names the field,
     /// which takes a while and allocates.
-    fn refused(&mut self, refused: &RefusedMessageError, explain: &dyn Fn() -> Option<ExplainedError>) {
+    fn refused(
+        &mut self,
+        refused: &RefusedMessageError,
+        explain: &dyn Fn() -> Option<ExplainedError>,
+    ) {
         let _ = (refused, explain);
     }
 

@@ -1,9 +1,10 @@
 //! From the application to this side itself.
 
 use super::context::Origin;
+use super::handling::Handling;
 use super::header::Sizes;
 use super::send::not_written;
-use super::{Context, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use super::{Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use tightwire_core::stream::check;
 
 impl<C: 'static> Messenger<C> {
@@ -54,10 +55,8 @@ impl<C: 'static> Messenger<C> {
         written: Option<&[u8]>,
     ) -> Result<Option<usize>, SendError> {
         let origin = Origin { sender: PeerId::LOCAL, route, time: self.now, number };
-        let not_handled = SendError::NotHandled { message: M::NAME };
-        let entry = self.registry.entry(number).ok_or(not_handled)?;
-        if !entry.is_handled {
-            return Err(not_handled);
+        if !self.registry.entry(number).is_some_and(|entry| entry.is_handled) {
+            return Err(SendError::NotHandled { message: M::NAME });
         }
         if !self.config.stages.contains(&route.stage) {
             return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
@@ -103,15 +102,12 @@ impl<C: 'static> Messenger<C> {
         if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(event)) {
             return Err(SendError::Vetoed { message: M::NAME });
         }
-        let taken = self.registry.entry(origin.number).and_then(|entry| entry.receiver.take());
-        let Some(mut receiver) = taken else { return Ok(()) };
-        let result = receiver.handle_value(message, &mut Context::new(state, self, origin));
+        let mut handling = Handling::new(self, origin, None);
+        let Some(result) = handling.handle_value(message, state) else { return Ok(()) };
+        drop(handling);
         self.count_handled(origin.number, result, || *event);
         if let Some(hooks) = &mut self.hooks {
             hooks.after_handle(event);
-        }
-        if let Some(entry) = self.registry.entry(origin.number) {
-            entry.receiver = Some(receiver);
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use core::time::Duration;
 use core::{fmt, mem};
 
+#[cfg(doc)]
+use super::MessageError;
 use super::inbox::Inbox;
 use super::peer::{PeerIds, Peers};
 use super::pool::Pool;
@@ -276,6 +278,39 @@ impl<C: 'static> Messenger<C> {
 
     /// Handles the messages that wait for `stage`, which is the one that runs from now on. What a
     /// handler adds to the same stage is handled too, up to the length of the queue.
+    ///
+    /// A handler that panics does not harm the messenger. An application that catches the panic goes on:
+    /// the message counts as [refused](MessageError::Handler) and is given up, those behind it wait for the
+    /// next call, and the type is handled as before. What the handler itself has changed stays as it was at
+    /// the panic.
+    ///
+    /// ```
+    /// use std::panic::{AssertUnwindSafe, catch_unwind};
+    /// use std::time::Duration;
+    /// use tightwire::{Context, Delivery, Message, Stage, Wire};
+    /// use tightwire::message::{Messenger, MessengerConfig};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Pick(u8);
+    ///
+    /// let cards = ["ace", "king"];
+    /// let mut messenger = Messenger::builder(MessengerConfig::default())
+    ///     .handle(move |pick: &Pick, context: &mut Context<'_, Vec<&str>>| {
+    ///         context.state.push(cards[usize::from(pick.0)]);
+    ///     })
+    ///     .build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// // Cards 0, 9 and 1.
+    /// let batch = [18, 0, 16, 4, 1, 0, 0, 0, 16, 4, 1, 0, 0, 9, 16, 4, 1, 0, 0, 1];
+    /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
+    ///
+    /// let mut picked = Vec::new();
+    /// let mut run = || messenger.run_stage(Stage::Update, &mut picked);
+    /// assert!(catch_unwind(AssertUnwindSafe(&mut run)).is_err());
+    /// run();
+    /// assert_eq!(picked, ["ace", "king"]);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
     pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
         self.stage = Some(stage);
         let mut left = self.inbox.queue_length();

@@ -7,6 +7,7 @@ mod context;
 mod definition;
 mod delivery;
 mod error;
+mod handling;
 mod header;
 mod hooks;
 mod inbox;

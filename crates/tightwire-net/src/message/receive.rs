@@ -6,10 +6,9 @@ use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
 use super::inbox::{Inbox, Item};
-use super::registry::NotHandled;
 use super::split::{Broken, Split};
 use super::{
-    Delivery, MessageEvent, MessageError, Messenger, PeerId, RefusedMessageError, Route, Stage,
+    Delivery, MessageError, MessageEvent, Messenger, PeerId, RefusedMessageError, Route, Stage,
 };
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::ExplainedError;
@@ -221,51 +220,6 @@ impl<C: 'static> Messenger<C> {
         Ok(route)
     }
 
-    /// Handles one message and those of its run, no more than are left; `false` if there is none.
-    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
-        let Some((origin, mut item)) = self.inbox.pop(stage) else { return false };
-        self.handle(origin, &mut item, state, left);
-        if let Some((owner, length)) = self.inbox.release(&item, &mut self.pool)
-            && let Some(peer) = self.peers.get_mut(owner)
-        {
-            peer.waiting_bytes -= length;
-        }
-        true
-    }
-
-    fn handle(&mut self, origin: Origin, item: &mut Item, state: &mut C, left: &mut usize) {
-        let Origin { sender, route, number, .. } = origin;
-        self.count_popped(sender, left);
-        let Some(entry) = self.registry.entry(number) else { return };
-        let (message, size) = (entry.name, Some(item.size()));
-        let event = || MessageEvent { peer: sender, message, route, size };
-        if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
-            self.refuse(sender, Some(number), MessageError::Vetoed);
-            return;
-        }
-        let Some(mut receiver) = entry.receiver.take() else {
-            // It has panicked before.
-            self.refuse(sender, Some(number), MessageError::Handler);
-            return;
-        };
-        match receiver.handle(item, origin, self, state, left) {
-            Ok(()) => self.count_handled(number, Ok(()), event),
-            Err(NotHandled::Failed(error)) => self.count_handled(number, Err(error), event),
-            Err(NotHandled::Malformed(refused)) => {
-                let (packing, fault) = (self.config.packing, MessageError::Malformed(refused));
-                self.refuse_explained(sender, Some(number), fault, |inbox| {
-                    Some(receiver.explain(refused, inbox.body(item), packing))
-                });
-            }
-        }
-        if let Some(hooks) = &mut self.hooks {
-            hooks.after_handle(&event());
-        }
-        if let Some(entry) = self.registry.entry(number) {
-            entry.receiver = Some(receiver);
-        }
-    }
-
     /// After a message was handled, the next of its run, if one more may be. With hooks each message
     /// takes the long way, where they are asked.
     #[inline]
@@ -287,7 +241,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     #[inline]
-    fn count_popped(&mut self, sender: PeerId, left: &mut usize) {
+    pub(super) fn count_popped(&mut self, sender: PeerId, left: &mut usize) {
         *left -= 1;
         if let Some(peer) = self.peers.get_mut(sender) {
             // Not below zero, also when a hook has panicked before this was counted.
@@ -328,7 +282,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Returns the name of the message, if somebody knows it.
-    fn refuse(
+    pub(super) fn refuse(
         &mut self,
         peer: PeerId,
         number: Option<u8>,
@@ -338,7 +292,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     #[cold]
-    fn refuse_explained(
+    pub(super) fn refuse_explained(
         &mut self,
         peer: PeerId,
         number: Option<u8>,

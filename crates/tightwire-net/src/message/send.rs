@@ -7,7 +7,7 @@ use tightwire_core::bytes::Packing;
 use tightwire_core::stream::{WriteError, check};
 
 /// To how many peers a message was sent.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 #[non_exhaustive]
 pub struct SentTo {
     /// It stands in the batches of so many.

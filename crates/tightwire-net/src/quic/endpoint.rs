@@ -218,7 +218,12 @@ impl<S: Socket> Transport for Quic<S> {
         })
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
         self.connections.send(to, delivery, batch)
     }
 

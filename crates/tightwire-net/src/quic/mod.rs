@@ -42,7 +42,7 @@ mod watch;
 
 #[cfg(feature = "quic")]
 pub use certificate::Trust;
-pub use certificate::{CertificateError, Certificate, Fingerprint};
+pub use certificate::{Certificate, CertificateError, Fingerprint};
 #[cfg(feature = "quic")]
 pub use config::QuicConfig;
 #[cfg(feature = "quic")]

@@ -14,7 +14,7 @@ use ring::hmac;
 use super::certificate::{client_crypto, server_crypto};
 use super::congestion::{More, Windows};
 use super::ids::{ConnectionIds, KeyedHash};
-use super::{CertificateError, Certificate, QuicConfig, Trust};
+use super::{Certificate, CertificateError, QuicConfig, Trust};
 
 /// Why a [`Quic`](crate::quic::Quic) endpoint could not be made.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -155,7 +155,12 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         event
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
         let checksum = crc32fast::hash(batch);
         let mut record = Record::Sent { to: to.0, checksum, result: SendResult::of(result) };

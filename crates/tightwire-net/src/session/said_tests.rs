@@ -1,8 +1,8 @@
 //! The examples of docs/WIRE.md.
 
 use crate::message::InternalBatch;
-use tightwire_core::packet::{Identity, Protection};
 use tightwire_core::Wire;
+use tightwire_core::packet::{Identity, Protection};
 use tightwire_core::schema::Schema;
 use tightwire_snapshot::{Config, Protocol};
 

@@ -27,6 +27,9 @@ use crate::transport::Transport;
 /// disconnected. Its own reliable messages are never discarded: those that there is no room for wait on
 /// its side.
 ///
+/// A handler that panics harms nobody else: a server that catches the panic of [`receive`](Self::receive)
+/// goes on with the next frame, as [`Messenger::run_stage`] says.
+///
 /// A new message is three changes: its struct, its handler, and a line where it is registered.
 ///
 /// ```

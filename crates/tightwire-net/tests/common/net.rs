@@ -181,7 +181,12 @@ impl Transport for End {
         None
     }
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
         let path = self.path(to).ok_or(NotSentError::NotConnected(to))?;
         let mut inner = self.net.0.borrow_mut();
         let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };

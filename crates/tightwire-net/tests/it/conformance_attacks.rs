@@ -147,7 +147,12 @@ struct Hoarder {
 impl Transport for Hoarder {
     the_rest!(input, pause, output, path, next);
 
-    fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
         if delivery == Delivery::Unreliable && batch.len() <= 1200 && self.inner.path(to).is_some()
         {
             self.to.lock().unwrap().push_back(batch.to_vec());

@@ -29,6 +29,7 @@ mod messages_hostile;
 mod messages_limits;
 mod messages_model;
 mod messages_no_allocation;
+mod messages_panics;
 mod messages_received;
 mod messages_registered;
 mod messages_runs;

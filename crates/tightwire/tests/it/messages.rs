@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use tightwire::bytes::Packing;
 use tightwire::message::{Disconnected, MessengerConfig, Route, SendError};
-use tightwire::stream::{ErrorKind, WriteError};
 use tightwire::{Delivery, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Counting, Jump, Level, Score, Side, batches_to};

@@ -156,7 +156,7 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     let level = of_length(1195);
     let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
     let sent = messenger.send_to([peer], &level, Delivery::Reliable).unwrap();
-    assert_eq!((sent.sent, sent.first_error), (0, Some(refused)));
+    assert_eq!((sent.sent, &sent.first_error), (0, &Some(refused.clone())));
     assert_eq!(
         refused.to_string(),
         "Level takes 1198 bytes, and there are 1193 for it by Reliable: make it smaller, or send it by \

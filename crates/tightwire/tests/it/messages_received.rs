@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tightwire::bytes::Packing;
 use tightwire::message::{
-    Hooks, MessageEvent, MessageError, Messenger, MessengerConfig, RefusedMessageError, Route,
+    Hooks, MessageError, MessageEvent, Messenger, MessengerConfig, RefusedMessageError, Route,
 };
 use tightwire::stream::{ErrorKind, ExplainedError, ReadError};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -290,7 +290,11 @@ impl Hooks for Watch {
     fn after_handle(&mut self, event: &MessageEvent) {
         self.note("after_handle", event);
     }
-    fn refused(&mut self, refused: &RefusedMessageError, explain: &dyn Fn() -> Option<ExplainedError>) {
+    fn refused(
+        &mut self,
+        refused: &RefusedMessageError,
+        explain: &dyn Fn() -> Option<ExplainedError>,
+    ) {
         let field = explain().map_or_else(String::new, |explained| format!(" ({explained})"));
         self.seen.lock().unwrap().push(format!("{refused}{field}"));
     }
@@ -402,8 +406,11 @@ fn a_type_that_is_not_registered_has_no_statistics() {
     assert_eq!(side().0.messenger.message_stats::<Nobody>(), None);
     let refused = ReadError { kind: ErrorKind::UnexpectedEnd, bit: 3 };
     let peer = PeerId::LOCAL;
-    let refused =
-        RefusedMessageError { peer, message: Some("Chat"), fault: MessageError::Malformed(refused) };
+    let refused = RefusedMessageError {
+        peer,
+        message: Some("Chat"),
+        fault: MessageError::Malformed(refused),
+    };
     let sentence = "this side: Chat: refused at bit 3: the packet ends before this value does";
     assert_eq!(refused.to_string(), sentence);
 }

@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use tightwire::bytes::Packing;
-use tightwire::packet::{Counters, PacketWriteError, Protection, Protocol, PacketError};
+use tightwire::packet::{Counters, PacketError, PacketWriteError, Protection, Protocol};
 use tightwire::stream::{ErrorKind, ReadError, Shape, WriteError};
 use tightwire::{Stream, Target, Wire, at};
 

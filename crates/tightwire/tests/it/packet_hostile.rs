@@ -1,7 +1,7 @@
 //! A million hostile datagrams for each protection: no panic, no memory, each of them counted.
 
 use allocation_counter::measure;
-use tightwire::packet::{Keys, Protection, Protocol, PacketError};
+use tightwire::packet::{Keys, PacketError, Protection, Protocol};
 use tightwire::stream::Shape;
 use tightwire::{Stream, Target, Wire};
 
@@ -99,7 +99,11 @@ fn mutate_most(rng: &mut Rng, bytes: &mut Vec<u8>) {
 }
 
 /// Reads, without memory and counted.
-fn read(protocol: &mut Protocol<Update>, datagram: &[u8], value: &mut Update) -> Option<PacketError> {
+fn read(
+    protocol: &mut Protocol<Update>,
+    datagram: &[u8],
+    value: &mut Update,
+) -> Option<PacketError> {
     let before = protocol.counters();
     let mut result = Ok(());
     let memory = measure(|| result = protocol.read(datagram, value));

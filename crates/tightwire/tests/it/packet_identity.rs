@@ -1,7 +1,7 @@
 //! Identities: which builds understand each other, and why others do not.
 
 use tightwire::bytes::Packing;
-use tightwire::packet::{Identity, Keys, Protection, Protocol, PacketError};
+use tightwire::packet::{Identity, Keys, PacketError, Protection, Protocol};
 use tightwire::{Wire, decode, encode};
 
 /// The packets of one build.
@@ -90,7 +90,10 @@ fn a_packet_of_version_1_is_refused_by_version_2_which_can_say_why() {
         let player = version_1::Player { health: 77, name: "Ada".into() };
         let datagram = old.write(&version_1::Packet::Spawn { player }, &mut buffer).unwrap();
         let refused = new.read(datagram, &mut version_2::Packet::default()).unwrap_err();
-        assert!(matches!(refused, PacketError::WrongProtocol | PacketError::NotAuthentic), "{refused}");
+        assert!(
+            matches!(refused, PacketError::WrongProtocol | PacketError::NotAuthentic),
+            "{refused}"
+        );
 
         // The old side's identity arrives, as a packet.
         let mut sent = [0; 512];
@@ -235,7 +238,9 @@ fn an_identity_finds_a_packet_exactly_where_its_protocol_does() {
             let read = protocol.read(&altered, &mut version_1::Packet::default());
             let gate = match read {
                 // The packet's fault, behind the protection.
-                Ok(()) | Err(PacketError::Malformed(_) | PacketError::TrailingData { .. }) => Ok(()),
+                Ok(()) | Err(PacketError::Malformed(_) | PacketError::TrailingData { .. }) => {
+                    Ok(())
+                }
                 Err(refused) => Err(refused),
             };
             assert_eq!(protocol.identity().packet_in(&altered).map(|_| ()), gate);

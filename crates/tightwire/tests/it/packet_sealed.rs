@@ -1,6 +1,6 @@
 //! Sealed datagrams: each is read once, by those who have the keys.
 
-use tightwire::packet::{Keys, Protection, Protocol, PacketError};
+use tightwire::packet::{Keys, PacketError, Protection, Protocol};
 
 use crate::common::figures::say;
 use crate::common::game::{Packet, Pair, client_keys, server_keys};

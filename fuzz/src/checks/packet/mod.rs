@@ -9,7 +9,7 @@ mod sets;
 
 use std::fmt::Debug;
 
-use tightwire::packet::{ExplainedPacketError, Protocol, PacketError};
+use tightwire::packet::{ExplainedPacketError, PacketError, Protocol};
 use tightwire::stream::{ErrorKind, ReadError, ReadStream};
 use tightwire::{Stream, Target, Wire, at, decode};
 

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::marker::PhantomData;
 
-use tightwire::packet::{Keys, Protection, Protocol, PacketError};
+use tightwire::packet::{Keys, PacketError, Protection, Protocol};
 use tightwire::stream::{ReadStream, Shape};
 use tightwire::{Stream, Target, Wire};
 

@@ -10,7 +10,7 @@ use tightwire::inspect::{Capture, CaptureWriter};
 use tightwire::link::LinkConfig;
 use tightwire::message::MessengerBuilder;
 use tightwire::quic::{Network, Quic, QuicConfig};
-use tightwire::snapshot::{Leaving};
+use tightwire::snapshot::Leaving;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, PeerId, Wire, snapshot};
 

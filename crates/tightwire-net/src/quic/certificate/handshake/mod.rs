@@ -11,7 +11,7 @@ use rustls::CipherSuite;
 use rustls::crypto::{CryptoProvider, ring};
 
 use super::chain::failed;
-use super::{CertificateError, Certificate, Fingerprint};
+use super::{Certificate, CertificateError, Fingerprint};
 pub(crate) use server::server_crypto;
 pub use trust::Trust;
 pub(crate) use trust::client_crypto;

@@ -12,7 +12,7 @@ use rustls::{Error, InconsistentKeys};
 use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::{CertificateError, Certificate, Fingerprint, PROTOCOL, failed, provider};
+use super::{Certificate, CertificateError, Fingerprint, PROTOCOL, failed, provider};
 
 /// What messages call the chain.
 const CHAIN: &str = "the server's chain";

@@ -9,9 +9,7 @@ use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::TLS13;
-use rustls::{
-    CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
-};
+use rustls::{DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 
 use super::server::certificates;
 use super::{CertificateError, Fingerprint, PROTOCOL, failed, provider};
@@ -103,7 +101,9 @@ impl ServerCertVerifier for Pins {
             return Ok(ServerCertVerified::assertion());
         }
         let refused = PinError { found, pinned: self.fingerprints.clone() };
-        Err(Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(refused)))))
+        Err(Error::InvalidCertificate(rustls::CertificateError::Other(OtherError(Arc::new(
+            refused,
+        )))))
     }
 
     // The certificate is public: only the signature shows that the server has its key.

@@ -1,0 +1,121 @@
+//! A message at its handler.
+
+use super::context::Origin;
+use super::error::HandlerError;
+use super::inbox::Item;
+use super::registry::{NotHandled, Receive};
+use super::{Context, Message, MessageError, MessageEvent, Messenger, Stage};
+
+impl<C: 'static> Messenger<C> {
+    /// Handles one message and those of its run, no more than are left; `false` if there is none.
+    pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
+        let Some((origin, item)) = self.inbox.pop(stage) else { return false };
+        Handling::new(self, origin, Some(item)).handle(state, left);
+        true
+    }
+}
+
+/// A message while it is handled: its batch is kept, and its receiver is not in the registry.
+///
+/// Both are given back when this is dropped, which is also while a panic of the handler unwinds: an
+/// application that catches it goes on with a messenger that misses nothing.
+pub(super) struct Handling<'m, C: 'static> {
+    messenger: &'m mut Messenger<C>,
+    origin: Origin,
+    /// Where it stands, if it was written.
+    item: Option<Item>,
+    receiver: Option<Box<dyn Receive<C>>>,
+    /// The handler was called and has not returned.
+    is_running: bool,
+}
+
+impl<'m, C: 'static> Handling<'m, C> {
+    pub(super) fn new(messenger: &'m mut Messenger<C>, origin: Origin, item: Option<Item>) -> Self {
+        Self { messenger, origin, item, receiver: None, is_running: false }
+    }
+
+    /// Handles a message that came, and those of its run.
+    fn handle(&mut self, state: &mut C, left: &mut usize) {
+        let Self { messenger, origin, item: Some(item), receiver, is_running } = self else {
+            return;
+        };
+        let Origin { sender, route, number, .. } = *origin;
+        messenger.count_popped(sender, left);
+        let Some(entry) = messenger.registry.entry(number) else { return };
+        let (message, size) = (entry.name, Some(item.size()));
+        let event = || MessageEvent { peer: sender, message, route, size };
+        if messenger.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
+            messenger.refuse(sender, Some(number), MessageError::Vetoed);
+            return;
+        }
+        *receiver = messenger.registry.entry(number).and_then(|entry| entry.receiver.take());
+        let Some(receiver) = receiver else { return };
+        *is_running = true;
+        let handled = receiver.handle(item, *origin, messenger, state, left);
+        *is_running = false;
+        match handled {
+            Ok(()) => messenger.count_handled(number, Ok(()), event),
+            Err(NotHandled::Failed(error)) => messenger.count_handled(number, Err(error), event),
+            Err(NotHandled::Malformed(refused)) => {
+                let packing = messenger.packing();
+                let fault = MessageError::Malformed(refused);
+                messenger.refuse_explained(sender, Some(number), fault, |inbox| {
+                    Some(receiver.explain(refused, inbox.body(item), packing))
+                });
+            }
+        }
+        if let Some(hooks) = &mut messenger.hooks {
+            hooks.after_handle(&event());
+        }
+    }
+
+    /// Gives a message that was never written to its handler; nothing if that one is running.
+    pub(super) fn handle_value<M: Message>(
+        &mut self,
+        message: &M,
+        state: &mut C,
+    ) -> Option<Result<(), HandlerError>> {
+        let Self { messenger, origin, receiver, is_running, .. } = self;
+        let entry = messenger.registry.entry(origin.number);
+        *receiver = entry.and_then(|entry| entry.receiver.take());
+        let receiver = receiver.as_mut()?;
+        *is_running = true;
+        let result = receiver.handle_value(message, &mut Context::new(state, messenger, *origin));
+        *is_running = false;
+        Some(result)
+    }
+}
+
+impl<C: 'static> Drop for Handling<'_, C> {
+    fn drop(&mut self) {
+        let Self { messenger, origin, item, receiver, is_running } = self;
+        if *is_running {
+            // Hooks are not told: one that panics as well would end the program.
+            messenger.count_panic(origin);
+        }
+        if let (Some(receiver), Some(entry)) =
+            (receiver.take(), messenger.registry.entry(origin.number))
+        {
+            entry.receiver = Some(receiver);
+        }
+        if let Some(item) = item
+            && let Some((owner, length)) = messenger.inbox.release(item, &mut messenger.pool)
+            && let Some(peer) = messenger.peers.get_mut(owner)
+        {
+            peer.waiting_bytes -= length;
+        }
+    }
+}
+
+impl<C: 'static> Messenger<C> {
+    #[cold]
+    fn count_panic(&mut self, origin: &Origin) {
+        self.faults.count(MessageError::Handler);
+        if let Some(entry) = self.registry.entry(origin.number) {
+            entry.stats.refused += 1;
+        }
+        if let Some(peer) = self.peers.get_mut(origin.sender) {
+            peer.count_refused();
+        }
+    }
+}
