@@ -1,4 +1,8 @@
 //! The server: has the world, and sends it.
+//!
+//! Server and clients are threads that talk only through their sockets; the bad network is a `Socket`
+//! around `Udp` on the side of the client. They share what the page shows, and the last worlds of the
+//! server, to check that each client has exactly the same.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -458,6 +458,9 @@ pub mod guide {
     #[doc = include_str!("../guide/describe_your_packets.md")]
     pub mod describe_your_packets {}
 
+    #[doc = include_str!("../guide/send_datagrams.md")]
+    pub mod send_datagrams {}
+
     #[doc = include_str!("../guide/define_a_message.md")]
     pub mod define_a_message {}
 

@@ -2,6 +2,9 @@
 //!
 //! The schema becomes a table of Lua, which the runtime beside it walks as the library does: what a
 //! packet is stays said in one place.
+//!
+//! The dissector is the one second reader, since Wireshark runs Lua. It walks the schema as data, and
+//! tests compare every field and refusal with those of the library.
 
 mod condition;
 mod filter;

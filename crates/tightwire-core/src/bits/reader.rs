@@ -1,4 +1,7 @@
 //! Reading bits out of a byte slice.
+//!
+//! A failure is kept in the position, so that the one comparison that every read makes anyway also
+//! finds an earlier failure.
 
 use core::fmt;
 

@@ -1,4 +1,7 @@
 //! One check for many operations.
+//!
+//! A block is a closure: its result is dropped if it read beyond the end, so that no made-up value gets
+//! out.
 
 use core::mem::take;
 

@@ -1,4 +1,7 @@
 //! Space that is filled when its contents are known.
+//!
+//! Reserved space has a number that is unique in the process, and the writer a list of those that wait:
+//! a handle of another writer, or of a place that was cut off, is refused.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 

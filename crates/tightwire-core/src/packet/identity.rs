@@ -1,4 +1,7 @@
 //! What both sides must agree on before they understand each other.
+//!
+//! The protocol id also covers the protection and whether there are checks: two builds that would not
+//! understand each other never have the same id. Names are left out, as in fingerprints.
 
 use alloc::string::String;
 

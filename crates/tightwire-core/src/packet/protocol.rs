@@ -1,4 +1,8 @@
 //! Packets to datagrams, and back.
+//!
+//! Checks are left out by the stream at run time: one compiled serialize function serves protocols with
+//! and without them. So a check ends a run of merged fields, and a type that has one has no fixed
+//! width.
 
 use alloc::sync::Arc;
 use core::any::type_name;

@@ -1,4 +1,11 @@
 //! Sealed datagrams: encrypted, authentic, and each accepted once.
+//!
+//! The packet is written into memory of the sealer and encrypted from there into the buffer of the
+//! caller, and decrypted the other way: nothing is copied, a datagram to read need not be mutable, and
+//! the last packet can be explained and recorded. The direction is part of the nonce, although each
+//! direction has its key: giving the same key twice makes a weaker game, not a broken cipher. The
+//! sequence number is sent whole, as a varint: its lowest bits alone would save one byte, and lose the
+//! connection after a long gap.
 
 use alloc::boxed::Box;
 use core::fmt;

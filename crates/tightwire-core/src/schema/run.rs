@@ -1,4 +1,9 @@
 //! The one function that reads, writes, measures and traces a tree as a schema says.
+//!
+//! A schema runs the operations of streams (`stream/described.rs`), so that its bytes and traces are
+//! those of the types: there is no second reader. One allowance per packet bounds the work that a
+//! schema can ask for without bits: four values and 64 steps for each bit, and a constant. A writer
+//! does not write what a reader would refuse for that.
 
 use alloc::format;
 use alloc::string::String;

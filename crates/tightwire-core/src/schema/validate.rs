@@ -1,4 +1,7 @@
 //! What a schema from outside must keep to before anything is done with it.
+//!
+//! Limits on depth are low because `serde_json` stops at 128 levels: every valid schema can be read
+//! back from its JSON.
 
 use alloc::collections::BTreeMap;
 use alloc::format;

@@ -1,4 +1,8 @@
 //! The stream that packs nothing.
+//!
+//! This is a view of a stream and not the `ByteWriter` itself: a stream remembers its first refusal to
+//! the end, counts bits, and leaves half a value behind, where `ByteWriter::write_wire` writes a value
+//! or nothing.
 
 use super::{ErrorKind, Op, RawStream, Scope, Value};
 

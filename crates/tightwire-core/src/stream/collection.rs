@@ -1,4 +1,6 @@
 //! Enums by ordinal, options and arrays.
+//!
+//! Closures take the value first and the stream second, so that `Wire::serialize` can be passed as one.
 
 use alloc::vec::Vec;
 

@@ -1,4 +1,8 @@
 //! Floats: whole, or quantised to a range and a resolution.
+//!
+//! `FloatRange` is a value and not three arguments, so that a range has a name, is checked at compile
+//! time, and serves many fields. Four floats at a time are quantised by `wide`, which has the
+//! truncating conversion without a test for overflow.
 
 use core::hint::cold_path;
 

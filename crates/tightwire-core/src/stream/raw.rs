@@ -1,4 +1,11 @@
 //! What a stream has to do: the few functions that every operation is made of.
+//!
+//! `Stream` and `RawStream` are two traits, the one that is called and the one that is implemented: `S:
+//! Stream` is all that a serialize function has to say. `TraceStream` wraps any stream and overrides
+//! `begin`, `end`, `enter` and `leave`, which are empty everywhere else and vanish. `PACKS` is a
+//! constant and not a method, so that streams that pack bits pay nothing for those that do not; the
+//! whole bytes of a number follow from its operation, not from its Rust type, so that a schema reads
+//! the same.
 
 use core::fmt::Debug;
 use core::hint::cold_path;

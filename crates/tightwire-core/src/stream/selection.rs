@@ -1,4 +1,7 @@
 //! Which elements of an array are sent: four ways, and the cheapest of three.
+//!
+//! A subset is the selection, then its elements: the selection is complete and checked before the first
+//! element is touched, and a bitmask goes a word at a time.
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -1,4 +1,9 @@
 //! Values that a serialize function works on: shared when writing, unique when reading.
+//!
+//! The stream chooses the kind of reference: `RawStream::Access` is `Shared` for writers and `Unique`
+//! for readers. `Target::parts` projects to fields by the same closure twice, of which the compiler
+//! keeps one. So the compiler guarantees that writing changes nothing, and one function serves both
+//! directions without a copy.
 
 use core::fmt;
 use core::ops::Deref;

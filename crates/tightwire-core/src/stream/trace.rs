@@ -1,4 +1,8 @@
 //! The stream that tells what another one does.
+//!
+//! A trace is one list of groups and operations in the order in which they begin, each with its parent
+//! and the place behind its last descendant. Walking it needs no recursion, however deep a hostile
+//! packet nests. Names are escaped when they are recorded, values when they are shown.
 
 use alloc::format;
 use alloc::string::String;

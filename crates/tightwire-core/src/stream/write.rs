@@ -1,4 +1,9 @@
 //! The stream that writes.
+//!
+//! Writes do not fail on the way: `Error = Infallible`, so that `?` compiles to nothing. A refused
+//! value or a full buffer is remembered, and `finish` hands out no bytes. Nothing on the hot path
+//! passes the stream to a function that is not inlined, not even the rare refusal: its address would
+//! escape, and every field would go through memory.
 
 use core::convert::Infallible;
 

@@ -1,6 +1,11 @@
 //! The parts of a pcapng file that do not depend on a datagram's bytes, as docs/WIRE.md lists them.
 //!
 //! Every field is whole bytes, and the stream writes the lowest first: a little-endian section.
+//!
+//! The identity of the protocol stands in options of the section header: `editcap` and `mergecap` copy
+//! them, and no tool counts them as packets, as tshark does with custom blocks. The identity leaves 16
+//! KiB of the block to options that tools add. A damaged identity is none: the datagrams are still
+//! good.
 
 use tightwire_core::Wire;
 

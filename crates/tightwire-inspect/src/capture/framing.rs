@@ -1,4 +1,7 @@
 //! Where the blocks of a file begin and end.
+//!
+//! Blocks are framed here and taken apart by `pcap-parser`: its own reader knows neither the byte at
+//! which a block begins nor how to skip one that is longer than its buffer.
 
 use std::io::{self, Read};
 

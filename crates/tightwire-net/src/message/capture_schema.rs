@@ -1,4 +1,7 @@
 //! A message with its header as an ordinary packet, for those who read recorded ones.
+//!
+//! A recorded message is an ordinary packet, its header and then the body behind `when number == N`:
+//! whatever reads datagrams by a schema reads sessions, without a second reader.
 
 use super::header;
 use super::registry::{FIRST, capture_schema_of};

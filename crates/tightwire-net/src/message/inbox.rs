@@ -1,4 +1,7 @@
 //! What came in and waits for its stage.
+//!
+//! A received batch is copied once and kept until its messages are handled; queues hold places in it.
+//! Memory is limited by number and by bytes for each peer; the queue of a stage is shared by all.
 
 use core::array;
 use core::ops::Range;

@@ -1,4 +1,7 @@
 //! Memory that is used again.
+//!
+//! A batch that is sent grows in a buffer of the pool, which it exchanges for a larger one if need be.
+//! Buffers keep their sizes, so that after a while there is one for every use.
 
 use core::mem;
 

@@ -1,4 +1,9 @@
 //! Which messages there are, and who handles them.
+//!
+//! Each type has one value, into which its messages are read: strings and lists keep their memory.
+//! While a handler runs, the registry does not have that value, so that the handler can send; a message
+//! of its own type then waits in the queue. Types are numbered by their names, so that the order of
+//! registration does not matter. So the id of a messenger covers names, unlike fingerprints.
 
 use core::any::{Any, TypeId};
 use core::fmt::Display;

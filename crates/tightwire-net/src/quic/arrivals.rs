@@ -1,4 +1,7 @@
 //! Who may connect, by where they come from.
+//!
+//! Each packet has memory of its own, although one buffer for many would be faster: QUIC keeps parts of
+//! packets, and would keep the whole buffer with them.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,8 @@
 //! How much may be on its way.
+//!
+//! The controllers of `quinn` fill queues (Cubic, NewReno) or draw random numbers (BBR). This one is a
+//! window that follows averages of round-trip times; `tests/it/quic_latency.rs` shows the state age
+//! that results.
 
 use core::any::Any;
 use core::time::Duration;

@@ -1,4 +1,7 @@
 //! Many connections over one socket.
+//!
+//! `quinn-proto` owns no socket and no clock: `Quic` drives it over anything that carries packets, so
+//! that the same code runs over UDP and over a simulated network on a virtual clock.
 
 use core::mem;
 use core::time::Duration;

@@ -1,4 +1,7 @@
 //! The last packets of connections that this side has closed.
+//!
+//! QUIC sends the packet that closes a connection once, and a silent peer would never hear the reason:
+//! it is sent seven times within about a second.
 
 use core::time::Duration;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,7 @@
 //! Keeps those who send too much from taking the time of the others.
+//!
+//! Packets are counted by source address before any work is done for them: addresses with connections
+//! one by one, strangers in a table of fixed size. Packets beyond a limit are dropped unread.
 
 use core::time::Duration;
 use std::collections::HashMap;

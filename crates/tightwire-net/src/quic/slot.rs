@@ -1,4 +1,8 @@
 //! One connection.
+//!
+//! `quinn` doubles its probe timeout after each unanswered probe, and acknowledges nothing while its
+//! window is full. So a connection without an acknowledgement for half a second probes four times a
+//! second, with room in the window for it.
 
 use core::mem;
 use core::time::Duration;

@@ -1,4 +1,8 @@
 //! A session without its transport.
+//!
+//! An event is handled without the transport, and returns the step to be taken: an event borrows the
+//! transport. The same split makes a session a function of what its transport reports, which is what a
+//! replay plays.
 
 use core::time::Duration;
 

@@ -1,4 +1,9 @@
 //! What only a server does, and what only a client does, until messages go both ways.
+//!
+//! A server sends a client nothing before the client knows that it is welcome, and takes any message of
+//! the application for that knowledge: no delivery waits for another, so either could overtake the
+//! welcome. Each side of a mismatch computes its own explanation, since "here" is another place for
+//! each.
 
 use core::time::Duration;
 

@@ -1,4 +1,7 @@
 //! The server's side: each token is taken once.
+//!
+//! A token is checked first and redeemed last, so that a client that finds a server full can come again
+//! with it.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

@@ -1,4 +1,7 @@
 //! Where the bytes of many packets go.
+//!
+//! A tally is the walk of a schema on a stream that counts; summing up traces would make a text for
+//! every field.
 
 mod kind;
 mod place;

@@ -1,4 +1,10 @@
 //! A world as a tree of its schema: how it gets to bits and bytes, and back.
+//!
+//! A text is read into a tree with the position of each mistake, and the tree is then written as bits
+//! and read until it does not change. This one place decides which worlds are valid, so that all
+//! representations agree, also on quantised values. XML is read by `roxmltree` (no unsafe code, no
+//! document types, a position for every element), JSON by `serde_json`, led by the schema, so that
+//! nothing is built that the schema does not have.
 
 use alloc::boxed::Box;
 use alloc::format;

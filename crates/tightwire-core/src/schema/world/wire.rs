@@ -1,4 +1,9 @@
 //! The schema of a world on the wire: a client gets it once, when it connects.
+//!
+//! A world is a tree of a schema: a time, and a list of objects that are an id and an enum of classes.
+//! So it has the reader, fingerprint, diff and traces of schemas. Ids are steps from one to the next,
+//! in an option of an enum of ranges that do not overlap: one bit for the next id, and one form for
+//! each. The bytes of a world are the same walk on a `ByteStream`.
 
 use alloc::vec;
 use alloc::vec::Vec;
