@@ -135,6 +135,9 @@ pub(super) struct Bodies {
     /// Those of this tick, which another receiver may want as well.
     recent: Vec<u32>,
     next_serial: u64,
+    /// How often mentions were coded, for tests that others are spared it.
+    #[cfg(test)]
+    pub(super) coded: u64,
     pristine: Model,
     most_mentions: usize,
     /// Bodies have room for as many as there ever were, so that in time none has to grow.
@@ -154,6 +157,8 @@ struct Body {
     is_complete: bool,
     /// What it was made of is written down, so that others can find it.
     is_shared: bool,
+    /// The room that was too small for it, if it was: it has no bytes then.
+    too_long_for: Option<usize>,
     objects: Vec<(u32, Change, Basis)>,
     /// Of the objects that the base mentions, for the level that makes use of how much they change.
     before: Vec<Basis>,
@@ -191,6 +196,8 @@ impl Bodies {
             free: Vec::new(),
             recent: Vec::new(),
             next_serial: 0,
+            #[cfg(test)]
+            coded: 0,
             pristine: Model::new(protocol),
             most_mentions: 0,
             most_bytes: 0,
@@ -205,18 +212,22 @@ impl Bodies {
         }
     }
 
-    /// A body that was made of the same before, in this tick.
-    pub(super) fn find(&self, recipe: Recipe<'_>) -> Option<u32> {
+    /// A body that was made of the same before, in this tick. `Some(None)` if it was tried, and takes more
+    /// than `room` bytes.
+    pub(super) fn find(&self, recipe: Recipe<'_>, room: usize) -> Option<Option<u32>> {
         let base = self.serial_of_base(recipe.view);
-        self.recent.iter().copied().find(|&body| {
+        let found = self.recent.iter().copied().find(|&body| {
             let body = &self.list[body as usize];
             body.is_shared
+                && body.too_long_for.is_none_or(|tried| room <= tried)
                 && body.base == base
                 && body.is_complete == recipe.is_complete
                 && body.before.iter().copied().zip(recipe.before()).all(|(one, other)| one == other)
                 && body.objects.len() == recipe.chosen.len()
                 && body.objects.iter().copied().eq(recipe.objects())
-        })
+        })?;
+        let body = &self.list[found as usize];
+        Some((body.too_long_for.is_none() && body.bytes.len() <= room).then_some(found))
     }
 
     /// Makes a body, if it fits into `limit` bytes.
@@ -239,14 +250,21 @@ impl Bodies {
         body.bytes.reserve(self.most_bytes);
         let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
         let fits = write(protocol, mentions, knowledge, model, bytes, scratch, limit);
+        #[cfg(test)]
+        {
+            self.coded += 1;
+        }
+        body.too_long_for = (!fits).then_some(limit);
+        body.is_shared = recipe.is_shared;
+        body.is_complete = recipe.is_complete;
         if fits {
-            body.base = self.serial_of_base(recipe.view);
             body.serial = self.next_serial;
             self.next_serial += 1;
-            body.is_complete = recipe.is_complete;
             self.most_bytes = self.most_bytes.max(body.bytes.len());
             self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
-            body.is_shared = recipe.is_shared;
+        }
+        if fits || recipe.is_shared {
+            body.base = self.serial_of_base(recipe.view);
             body.objects.clear();
             body.before.clear();
             if recipe.is_shared {

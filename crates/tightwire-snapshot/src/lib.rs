@@ -40,6 +40,8 @@ mod receiver;
 mod scratch;
 mod select;
 mod sender;
+#[cfg(test)]
+mod sharing_tests;
 mod slots;
 mod store;
 #[cfg(test)]

@@ -79,8 +79,6 @@ pub struct Sender {
     bodies: Bodies,
     selection: Selection,
     mentions: Mentions,
-    /// What a mention took of late, in 1/16 bits.
-    mention_cost: usize,
     value: Vec<u8>,
     cells: Vec<u32>,
     packet: Vec<u8>,
@@ -99,7 +97,6 @@ impl Sender {
             bodies: Bodies::new(protocol),
             selection: Selection::default(),
             mentions: Mentions::default(),
-            mention_cost: 16 * 40,
             value: Vec::new(),
             cells: Vec::new(),
             packet: Vec::new(),
@@ -343,8 +340,8 @@ impl Sender {
     /// The body that mentions as much as fits; whether that is everything.
     fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
         let everything = self.selection.differing;
-        let affordable = |cost: usize| room * 8 * 16 / cost.max(1);
-        if !self.selection.never_complete && everything <= 2 * affordable(self.mention_cost) + 64 {
+        let affordable = room * 8 * 16 / view.mention_cost.max(1);
+        if !self.selection.never_complete && everything <= 2 * affordable + 64 {
             self.selection.choose_all();
             if let Some(body) = self.body_of_chosen(view, true, room) {
                 return Some((body, true));
@@ -352,7 +349,7 @@ impl Sender {
         }
         self.selection.sort_by_urgency(view);
         let mut has_large = self.selection.keep_one_large(&self.store, room);
-        let mut count = self.selection.candidates.len().min(affordable(self.mention_cost) + 1);
+        let mut count = self.selection.candidates.len().min(affordable + 1);
         loop {
             self.selection.choose_first(count);
             if let Some(body) = self.body_of_chosen(view, false, room) {
@@ -373,28 +370,42 @@ impl Sender {
     }
 
     /// The body that mentions what is chosen.
-    fn body_of_chosen(&mut self, view: &View, is_complete: bool, room: usize) -> Option<u32> {
+    fn body_of_chosen(&mut self, view: &mut View, is_complete: bool, room: usize) -> Option<u32> {
         // The view is not among the others while a packet is made for it.
         let is_shared = self.views.iter().any(Option::is_some);
         let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete, is_shared };
-        if let Some(body) = self.bodies.find(recipe) {
-            return Some(body).filter(|&body| self.bodies.bytes(body).len() <= room);
-        }
+        let body = match self.bodies.find(recipe, room) {
+            Some(body) => body,
+            None => self.make_body(view, is_complete, is_shared, room),
+        }?;
+        view.measure_mentions(self.selection.chosen.len(), self.bodies.bytes(body).len());
+        Some(body)
+    }
+
+    /// Codes the body that mentions what is chosen; `None` if it takes more than `room` bytes.
+    fn make_body(
+        &mut self,
+        view: &View,
+        is_complete: bool,
+        is_shared: bool,
+        room: usize,
+    ) -> Option<u32> {
         self.mentions.clear();
         for candidate in &self.selection.chosen {
             let Candidate { id, change, version, .. } = *candidate;
             let now = self.store.history.newest(version)?;
             self.mentions.push(id, now.class, change, now.cells.unwrap_or_default());
         }
-        let knowledge = SenderKnowledge::new(&self.store, view, &self.selection.chosen);
-        let body =
-            self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)?;
-        let count = self.selection.chosen.len();
-        if count >= 8 {
-            let cost = self.bodies.bytes(body).len() * 8 * 16 / count;
-            self.mention_cost = (self.mention_cost * 7 + cost) / 8;
-        }
-        Some(body)
+        let chosen = &self.selection.chosen;
+        let recipe = Recipe { view, chosen, is_complete, is_shared };
+        let knowledge = SenderKnowledge::new(&self.store, view, chosen);
+        self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)
+    }
+
+    /// How often mentions were coded.
+    #[cfg(test)]
+    pub(super) fn coded(&self) -> u64 {
+        self.bodies.coded
     }
 
     /// Objects that are gone for everyone leave their place to others.

@@ -36,6 +36,9 @@ pub(super) struct View {
     known: Known,
     /// Records have room for as many as there ever were, so that in time none has to grow.
     most_mentions: usize,
+    /// Running average of the size of a mention to this receiver, in 1/16 bits. Receivers that have the
+    /// same must get the same packets, so it moves by the packets of this receiver only.
+    pub(super) mention_cost: usize,
     /// The memory of records that nobody asks for any more.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
@@ -104,7 +107,15 @@ impl View {
             base: None,
             known: Known::default(),
             most_mentions: 0,
+            mention_cost: 16 * 40,
             spare: Vec::new(),
+        }
+    }
+
+    /// Learns from a body of `bytes` bytes what a mention takes.
+    pub(super) fn measure_mentions(&mut self, mentions: usize, bytes: usize) {
+        if mentions >= 8 {
+            self.mention_cost = (self.mention_cost * 7 + bytes * 8 * 16 / mentions) / 8;
         }
     }
 
