@@ -61,7 +61,7 @@ pub enum Level {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Leaving {
-    /// It is gone.
+    /// It is gone. A [`Playback`](crate::Playback) moves it on until then, as its last velocity says.
     #[default]
     Despawn,
     /// It stays as it was last.

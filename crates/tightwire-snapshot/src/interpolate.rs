@@ -68,6 +68,32 @@ pub(super) fn interpolate(
     }
 }
 
+/// Makes `cells` the state of an object that is about to be gone, at a `time` after its last state: what has
+/// a velocity goes on with it, for at most so many ticks.
+pub(super) fn extrapolate(
+    layout: &Layout,
+    last: Sample<'_>,
+    time: f64,
+    most: f64,
+    cells: &mut [u32],
+) {
+    cells.copy_from_slice(last.cells);
+    let ticks = (time - f64::from(last.tick)).clamp(0.0, most);
+    for (place, group) in layout.groups.iter().enumerate() {
+        let (Kind::Number { wraps, .. }, Some(derivative)) = (group.kind, group.derivative) else {
+            continue;
+        };
+        if ![place, derivative.group].iter().all(|&place| layout.is_present(place, last.cells)) {
+            continue;
+        }
+        for (component, column) in group.columns().enumerate() {
+            let moved = slope(layout, derivative, component, last.cells) * ticks;
+            let from = f64::from(last.cells[column]);
+            cells[column] = rounded(from + moved, layout.columns[column].max, wraps);
+        }
+    }
+}
+
 /// How far it is from one code to another, the shorter way if the codes wrap.
 fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
     let way = f64::from(to) - f64::from(from);

@@ -6,7 +6,7 @@ use core::time::Duration;
 use super::clock::Clock;
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Ids;
-use super::interpolate::{Sample, interpolate};
+use super::interpolate::{Sample, extrapolate, interpolate};
 use super::scratch::with_room;
 use super::{Protocol, Received, Receiver};
 use tightwire_core::schema::ObjectId;
@@ -41,6 +41,9 @@ impl Default for PlaybackConfig {
 /// Quantised floats and vectors, `wraps`, `spatial` and rotations are interpolated; with a
 /// `derivative_of` along a curve. Everything else is as in the snapshot before. How far behind to be
 /// follows from how irregularly snapshots arrive.
+///
+/// An object that is despawned, or leaves what the receiver sees, moves on from its last state as its last
+/// velocity says, for up to half a second, until the tick in which it is gone.
 ///
 /// ```
 /// use std::time::Duration;
@@ -190,17 +193,30 @@ impl Playback {
         let before = before(history, versions, time)?;
         let row = before.cells?;
         let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
-        let after = after.last().filter(|after| after.class == before.class);
-        let Some((after, row_after)) = after.and_then(|after| Some((after, after.cells?))) else {
-            return Some(with(before.class, row));
-        };
+        let Some(after) = after.last() else { return Some(with(before.class, row)) };
         let layout = &self.protocol.classes()[usize::from(before.class)].layout;
-        let (class, before) = (before.class, Sample { tick: before.stamp.tick, cells: row });
-        let after = Sample { tick: after.stamp.tick, cells: row_after };
-        Some(with_room(row.len(), |cells| {
-            interpolate(layout, before, after, time, cells);
-            with(class, cells)
-        }))
+        let (class, last) = (before.class, Sample { tick: before.stamp.tick, cells: row });
+        match after.cells.filter(|_| after.class == class) {
+            // At rest, whatever its velocity says.
+            Some(cells) if cells == row => Some(with(class, row)),
+            Some(cells) => Some(with_room(row.len(), |shown| {
+                interpolate(layout, last, Sample { tick: after.stamp.tick, cells }, time, shown);
+                with(class, shown)
+            })),
+            None if self.is_at_rest(versions, before) => Some(with(class, row)),
+            None => Some(with_room(row.len(), |shown| {
+                let most = f64::from(self.protocol.config().ticks_per_second) / 2.0;
+                extrapolate(layout, last, time, most, shown);
+                with(class, shown)
+            })),
+        }
+    }
+
+    /// Whether an object was in a state for a while, whatever its velocity says.
+    fn is_at_rest(&self, versions: Versions, state: State<'_>) -> bool {
+        let mut older = self.history.iter(versions);
+        let older = older.find(|older| older.stamp.tick < state.stamp.tick);
+        older.is_some_and(|older| older.class == state.class && older.cells == state.cells)
     }
 
     /// An object is as it is since `tick`, and was as before until the snapshot `before`.

@@ -6,11 +6,14 @@ use super::history::Versions;
 use super::mention::Change;
 use super::store::{Slot, Store};
 use super::view::View;
-use super::{Leaving, ObjectView};
+use super::{Leaving, ObjectView, Protocol};
 use tightwire_core::schema::ObjectId;
 
 /// How important an object is to the receiver; none if it is not for it to see.
-pub(super) type Interest<'i> = dyn FnMut(ObjectView) -> Option<u32> + 'i;
+pub(super) type Interest<'i> = dyn FnMut(ObjectView<'_>) -> Option<u32> + 'i;
+
+/// The same of the object in a slot, by its class and cells.
+type Ask<'a> = dyn FnMut(u32, u16, &[u32]) -> Option<u32> + 'a;
 
 /// In how many snapshots every object is asked for its relevance at least once.
 const PATROL: usize = 16;
@@ -46,9 +49,10 @@ impl Selection {
     /// everything is for everyone, and equally important.
     pub(super) fn collect(
         &mut self,
+        protocol: &Protocol,
         store: &Store,
         view: &mut View,
-        mut interest: Option<&mut Interest<'_>>,
+        interest: Option<&mut Interest<'_>>,
     ) {
         self.candidates.clear();
         self.never_complete = false;
@@ -58,8 +62,14 @@ impl Selection {
             show_hidden(view);
         }
         view.has_interest |= interest.is_some();
-        if let Some(interest) = &mut interest {
-            patrol(store, view, interest);
+        let mut ask = interest.map(|interest| {
+            |slot: u32, class: u16, cells: &[u32]| {
+                interest(ObjectView::new(protocol, store.slot(slot).id, class, cells))
+            }
+        });
+        let mut ask = ask.as_mut().map(|ask| ask as &mut Ask<'_>);
+        if let Some(ask) = &mut ask {
+            patrol(store, view, ask);
         }
         let in_flight = view.oldest_in_flight();
         for word in 0..view.outdated.len() {
@@ -67,7 +77,7 @@ impl Selection {
             while left != 0 {
                 let slot = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                if !self.consider(store, view, slot, in_flight, interest.as_deref_mut()) {
+                if !self.consider(store, view, slot, in_flight, ask.as_deref_mut()) {
                     view.set_outdated(slot, false);
                 }
             }
@@ -132,11 +142,11 @@ impl Selection {
         view: &mut View,
         slot: u32,
         oldest_in_flight: u32,
-        interest: Option<&mut Interest<'_>>,
+        ask: Option<&mut Ask<'_>>,
     ) -> bool {
         let Some(now) = store.newest(slot) else { return false };
-        let weight = match (now.cells, interest) {
-            (Some(_), Some(interest)) => interest(object_view(store, slot, now.class)),
+        let weight = match (now.cells, ask) {
+            (Some(cells), Some(ask)) => ask(slot, now.class, cells),
             (Some(_), None) => Some(1),
             (None, _) => Some(GONE),
         };
@@ -200,18 +210,14 @@ fn show_hidden(view: &mut View) {
 }
 
 /// Looks for objects that do not change and yet come into view, or leave it, since the receiver does.
-fn patrol(store: &Store, view: &mut View, interest: &mut Interest<'_>) {
+fn patrol(store: &Store, view: &mut View, ask: &mut Ask<'_>) {
     let slots = store.slots();
     for _ in 0..slots.div_ceil(PATROL) {
         let slot = view.patrol % slots;
         view.patrol = slot + 1;
-        let Some(now) = store.newest(slot as u32).filter(|now| now.cells.is_some()) else {
-            continue;
-        };
-        if view.is_outdated(slot as u32) {
-            continue;
-        }
-        let is_outside = interest(object_view(store, slot as u32, now.class)).is_none();
+        let Some(now) = store.newest(slot as u32) else { continue };
+        let Some(cells) = now.cells.filter(|_| !view.is_outdated(slot as u32)) else { continue };
+        let is_outside = ask(slot as u32, now.class, cells).is_none();
         if is_outside != view.objects[slot].is_outside {
             view.set_outdated(slot as u32, true);
         }
@@ -223,8 +229,4 @@ fn patrol(store: &Store, view: &mut View, interest: &mut Interest<'_>) {
 fn differs(one: &[u32], other: &[u32]) -> bool {
     let cells = one.iter().zip(other);
     one.len() != other.len() || cells.fold(0, |any, (one, other)| any | (one ^ other)) != 0
-}
-
-fn object_view(store: &Store, slot: u32, class: u16) -> ObjectView {
-    ObjectView { id: store.slot(slot).id, class }
 }

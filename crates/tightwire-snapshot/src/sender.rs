@@ -11,7 +11,7 @@ use super::mention::Mentions;
 use super::select::{Candidate, Interest, Selection};
 use super::store::Store;
 use super::view::{SentObject, View};
-use super::{Ack, Leaving, Protocol, SetError};
+use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{Wire, WriteStream};
 
@@ -21,16 +21,6 @@ pub struct ReceiverId {
     place: u32,
     /// Which receiver of those that had the place: another one has another.
     generation: u32,
-}
-
-/// What decides about an object's priority, and whether it is for a receiver at all: see
-/// [`Sender::snapshot_with`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ObjectView {
-    /// Which object.
-    pub id: ObjectId,
-    /// The place of its class in the protocol.
-    pub class: u16,
 }
 
 /// Replicates a world: takes its objects, and gives each receiver a packet a tick with what that
@@ -233,8 +223,9 @@ impl Sender {
     /// As [`snapshot`](Self::snapshot) for a receiver that is not to see everything, or to see some
     /// things first.
     ///
-    /// `interest` gives the weight of an object, or `None` if it is not for the receiver. What does not
-    /// fit waits, and what waits gains its weight with every snapshot, so that nothing waits for ever.
+    /// `interest` gives the weight of an object, or `None` if it is not for the receiver; it can look at the
+    /// [value](ObjectView::get) of the object. What does not fit waits, and what waits gains its weight
+    /// with every snapshot, so that nothing waits for ever.
     /// It is asked for what changed, and for everything else from time to time: within 16 snapshots.
     ///
     /// ```
@@ -257,7 +248,7 @@ impl Sender {
         &mut self,
         receiver: ReceiverId,
         budget: usize,
-        mut interest: impl FnMut(ObjectView) -> Option<u32>,
+        mut interest: impl FnMut(ObjectView<'_>) -> Option<u32>,
     ) -> Option<&[u8]> {
         self.make_snapshot(receiver, budget, Some(&mut interest))
     }
@@ -295,7 +286,7 @@ impl Sender {
         if view.is_lost() {
             view.restart(|body| self.bodies.release(body));
         }
-        self.selection.collect(&self.store, view, interest);
+        self.selection.collect(&self.protocol, &self.store, view, interest);
         // Whether it is complete does not change how long it is.
         let mut header = view.header(self.store.tick, true);
         let Some(length) = self.write_header(view, &header) else { return false };

@@ -65,8 +65,9 @@ impl World {
         }
         let now = Duration::from_secs(1) / 60 * tick;
         for (place, (id, receiver, playback, budget)) in receivers.iter_mut().enumerate() {
-            let near = |object: ObjectView| {
-                (object.id.0 % 50 != tick / 40 % 50).then_some(object.id.0 % 9)
+            let near = |object: ObjectView<'_>| {
+                let [x, ..] = object.get::<Body>()?.position;
+                (object.id.0 % 50 != tick / 40 % 50).then_some(x as u32 % 9)
             };
             let packet = match place {
                 2 => sender.snapshot_with(*id, *budget, near),
