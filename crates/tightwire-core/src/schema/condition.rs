@@ -2,8 +2,10 @@
 
 use core::cmp::Ordering;
 use core::fmt;
+use core::mem::discriminant;
 
 use super::dynamic::Dynamic;
+use super::equality::Equality;
 use crate::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Value};
 
 /// As the Rust that it comes from, without `self`.
@@ -126,6 +128,8 @@ pub(super) struct Evaluation<'a> {
     pub(super) values: &'a [(Name, Dynamic)],
     /// The work so far.
     pub(super) steps: u64,
+    /// The most work. A condition that takes more cannot be evaluated.
+    pub(super) limit: u64,
 }
 
 /// What a part of a condition comes to.
@@ -149,6 +153,9 @@ impl<'a> Evaluation<'a> {
 
     fn operand(&mut self, condition: &'a Condition) -> Option<Operand<'a>> {
         self.steps += 1;
+        if self.steps > self.limit {
+            return None;
+        }
         Some(match condition {
             Condition::Field(path) => self.lookup(path)?.plain(),
             Condition::Bool(value) => Operand::Bool(*value),
@@ -174,8 +181,10 @@ impl<'a> Evaluation<'a> {
             Binary::And => self.holds(a)? && self.holds(b)?,
             Binary::Or => self.holds(a)? || self.holds(b)?,
             Binary::BitAnd => return bit_and(self.operand(a)?, self.operand(b)?),
-            Binary::Equal => equal(&self.operand(a)?, &self.operand(b)?)?,
-            Binary::NotEqual => !equal(&self.operand(a)?, &self.operand(b)?)?,
+            Binary::Equal | Binary::NotEqual => {
+                let (a, b) = (self.operand(a)?, self.operand(b)?);
+                self.equal(&a, &b)? == (operator == Binary::Equal)
+            }
             _ => {
                 let (Operand::Number(a), Operand::Number(b)) = (self.operand(a)?, self.operand(b)?)
                 else {
@@ -185,6 +194,31 @@ impl<'a> Evaluation<'a> {
             }
         };
         Some(Operand::Bool(value))
+    }
+
+    fn equal(&mut self, a: &Operand<'_>, b: &Operand<'_>) -> Option<bool> {
+        match (a, b) {
+            (Operand::Bool(a), Operand::Bool(b)) => Some(a == b),
+            (Operand::Number(a), Operand::Number(b)) => Some(is_so(Binary::Equal, *a, *b)),
+            (Operand::Variant(a), Operand::Variant(b)) => Some(a == b),
+            // Whatever values the variant has: of a constant with values, there is no condition.
+            (Operand::Tree(Dynamic::Enum { variant, .. }), Operand::Variant(name))
+            | (Operand::Variant(name), Operand::Tree(Dynamic::Enum { variant, .. })) => {
+                Some(**variant == **name)
+            }
+            (Operand::Tree(a), Operand::Tree(b)) => {
+                Equality { steps: &mut self.steps, limit: self.limit }.of(a, b)
+            }
+            (Operand::Tree(Dynamic::Option(value)), Operand::Absent(Shape::Option(_)))
+            | (Operand::Absent(Shape::Option(_)), Operand::Tree(Dynamic::Option(value))) => {
+                Some(value.is_none())
+            }
+            // Both have the default of their type.
+            (Operand::Absent(a), Operand::Absent(b)) if is_same_kind(a, b) => Some(true),
+            // One of them is empty.
+            (Operand::Absent(_), _) | (_, Operand::Absent(_)) => Some(a.len()? == b.len()?),
+            _ => None,
+        }
     }
 
     fn lookup(&mut self, path: &[Name]) -> Option<Operand<'a>> {
@@ -221,7 +255,6 @@ impl<'a> Operand<'a> {
             Self::Tree(Dynamic::Value(Value::Bool(value))) => Self::Bool(*value),
             Self::Tree(Dynamic::Value(Value::Number(number))) => Self::Number(*number),
             Self::Tree(Dynamic::Value(Value::Name(name))) => Self::Variant(name),
-            Self::Tree(Dynamic::Enum { variant, .. }) => Self::Variant(variant),
             Self::Absent(Shape::Op(op)) => match op {
                 Op::Bool => Self::Bool(false),
                 Op::Float | Op::CompressedFloat(_) => Self::Number(Number::Float(0.0)),
@@ -251,12 +284,10 @@ impl<'a> Operand<'a> {
     }
 }
 
-fn equal(a: &Operand<'_>, b: &Operand<'_>) -> Option<bool> {
+fn is_same_kind(a: &Shape, b: &Shape) -> bool {
     match (a, b) {
-        (Operand::Bool(a), Operand::Bool(b)) => Some(a == b),
-        (Operand::Number(a), Operand::Number(b)) => Some(is_so(Binary::Equal, *a, *b)),
-        (Operand::Variant(a), Operand::Variant(b)) => Some(a == b),
-        _ => None,
+        (Shape::Op(a), Shape::Op(b)) => discriminant(a) == discriminant(b),
+        (a, b) => discriminant(a) == discriminant(b),
     }
 }
 

@@ -5,6 +5,7 @@ mod condition;
 mod describe;
 mod diff;
 mod dynamic;
+mod equality;
 mod error;
 mod fingerprint;
 mod flat;

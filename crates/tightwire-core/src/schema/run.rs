@@ -14,6 +14,7 @@ use core::mem::take;
 use super::blank::{is_same, make_blank, needed, rename};
 use super::condition::Evaluation;
 use super::dynamic::Dynamic;
+use super::equality::compares_lists;
 use super::error::DynamicError;
 use crate::stream::{
     ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, known_array, run_op,
@@ -51,6 +52,8 @@ pub(crate) struct Skimmed {
     pub(crate) tree: Dynamic,
     /// By the address of the element's form, which tells lists of a schema apart.
     elements: Vec<(usize, Dynamic)>,
+    /// Whether conditions of the schema compare lists, whose elements are then kept all the same.
+    compares_lists: Option<bool>,
 }
 
 /// A schema on its way through a stream.
@@ -92,7 +95,8 @@ impl<'s> Walk<'s> {
         skimmed: &mut Skimmed,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        let elements = Some(take(&mut skimmed.elements));
+        let compares_lists = *skimmed.compares_lists.get_or_insert_with(|| compares_lists(root));
+        let elements = (!compares_lists).then(|| take(&mut skimmed.elements));
         let (result, mut run) = Self::run(root, &mut skimmed.tree, stream, elements);
         skimmed.elements = run.elements.take().unwrap_or_default();
         result
@@ -323,7 +327,8 @@ impl<'s> Walk<'s> {
         let is_there = values.get(*written).is_some_and(|(name, _)| is_same(name, &field.name));
         if let Some(condition) = &field.when {
             let (fields, before) = (&fields[..index], values.get(..*written).unwrap_or_default());
-            let mut evaluation = Evaluation { fields, values: before, steps: 0 };
+            let limit = self.allowance.steps.saturating_sub(self.cost.steps);
+            let mut evaluation = Evaluation { fields, values: before, steps: 0, limit };
             let holds = evaluation.holds(condition);
             self.cost.steps += evaluation.steps;
             if self.cost.exceeds(self.allowance) {

@@ -55,6 +55,8 @@ pub(super) struct Place<'s> {
     pub(super) shape: &'s Shape,
     /// Its first column.
     pub(super) column: usize,
+    /// All its columns, in a row: those of what is absent are 0.
+    pub(super) columns: Range<usize>,
     /// The fields of a struct.
     pub(super) fields: Vec<(&'s Field, Place<'s>)>,
     /// Its groups, in the order of the columns.
@@ -154,7 +156,8 @@ impl Builder {
             }
             _ => return Err("snapshots do not know this shape".into()),
         }
-        Ok(Place { shape, column, fields: inside, groups: group..self.drafts.len() })
+        let (columns, groups) = (column..self.columns.len(), group..self.drafts.len());
+        Ok(Place { shape, column, columns, fields: inside, groups })
     }
 
     fn fields<'s>(

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::build::Place;
 use super::scale::least;
@@ -33,10 +34,14 @@ pub(super) enum Test {
         column: usize,
         value: u32,
     },
-    /// Two cells are equal.
-    Same([usize; 2]),
+    /// Cells from these columns on are equal.
+    Same {
+        columns: [usize; 2],
+        count: usize,
+    },
     Not(Box<Test>),
-    And(Box<[Test; 2]>),
+    /// All hold: not nested, since a schema from outside can have thousands of them.
+    And(Vec<Test>),
     Or(Box<[Test; 2]>),
     Equal(Box<[Test; 2]>),
     Compare(Binary, Box<[Quantity; 2]>),
@@ -89,8 +94,10 @@ impl Test {
     fn holds_all(&self, cells: &[u32]) -> bool {
         match self {
             Self::Always(value) => *value,
-            Self::Same([a, b]) => cell(cells, *a) == cell(cells, *b),
-            Self::And(both) => both.iter().all(|test| test.holds(cells)),
+            Self::Same { columns: [a, b], count } => {
+                (0..*count).all(|place| cell(cells, a + place) == cell(cells, b + place))
+            }
+            Self::And(all) => all.iter().all(|test| test.holds(cells)),
             Self::Or(both) => both.iter().any(|test| test.holds(cells)),
             Self::Equal(both) => both[0].holds(cells) == both[1].holds(cells),
             Self::Compare(comparison, both) => {
@@ -105,9 +112,12 @@ impl Test {
         match self {
             Self::Always(_) => {}
             Self::Is { column, .. } | Self::Above { column, .. } => found.push(*column),
-            Self::Same(columns) => found.extend(columns),
+            Self::Same { columns, count } => {
+                columns.iter().for_each(|column| found.extend(*column..column + count));
+            }
             Self::Not(test) => test.columns(found),
-            Self::And(both) | Self::Or(both) | Self::Equal(both) => {
+            Self::And(all) => all.iter().for_each(|test| test.columns(found)),
+            Self::Or(both) | Self::Equal(both) => {
                 both.iter().for_each(|test| test.columns(found));
             }
             Self::Compare(_, both) => both.iter().for_each(|number| number.columns(found)),
@@ -169,15 +179,18 @@ pub(super) fn test<'s>(
     before: &[(&'s Field, Place<'s>)],
 ) -> Result<Test, String> {
     let parts = conjuncts(condition);
-    let mut whole = None;
+    let mut tests = Vec::new();
     for (index, part) in parts.iter().enumerate() {
-        let test = Scope { before, asked: &parts[..index] }.test(part)?;
-        whole = Some(match whole {
-            Some(whole) => Test::And(Box::new([whole, test])),
-            None => test,
-        });
+        tests.push(Scope { before, asked: &parts[..index] }.test(part)?);
     }
-    Ok(whole.unwrap_or(Test::Always(true)))
+    Ok(match tests.pop() {
+        Some(only) if tests.is_empty() => only,
+        Some(last) => {
+            tests.push(last);
+            Test::And(tests)
+        }
+        None => Test::Always(true),
+    })
 }
 
 /// What stands between the `&&` of a condition.
@@ -199,7 +212,7 @@ struct Scope<'a, 's> {
 enum Part<'s> {
     Test(Test),
     Quantity(Quantity),
-    Enum(usize, &'s [Variant]),
+    Enum(Range<usize>, &'s [Variant]),
     Variant(&'s Name),
     Option(usize),
     /// Something with this many elements.
@@ -249,7 +262,7 @@ impl<'s> Scope<'_, 's> {
         let is_equality = matches!(operator, Binary::Equal | Binary::NotEqual);
         let test = match (self.part(&both[0])?, self.part(&both[1])?) {
             (Part::Test(a), Part::Test(b)) => match operator {
-                Binary::And | Binary::BitAnd => Test::And(Box::new([a, b])),
+                Binary::And | Binary::BitAnd => Test::And(Vec::from([a, b])),
                 Binary::Or => Test::Or(Box::new([a, b])),
                 _ if is_equality => Test::Equal(Box::new([a, b])),
                 _ => return Err(unclear(whole)),
@@ -261,19 +274,26 @@ impl<'s> Scope<'_, 's> {
                 Binary::And | Binary::Or | Binary::BitAnd => return Err(unclear(whole)),
                 _ => return Ok(Part::Test(Test::Compare(operator, Box::new([a, b])))),
             },
-            (Part::Enum(column, variants), Part::Variant(name))
-            | (Part::Variant(name), Part::Enum(column, variants))
+            (Part::Enum(columns, variants), Part::Variant(name))
+            | (Part::Variant(name), Part::Enum(columns, variants))
                 if is_equality =>
             {
                 match variants.iter().position(|variant| variant.name == *name) {
-                    Some(ordinal) => Test::Is { column, value: ordinal as u32 },
+                    Some(ordinal) => Test::Is { column: columns.start, value: ordinal as u32 },
                     None => return Err(unclear(whole)),
                 }
             }
             (Part::Enum(a, variants), Part::Enum(b, others))
-                if is_equality && names(variants).eq(names(others)) =>
+                if is_equality && variants == others =>
             {
-                Test::Same([a, b])
+                if !variants.iter().flat_map(|variant| &variant.fields).all(is_exact) {
+                    return Err(format!(
+                        "the condition `{whole}` compares enums with floats in them, and cells do not \
+                         say when two floats are equal: compare the variants by `matches!`, or send \
+                         the floats with `min`, `max` and `resolution`"
+                    ));
+                }
+                Test::Same { columns: [a.start, b.start], count: a.len() }
             }
             _ => return Err(unclear(whole)),
         };
@@ -320,8 +340,30 @@ impl<'s> Scope<'_, 's> {
     }
 }
 
-fn names(variants: &[Variant]) -> impl Iterator<Item = &Name> {
-    variants.iter().map(|variant| &variant.name)
+/// Whether values of a field are equal exactly if their cells are. Floats are not, as 0 and -0, and
+/// directions have several codes for one.
+fn is_exact(field: &Field) -> bool {
+    fn is_exact_shape(shape: &Shape) -> bool {
+        match shape {
+            Shape::Op(op) => !matches!(
+                op,
+                Op::Float
+                    | Op::Double
+                    | Op::Vector { .. }
+                    | Op::Quaternion
+                    | Op::SmallestThree { .. }
+                    | Op::UnitVector { .. }
+            ),
+            Shape::Struct { fields, .. } => fields.iter().all(is_exact),
+            Shape::Enum { variants, .. } => {
+                variants.iter().flat_map(|variant| &variant.fields).all(is_exact)
+            }
+            Shape::Option(inner) => is_exact_shape(inner),
+            Shape::Array { element, .. } | Shape::List { element, .. } => is_exact_shape(element),
+            Shape::Opaque { .. } => false,
+        }
+    }
+    is_exact_shape(&field.shape)
 }
 
 fn unclear(condition: &Condition) -> String {
@@ -338,7 +380,7 @@ fn value_of<'s>(place: &Place<'s>) -> Option<Part<'s>> {
     let known = |length: u64| Part::Counted(Quantity::Constant(Number::Unsigned(length.into())));
     let op = match place.shape {
         Shape::Op(op) => op,
-        Shape::Enum { variants, .. } => return Some(Part::Enum(column, variants)),
+        Shape::Enum { variants, .. } => return Some(Part::Enum(place.columns.clone(), variants)),
         Shape::Option(_) => return Some(Part::Option(column)),
         Shape::List { .. } => return Some(Part::Counted(length())),
         Shape::Array { len, .. } => return Some(known(*len)),

@@ -277,3 +277,67 @@ fn a_condition_does_not_see_what_may_be_absent() {
     assert!(refused.to_string().starts_with("S.c: its condition looks at `b`, which is not"));
     assert!(Layout::new(&structure(when("c", both)), TICKS).is_ok());
 }
+
+/// An enum of which a condition compares the values, and one with floats in it.
+#[derive(Wire, Default, Clone, PartialEq)]
+enum Slot<T> {
+    #[default]
+    Empty,
+    Full(u8, T),
+}
+
+#[derive(Wire, Default, Clone)]
+struct Slots<T: Wire + Default + PartialEq> {
+    held: Slot<T>,
+    wanted: Slot<T>,
+    #[wire(when = self.held == self.wanted)]
+    since: u16,
+}
+
+#[test]
+fn enums_are_compared_with_their_values() {
+    let layout = layout::<Slots<Option<u8>>>();
+    let slots: [Slot<Option<u8>>; 5] = [
+        Slot::Empty,
+        Slot::Full(0, None),
+        Slot::Full(1, None),
+        Slot::Full(1, Some(0)),
+        Slot::Full(1, Some(2)),
+    ];
+    let last = layout.groups.len() - 1;
+    for held in &slots {
+        for wanted in &slots {
+            let is_same = held == wanted;
+            let since = if is_same { 7 } else { 0 };
+            let mut value = Slots { held: held.clone(), wanted: wanted.clone(), since };
+            let cells = cells(&layout, &mut value);
+            assert_eq!(present(&layout, &cells)[last], is_same);
+        }
+    }
+    let refused = refusal::<Slots<f32>>();
+    assert!(
+        refused.starts_with("Slots.since: the condition `held == wanted` compares"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_condition_of_thousands_of_parts_is_evaluated_on_any_stack() {
+    // As deep as a condition may be, and as wide.
+    fn tree(levels: u32) -> Condition {
+        match levels {
+            0 => Condition::Not(Box::new(Condition::Field(vec!["a".into()]))),
+            _ => Condition::Binary(Binary::And, Box::new([tree(levels - 1), tree(levels - 1)])),
+        }
+    }
+    let bool = Shape::Op(Op::Bool);
+    let last = Field { when: Some(tree(12)), ..Field::new("b", bool.clone()) };
+    let fields = vec![Field::new("a", bool), last];
+    let schema = Schema::new(Shape::Struct { name: "S".into(), fields }).unwrap();
+    let small = std::thread::Builder::new().stack_size(128 << 10);
+    let checked = small.spawn(move || {
+        let layout = Layout::new(&schema, TICKS).unwrap();
+        [[0, 0], [1, 0]].map(|cells| layout.is_present(1, &cells))
+    });
+    assert_eq!(checked.unwrap().join().unwrap(), [true, false]);
+}

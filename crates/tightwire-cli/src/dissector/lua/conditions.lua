@@ -42,7 +42,7 @@ do
             local value = values[path[place]]
             if not value then
                 local shape = resolve(fields, count, path, place)
-                return shape and (DEFAULTS[shape.kind] or { kind = "other" })
+                return shape and (DEFAULTS[shape.kind] or { kind = "other", shape = shape.kind })
             elseif place == #path then
                 return value
             elseif value.kind ~= "struct" then
@@ -92,13 +92,88 @@ do
         return { kind = "bool", value = value }
     end
 
-    local function compared(operator, a, b)
+    local same
+
+    -- Whether all fields are equal. One that is there on one side alone comes behind others that
+    -- differ.
+    local function same_fields(evaluation, a, b)
+        for _, side in ipairs({ a, b }) do
+            for _, field in ipairs(side.fields) do
+                local first, second = a.values[field.name], b.values[field.name]
+                if (first == nil) ~= (second == nil) then
+                    return false
+                end
+                local is_same = first == nil or side == b or same(evaluation, first, second)
+                if not is_same then
+                    return is_same
+                end
+            end
+        end
+        return true
+    end
+
+    local function same_elements(evaluation, a, b)
+        for place = 1, a.value do
+            local first, second = a.elements[place], b.elements[place]
+            local is_same = first == nil and second == nil
+            if first and second then
+                is_same = same(evaluation, first, second)
+            end
+            if not is_same then
+                return is_same
+            end
+        end
+        return true
+    end
+
+    -- Whether two values are equal; nothing if they are of different kinds, or too large.
+    same = function(evaluation, a, b)
+        evaluation.steps = evaluation.steps + 1
+        if evaluation.steps > evaluation.limit or a.kind ~= b.kind then
+            return nil
+        elseif a.kind == "number" then
+            return compare(a, b) == 0
+        elseif a.kind == "bool" then
+            return a.value == b.value
+        elseif a.kind == "struct" or a.kind == "variant" then
+            local is_name = not (a.values and b.values)
+            return a.value == b.value and (is_name or same_fields(evaluation, a, b))
+        elseif a.kind == "option" then
+            if not (a.value and b.value and a.inside and b.inside) then
+                return a.value == b.value
+            end
+            return same(evaluation, a.inside, b.inside)
+        elseif a.kind == "length" then
+            -- What was not sent is empty, and of no kind.
+            if not (a.of and b.of) then
+                return a.value == b.value
+            elseif a.of ~= b.of then
+                return nil
+            elseif a.of ~= "list" then
+                return a.bytes == b.bytes
+            end
+            return a.value == b.value and same_elements(evaluation, a, b)
+        elseif a.kind == "vector" then
+            for place = 1, math.max(#a.parts, #b.parts) do
+                if a.parts[place] ~= b.parts[place] then
+                    return false
+                end
+            end
+            return true
+        elseif a.kind == "other" then
+            -- Neither was sent: both have the default of their type.
+            return a.shape == b.shape or nil
+        end
+    end
+
+    local function compared(evaluation, operator, a, b)
         if a.kind == "number" and b.kind == "number" then
             return bool(COMPARISONS[operator](compare(a, b)))
-        end
-        local can_be_equal = a.kind == b.kind and (a.kind == "bool" or a.kind == "variant")
-        if can_be_equal and (operator == "==" or operator == "!=") then
-            return bool((a.value == b.value) == (operator == "=="))
+        elseif operator == "==" or operator == "!=" then
+            local is_same = same(evaluation, a, b)
+            if is_same ~= nil then
+                return bool(is_same == (operator == "=="))
+            end
         end
     end
 
@@ -119,6 +194,9 @@ do
 
     local function operand(evaluation, condition)
         evaluation.steps = evaluation.steps + 1
+        if evaluation.steps > evaluation.limit then
+            return nil
+        end
         local operator = condition[1]
         if operator == "field" then
             return lookup(evaluation, condition)
@@ -156,7 +234,10 @@ do
         if not b then
             return nil
         end
-        return operator == "&" and common_bits(a, b) or operator ~= "&" and compared(operator, a, b) or nil
+        if operator == "&" then
+            return common_bits(a, b)
+        end
+        return compared(evaluation, operator, a, b)
     end
 
     -- Whether the condition holds; nothing if that cannot be said.

@@ -50,18 +50,19 @@ do
             end
             return text.shortened("[" .. table.concat(texts, ", ") .. "]")
         end
-        return { text = shown, parts = parts, operand = { kind = "other" } }
+        return { text = shown, parts = parts, operand = { kind = "vector", parts = parts } }
     end
 
     local function text_value(bytes)
         local function shown() return text.shortened(text.quoted(bytes)) end
-        return { text = shown, typed = bytes, operand = { kind = "length", value = #bytes } }
+        local operand = { kind = "length", value = #bytes, of = "text", bytes = bytes }
+        return { text = shown, typed = bytes, operand = operand }
     end
 
     local function bytes_value(reader, bytes)
         return {
             text = function() return text.shortened(text.hex(bytes)) end,
-            operand = { kind = "length", value = #bytes },
+            operand = { kind = "length", value = #bytes, of = "bytes", bytes = bytes },
             first = reader.position / 8 - #bytes,
             length = #bytes,
         }

@@ -183,14 +183,15 @@ do
         if #self.open == 1 then
             table.insert(self.parts, variant.shown)
         end
+        local values = {}
         if #variant.fields > 0 then
             local group = self:enter("variant", variant.shown)
             -- The fields stand under the name of their variant.
             group.item, group.tree, group.start = item, item or group.tree, start
-            self:fields(variant.fields)
+            values = self:fields(variant.fields)
             self:leave()
         end
-        return { kind = "variant", value = variant.name }
+        return { kind = "variant", value = variant.name, fields = variant.fields, values = values }
     end
 
     function Walk:read_option(shape, name)
@@ -199,15 +200,16 @@ do
         if group.item then
             group.item:set_text(self:shown_name(name) .. (is_some and ": Some" or ": None"))
         end
+        local inside
         if is_some then
-            self:shape(shape.element)
+            inside = self:shape(shape.element)
         end
         self:leave()
-        return { kind = "option", value = is_some }
+        return { kind = "option", value = is_some, inside = inside }
     end
 
     function Walk:elements(shape, length)
-        local element = shapes[shape.element]
+        local element, elements = shapes[shape.element], {}
         for place = 0, length - 1 do
             local name = string.format("[%.0f]", place)
             local field = element.kind == "struct" and self.show.fields[element.filter] or nil
@@ -217,9 +219,10 @@ do
                 label = name .. ": " .. element.name
             end
             self:enter("element", name, label, field)
-            self:shape(shape.element)
+            elements[place + 1] = self:shape(shape.element)
             self:leave()
         end
+        return { kind = "length", value = length, of = "list", elements = elements }
     end
 
     function Walk:read_list(shape, name)
@@ -232,17 +235,17 @@ do
         if length > self.reader:remaining() + FREE_ELEMENTS then
             self.reader:refuse("unexpected_end", self.reader.position)
         end
-        self:elements(shape, length)
+        local list = self:elements(shape, length)
         self:leave()
-        return { kind = "length", value = length }
+        return list
     end
 
     function Walk:read_array(shape, name)
         local label = string.format("%s: %.0f elements", self:shown_name(name), shape.length)
         self:enter("fixed_array", name, label)
-        self:elements(shape, shape.length)
+        local list = self:elements(shape, shape.length)
         self:leave()
-        return { kind = "length", value = shape.length }
+        return list
     end
 
     function Walk:fields(fields)
@@ -262,6 +265,7 @@ do
             return true
         end
         local evaluation = { fields = fields, count = place - 1, values = values, steps = 0 }
+        evaluation.limit = self.max_steps - self.steps
         local holds = conditions.holds(evaluation, field.when)
         self.steps = self.steps + evaluation.steps
         self:spend()

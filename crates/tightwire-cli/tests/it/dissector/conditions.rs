@@ -34,13 +34,26 @@ const VALUES: &str = r#"
     {"name": "place", "struct": {"name": "Place", "fields": [
         {"name": "known", "bool": {}},
         {"name": "x", "when": "known", "int": {"min": -100, "max": 100}}]}},
+    {"name": "other_kind", "enum": {"name": "Kind", "variants": [
+        {"name": "One"}, {"name": "Two", "fields": [{"name": "x", "bool": {}}]}, {"name": "Three"}]}},
+    {"name": "other_option", "option": {"bool": {}}},
+    {"name": "flags", "list": {"max_len": 1, "element": {"struct": {"name": "Flag", "fields": [
+        {"name": "is_known", "bool": {}}, {"name": "is_set", "when": "is_known", "bool": {}}]}}}},
+    {"name": "other_flags", "list": {"max_len": 1, "element": {"struct": {"name": "Flag", "fields": [
+        {"name": "is_known", "bool": {}}, {"name": "is_set", "when": "is_known", "bool": {}}]}}}},
+    {"name": "mark", "string": {"max_len": 1}},
+    {"name": "other_mark", "string": {"max_len": 1}},
+    {"name": "byte", "blob": {"max_len": 1}},
+    {"name": "vector", "compressed_vector": {"dimensions": 1, "min": 0.0, "max": 1.0, "resolution": 1.0}},
+    {"name": "other_vector",
+        "compressed_vector": {"dimensions": 1, "min": 0.0, "max": 1.0, "resolution": 1.0}},
     {"name": "maybe", "when": "flag", "int": {"min": -5, "max": 5}},
     {"name": "inner", "when": ["!", "flag"], "struct": {"name": "Inner", "fields": [
         {"name": "list", "list": {"max_len": 3, "element": {"bool": {}}}},
         {"name": "option", "option": {"bool": {}}}]}}
 "#;
 
-const CONDITIONS: [&str; 34] = [
+const CONDITIONS: [&str; 41] = [
     r#"["<", "huge", 0]"#,
     r#"[">", "huge", "most"]"#,
     r#"["<=", "huge", "signed"]"#,
@@ -75,6 +88,13 @@ const CONDITIONS: [&str; 34] = [
     r#"["is_some", "inner.option"]"#,
     r#"["&", "flag", "place.known"]"#,
     r#"["&&", ["||", "flag", ["<", "small", 0]], ["==", "flag", "place.known"]]"#,
+    r#"["==", "kind", "other_kind"]"#,
+    r#"["!=", "option", "other_option"]"#,
+    r#"["==", "flags", "other_flags"]"#,
+    r#"["==", "mark", "other_mark"]"#,
+    r#"["==", "byte", "blob"]"#,
+    r#"["==", "vector", "other_vector"]"#,
+    r#"["==", "inner.option", "option"]"#,
 ];
 
 fn schema(conditions: &[&str]) -> Schema {
@@ -127,7 +147,9 @@ fn what_cannot_be_compared_ends_the_reading() {
         r#"["==", ["&", "float", 1], 0]"#,
         r#"["==", "kind", 1]"#,
         r#"["!", "small"]"#,
-        r#"["==", "option", "option"]"#,
+        r#"["==", "option", "list"]"#,
+        r#"["==", "text", "blob"]"#,
+        r#"["<", "kind", "other_kind"]"#,
         r#"["source", "self.small > 3"]"#,
     ];
     let plain = Identity::new("Arena Game", "1.0", Protection::None, schema(&[]));

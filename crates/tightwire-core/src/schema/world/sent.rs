@@ -52,7 +52,7 @@ impl Budget {
         let Some(field) = fields.get(index) else { return Ok(false) };
         let Some(condition) = &field.when else { return Ok(true) };
         let fields = fields.get(..index).unwrap_or_default();
-        let mut evaluation = Evaluation { fields, values, steps: 0 };
+        let mut evaluation = Evaluation { fields, values, steps: 0, limit: self.steps };
         let holds = evaluation.holds(condition);
         self.spend(evaluation.steps as usize)?;
         holds.ok_or_else(|| format!("the condition `{condition}` cannot be evaluated"))
