@@ -23,7 +23,9 @@ pub mod __private {
     pub use alloc::vec;
     pub use core;
 
+    pub use crate::schema::derived::*;
     pub use crate::stream::derived::*;
+    pub use crate::stream::perhaps::*;
     pub use crate::stream::{
         Binary, Condition, Elements, Field, FloatRange, Hints, Int, List, Name, Number, Op, Pod,
         Quaternion, RawStream, Run, Shape, Stream, Target, Variant, Vector, Wire,

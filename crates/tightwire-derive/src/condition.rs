@@ -7,7 +7,7 @@ use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
 
 use crate::looks::is_dot;
 use crate::parse::{binding, member_name};
-use crate::syntax::{float_literal, unwrapped, whole_literal};
+use crate::syntax::{float_literal, unsigned_literal, unwrapped, whole_literal};
 
 /// The condition as code where a variant is taken apart: `self.field` is the binding.
 pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
@@ -48,6 +48,13 @@ pub(crate) fn data(when: &Expr) -> TokenStream {
         },
         None => fallback,
     }
+}
+
+/// Whether the condition has no form as data, and is too long as text for a schema.
+pub(crate) fn is_too_long(when: &Expr) -> bool {
+    // As the library's `schema/validate.rs` has it.
+    const MOST: usize = 4096;
+    expression(when).is_none() && source(when.to_token_stream()).len() > MOST
 }
 
 /// The condition as text: one text for one condition, whatever its spaces were and whatever a
@@ -111,6 +118,9 @@ fn expression(when: &Expr) -> Option<TokenStream> {
     if let Some(whole) = whole_literal(when) {
         return Some(quote!(::tightwire::__private::whole(#whole)));
     }
+    if let Some(large) = unsigned_literal(when) {
+        return Some(quote!(#condition::Number(::tightwire::__private::Number::Unsigned(#large))));
+    }
     if let Some(float) = float_literal(when) {
         return Some(quote!(#condition::Number(::tightwire::__private::Number::Double(#float))));
     }
@@ -127,9 +137,12 @@ fn expression(when: &Expr) -> Option<TokenStream> {
         },
         Expr::Binary(binary) => {
             let operator = operator(&binary.op)?;
+            if matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) {
+                let terms: Option<Vec<_>> = terms(when).into_iter().map(expression).collect();
+                return Some(joined(&operator, &terms?));
+            }
             // Of a number, `!` is the complement.
-            let is_logical = matches!(binary.op, BinOp::And(_) | BinOp::Or(_));
-            if !is_logical && [&binary.left, &binary.right].into_iter().any(|side| is_not(side)) {
+            if [&binary.left, &binary.right].into_iter().any(|side| is_not(side)) {
                 return None;
             }
             let (left, right) = (expression(&binary.left)?, expression(&binary.right)?);
@@ -164,6 +177,35 @@ fn expression(when: &Expr) -> Option<TokenStream> {
         constant @ Expr::Path(_) => of_constant(constant.to_token_stream()),
         _ => return None,
     })
+}
+
+/// What stands between the operators of `a || b || c`.
+fn terms(chain: &Expr) -> Vec<&Expr> {
+    let mut terms = Vec::new();
+    let mut rest = unwrapped(chain);
+    let Expr::Binary(outer) = rest else { return vec![rest] };
+    while let Expr::Binary(binary) = rest
+        && binary.op == outer.op
+    {
+        terms.push(&*binary.right);
+        rest = unwrapped(&binary.left);
+    }
+    terms.push(rest);
+    terms.reverse();
+    terms
+}
+
+/// Conditions with one operator between them.
+fn joined(operator: &Ident, terms: &[TokenStream]) -> TokenStream {
+    match terms {
+        [only] => only.clone(),
+        _ => quote! {
+            ::tightwire::__private::joined(
+                ::tightwire::__private::Binary::#operator,
+                ::tightwire::__private::vec![#(#terms),*],
+            )
+        },
+    }
 }
 
 fn is_not(expression: &Expr) -> bool {
@@ -203,15 +245,8 @@ fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
     };
     let alternative = match pattern {
         Pat::Or(alternatives) => {
-            let mut cases = alternatives.cases.iter().map(|case| any_of(value, case));
-            let first = cases.next()??;
-            return cases.try_fold(first, |before, case| {
-                let case = case?;
-                Some(quote!(#condition::Binary(
-                    ::tightwire::__private::Binary::Or,
-                    ::tightwire::__private::Box::new([#before, #case]),
-                )))
-            });
+            let cases = alternatives.cases.iter().map(|case| any_of(value, case));
+            return Some(joined(&format_ident!("Or"), &cases.collect::<Option<Vec<_>>>()?));
         }
         Pat::Paren(inner) => return any_of(value, &inner.pat),
         Pat::Struct(pattern) if pattern.fields.is_empty() => variant(&pattern.path)?,

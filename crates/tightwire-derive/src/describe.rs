@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 
 use crate::condition;
 use crate::hints;
-use crate::layout::{dimensions, float_range};
+use crate::layout::{dimensions, float_range, is_short, long_array};
 use crate::parse::{Body, Hints, Item};
 use crate::validate::{Field, Rule};
 
@@ -72,7 +72,11 @@ fn fields(fields: &[Field]) -> TokenStream {
             });
         }
     }
-    quote!(::tightwire::__private::vec![#(#described),*])
+    let described = quote!(::tightwire::__private::vec![#(#described),*]);
+    match fields.iter().any(|field| field.when.is_some()) {
+        true => quote!(::tightwire::__private::conditional(#described)),
+        false => described,
+    }
 }
 
 fn shape(rule: &Rule) -> TokenStream {
@@ -83,7 +87,13 @@ fn shape(rule: &Rule) -> TokenStream {
     };
     match rule {
         Rule::Whole(ty) => quote!(<#ty as ::tightwire::__private::Wire>::describe()),
-        Rule::Floats { len } => op(quote!(Vector { dimensions: #len })),
+        Rule::Unbounded(ty) => quote!({
+            #[allow(unused_imports)]
+            use ::tightwire::__private::NotWire as _;
+            ::tightwire::__private::Perhaps::<#ty>::describe()
+        }),
+        Rule::Floats { len } if is_short(len) => op(quote!(Vector { dimensions: #len })),
+        Rule::Floats { len } => quote!(::tightwire::__private::floats_shape(#len)),
         Rule::Int { ty, min, max } => {
             quote!(::tightwire::__private::int_shape::<#ty>(#min, #max))
         }
@@ -97,6 +107,9 @@ fn shape(rule: &Rule) -> TokenStream {
         }
         Rule::Compressed { vector: Some(ty), .. } => {
             let (range, dimensions) = (float_range(rule), dimensions(ty));
+            if long_array(ty).is_some() {
+                return quote!(::tightwire::__private::compressed_floats_shape(#dimensions, #range));
+            }
             op(quote!(CompressedVector { dimensions: #dimensions, range: #range }))
         }
         Rule::SmallestThree { bits } => op(quote!(SmallestThree { bits: #bits })),

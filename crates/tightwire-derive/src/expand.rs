@@ -19,7 +19,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let mut generics = item.generics.clone();
     generics.make_where_clause().predicates.extend(bounds);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let Layout { slots, max_bits, fixed_bits } = layout::layout(item);
+    let Layout { slots, max_bits, fixed_bits, depth } = layout::layout(item);
     let serialize = match &item.body {
         Body::Struct(fields) => {
             let steps = steps(fields, 0, 0, Place::Struct);
@@ -40,7 +40,8 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     // Where there are no parameters, a wrong constant is found here and not when it is used.
     let check_now = item.generics.params.is_empty().then(|| {
         quote! {
-            const _: u64 = <#name as ::tightwire::__private::Wire>::MAX_BITS;
+            const _: (u64, u32) =
+                (<#name as ::tightwire::__private::Wire>::MAX_BITS, <#name as ::tightwire::__private::Wire>::DEPTH);
             const _: &[&[::tightwire::__private::core::option::Option<u32>]] =
                 <#name as ::tightwire::__private::Slots>::SLOTS;
         }
@@ -56,6 +57,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         impl #impl_generics ::tightwire::__private::Wire for #name #type_generics #where_clause {
             const MAX_BITS: u64 = #max_bits;
             const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
+            const DEPTH: u32 = #depth;
 
             #inline
             fn serialize<__S: ::tightwire::__private::Stream>(
@@ -277,7 +279,12 @@ fn reset(field: &Field) -> TokenStream {
         // A field that is never sent stays as it is.
         None if field.rule.is_none() => TokenStream::new(),
         None => {
-            let reset = empty(&field.ty, &quote!((*__value)));
+            let place = quote!((*__value));
+            // Of a type that is only called as one on the heap, nothing is known.
+            let reset = match field.rule.as_ref().is_some_and(Rule::is_unbounded) {
+                true => quote!(#place = ::tightwire::__private::core::default::Default::default();),
+                false => empty(&field.ty, &place),
+            };
             quote! {
                 if let ::tightwire::__private::core::option::Option::Some(__value) =
                     #binding.when_reading()
@@ -343,7 +350,13 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
         Rule::Whole(ty) if is(ty, &["f32"]) => quote!(#stream.float(#target)),
         Rule::Whole(ty) if is(ty, &["f64"]) => quote!(#stream.double(#target)),
         Rule::Whole(_) => quote!(#stream.object(#target)),
-        Rule::Floats { .. } => quote!(#stream.vector(#target)),
+        Rule::Unbounded(ty) => quote!({
+            #[allow(unused_imports)]
+            use ::tightwire::__private::NotWire as _;
+            ::tightwire::__private::Perhaps::<#ty>::serialize(#target, #stream)
+        }),
+        Rule::Floats { len } if layout::is_short(len) => quote!(#stream.vector(#target)),
+        Rule::Floats { .. } => quote!(::tightwire::__private::floats(#stream, #target)),
         Rule::Int { min, max, .. } => {
             quote!(::tightwire::__private::int(#stream, #target, #min, #max))
         }
@@ -355,6 +368,9 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
             let range = layout::float_range(rule);
             match vector {
                 None => quote!(#stream.compressed_float(#target, const { #range })),
+                Some(ty) if layout::long_array(ty).is_some() => quote! {
+                    ::tightwire::__private::compressed_floats(#stream, #target, const { #range })
+                },
                 Some(_) => quote!(#stream.compressed_vector(#target, const { #range })),
             }
         }
@@ -483,7 +499,8 @@ fn is_plain(rule: &Rule) -> bool {
         | Rule::SmallestThree { .. }
         | Rule::Unit { .. }
         | Rule::Pod { .. } => true,
-        Rule::Text { .. }
+        Rule::Unbounded(_)
+        | Rule::Text { .. }
         | Rule::Blob { .. }
         | Rule::Pods { .. }
         | Rule::List { .. }

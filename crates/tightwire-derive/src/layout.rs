@@ -7,6 +7,7 @@ use syn::{Expr, Type};
 
 use crate::hints;
 use crate::parse::{Body, Item};
+use crate::syntax::{INTS, is, peeled, whole_literal};
 use crate::validate::{Field, Rule};
 
 /// Whether the width of a field is fixed.
@@ -41,6 +42,8 @@ pub(crate) struct Layout {
     pub(crate) slots: Vec<TokenStream>,
     pub(crate) max_bits: TokenStream,
     pub(crate) fixed_bits: TokenStream,
+    /// Levels of the schema.
+    pub(crate) depth: TokenStream,
 }
 
 pub(crate) fn layout(item: &Item<Field>) -> Layout {
@@ -48,10 +51,12 @@ pub(crate) fn layout(item: &Item<Field>) -> Layout {
         let slots = first.into_iter().chain(slots(fields));
         quote!(#(#slots),*)
     };
+    let depth = depth(item);
     match &item.body {
         Body::Struct(fields) => {
             let most = fields_max_bits(fields);
             Layout {
+                depth,
                 slots: vec![slots_of(None, fields)],
                 max_bits: quote!(0u64 #(.saturating_add(#most))*),
                 fixed_bits: quote! {
@@ -67,6 +72,7 @@ pub(crate) fn layout(item: &Item<Field>) -> Layout {
                 quote!(::tightwire::__private::max(#largest, 0u64 #(.saturating_add(#most))*))
             });
             Layout {
+                depth,
                 slots: variants
                     .iter()
                     .map(|variant| slots_of(Some(some(&ordinal)), &variant.fields))
@@ -121,6 +127,80 @@ fn slots(fields: &[Field]) -> Vec<TokenStream> {
     slots
 }
 
+/// The levels of the type's shape, of type `u32`.
+fn depth(item: &Item<Field>) -> TokenStream {
+    let (own, fields): (u32, Vec<&Field>) = match &item.body {
+        Body::Struct(fields) => (1, fields.iter().collect()),
+        // A variant is a level.
+        Body::Enum(variants) => (2, variants.iter().flat_map(|variant| &variant.fields).collect()),
+    };
+    let levels = fields.iter().filter_map(|field| field.rule.as_ref()).map(levels);
+    let mut known = own;
+    let mut others: Vec<TokenStream> = Vec::new();
+    for (outside, inside) in levels {
+        match inside {
+            None => known = known.max(own + outside + 1),
+            Some(inside) => {
+                let outside = own + outside;
+                others.push(quote!(#inside + #outside));
+            }
+        }
+    }
+    quote_spanned!(item.name.span() => ::tightwire::__private::depth(#known, &[#(#others),*]))
+}
+
+/// The levels around the innermost value of a rule, and how many that value has if it can be more
+/// than one.
+fn levels(rule: &Rule) -> (u32, Option<TokenStream>) {
+    let inside = |rule: &Rule| {
+        let (levels, inside) = levels(rule);
+        (levels + 1, inside)
+    };
+    match rule {
+        Rule::Whole(ty) => whole_levels(ty),
+        Rule::List { rule, .. } | Rule::Array { rule, .. } | Rule::Option { rule, .. } => {
+            inside(rule)
+        }
+        Rule::Boxed { rule } => levels(rule),
+        Rule::Pods { .. } => (1, None),
+        Rule::Floats { len } => (u32::from(!is_short(len)), None),
+        Rule::Compressed { vector: Some(ty), .. } => (u32::from(long_array(ty).is_some()), None),
+        _ => (0, None),
+    }
+}
+
+/// The type is asked as a whole: that it is `Wire` is all that is known of one with parameters.
+fn whole_levels(ty: &Type) -> (u32, Option<TokenStream>) {
+    match plain_levels(ty) {
+        Some(levels) => (levels, None),
+        None => (0, Some(quote!(<#ty as ::tightwire::__private::Wire>::DEPTH))),
+    }
+}
+
+/// The arrays around a number.
+fn plain_levels(ty: &Type) -> Option<u32> {
+    match peeled(ty) {
+        Type::Array(array) => plain_levels(&array.elem).map(|levels| levels + 1),
+        ty => (is(ty, &INTS) || is(ty, &["bool", "f32", "f64"])).then_some(0),
+    }
+}
+
+/// Whether an array of floats is certainly a vector of a schema.
+pub(crate) fn is_short(len: &Expr) -> bool {
+    whole_literal(len).is_some_and(|len| len <= MAX_DIMENSIONS)
+}
+
+/// The length of a vector that is an array, and longer than a vector of a schema, or perhaps so.
+pub(crate) fn long_array(vector: &Type) -> Option<&Expr> {
+    match peeled(vector) {
+        Type::Array(array) => Some(&array.len).filter(|len| !is_short(len)),
+        _ => None,
+    }
+}
+
+/// The most components of a vector, as the library's schemas have it.
+const MAX_DIMENSIONS: i128 = 64;
+
 /// The width of a value.
 pub(crate) fn width(rule: &Rule) -> Width {
     let fixed = |bits: TokenStream| Width::Fixed(some(&bits));
@@ -151,7 +231,8 @@ pub(crate) fn width(rule: &Rule) -> Width {
             Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #len)))
         }
         Rule::Boxed { rule } => width(rule),
-        Rule::Varint { .. }
+        Rule::Unbounded(_)
+        | Rule::Varint { .. }
         | Rule::Pod { .. }
         | Rule::Pods { .. }
         | Rule::Text { .. }
@@ -165,6 +246,12 @@ pub(crate) fn width(rule: &Rule) -> Width {
 pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
     match rule {
         Rule::Whole(ty) => quote!(<#ty as ::tightwire::__private::Wire>::MAX_BITS),
+        Rule::Unbounded(ty) => quote_spanned! {ty.span() => {
+            #[allow(unused_imports)]
+            use ::tightwire::__private::NotWire as _;
+            type __Perhaps = ::tightwire::__private::Perhaps<#ty>;
+            ::tightwire::__private::own_bits(__Perhaps::IS_WIRE, __Perhaps::MAX_BITS)
+        }},
         Rule::Floats { len } => quote!((32 * (#len) as u64)),
         Rule::Int { ty, min, max } => {
             let bits = int_bits(ty, min, max);
@@ -193,22 +280,26 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
         Rule::Pod { ty } => {
             quote!((7 + 8 * ::tightwire::__private::core::mem::size_of::<#ty>() as u64))
         }
-        Rule::Pods { ty, max_len } => quote! {
+        Rule::Pods { ty, max_len } => quote_spanned! {max_len.span() =>
             (7 + ::tightwire::__private::list_bits(
                 #max_len,
                 8 * ::tightwire::__private::core::mem::size_of::<#ty>() as u64,
             ))
         },
         Rule::Text { max_len } | Rule::Blob { max_len } => {
-            quote!(::tightwire::__private::text_bits(#max_len))
+            quote_spanned!(max_len.span() => ::tightwire::__private::text_bits(#max_len))
         }
         Rule::List { max_len, rule, .. } => {
             let element = max_bits(rule);
-            quote!(::tightwire::__private::list_bits(#max_len, #element))
+            quote_spanned! {max_len.span() =>
+                ::tightwire::__private::list_bits(#max_len, #element)
+            }
         }
         Rule::Array { len, rule } => {
             let element = max_bits(rule);
-            quote!(#element.saturating_mul((#len) as u64))
+            quote_spanned! {len.span() =>
+                #element.saturating_mul(::tightwire::__private::array_len(#len))
+            }
         }
         Rule::Option { rule, .. } => {
             let inner = max_bits(rule);
@@ -247,7 +338,10 @@ fn unit_bits(bits: &Expr) -> TokenStream {
 
 /// The components of a vector type.
 pub(crate) fn dimensions(ty: &Type) -> TokenStream {
-    quote!(::tightwire::__private::dimensions::<#ty, _>())
+    match peeled(ty) {
+        Type::Array(_) => quote!(::tightwire::__private::dimensions::<#ty, _>()),
+        ty => quote_spanned!(ty.span() => ::tightwire::__private::few_dimensions::<#ty, _>()),
+    }
 }
 
 /// The `FloatRange` of a compressed float, which makes sense.

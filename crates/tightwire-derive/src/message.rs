@@ -1,8 +1,10 @@
 //! `#[derive(Message)]`: a name.
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::{DeriveInput, Error, LitStr, Result};
+
+use crate::syntax::name_error;
 
 /// What `#[message(…)]` says.
 #[derive(Default)]
@@ -19,6 +21,11 @@ pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     };
     let name = name.map_or_else(|| ident.to_string(), |name| name.value());
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let depth = errors.is_none().then(|| {
+        quote_spanned! {ident.span() =>
+            const _: () = ::tightwire::__private::message_depth(<#ident as ::tightwire::__private::Wire>::DEPTH);
+        }
+    });
     quote! {
         #errors
 
@@ -26,6 +33,8 @@ pub(crate) fn item(input: &DeriveInput) -> TokenStream {
         impl #impl_generics ::tightwire::__private::Message for #ident #type_generics #where_clause {
             const NAME: &'static str = #name;
         }
+
+        #depth
     }
 }
 
@@ -47,10 +56,12 @@ fn attributes(input: &DeriveInput) -> Result<Attributes> {
             }
         })?;
     }
-    if let Some(name) = attributes.name.as_ref().filter(|name| name.value().is_empty()) {
-        return Err(Error::new_spanned(name, "name: a message needs one"));
+    let given = attributes.name.as_ref().map(|name| (name.span(), name.value()));
+    let (place, name) = given.unwrap_or_else(|| (input.ident.span(), input.ident.to_string()));
+    match name_error(&name) {
+        Some(message) => Err(Error::new(place, message)),
+        None => Ok(attributes),
     }
-    Ok(attributes)
 }
 
 fn once<T>(place: &mut Option<T>, meta: &syn::meta::ParseNestedMeta<'_>, value: T) -> Result<()> {

@@ -7,6 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 
 use crate::looks;
+use crate::syntax::name_error;
 
 /// What the derive stands on; `F` is how much is known of a field.
 pub(crate) struct Item<F> {
@@ -95,6 +96,7 @@ const NAMES: [&str; 19] = [
 pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
     let mut errors = Errors::default();
     errors.note(no_attributes(&input.attrs));
+    check_name(&input.ident, &mut errors);
     let body = match &input.data {
         Data::Struct(data) => Body::Struct(fields(&data.fields, &mut errors)),
         Data::Enum(data) => {
@@ -103,6 +105,7 @@ pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
             }
             let variant = |variant: &syn::Variant| {
                 errors.note(no_attributes(&variant.attrs));
+                check_name(&variant.ident, &mut errors);
                 let fields = fields(&variant.fields, &mut errors);
                 Variant { name: variant.ident.clone(), fields }
             };
@@ -123,10 +126,25 @@ fn fields(fields: &syn::Fields, errors: &mut Errors) -> Vec<RawField> {
         for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("wire")) {
             errors.note(attribute.parse_nested_meta(|meta| attributes.add(&meta)));
         }
+        if let Member::Named(name) = &member {
+            check_name(name, errors);
+        }
+        if let Some(check) = &attributes.check
+            && let Some(message) = name_error(&check.value.value())
+        {
+            errors.add(&check.value, message);
+        }
         let binding = binding(&member_name(&member));
         parsed.push(RawField { member, binding, ty: field.ty.clone(), attributes });
     }
     parsed
+}
+
+/// Refuses a name that is too long for a schema.
+fn check_name(name: &Ident, errors: &mut Errors) {
+    if let Some(message) = name_error(&name.unraw().to_string()) {
+        errors.add(name, message);
+    }
 }
 
 /// The name of a field, or its position.
@@ -278,6 +296,11 @@ impl Errors {
             (Err(error), none) => *none = Some(error),
         }
         None
+    }
+
+    /// Returns whether there were mistakes.
+    pub(crate) fn has_any(&self) -> bool {
+        self.0.is_some()
     }
 
     /// The value, unless there were mistakes.

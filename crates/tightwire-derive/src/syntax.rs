@@ -15,10 +15,15 @@ pub(crate) fn peeled(ty: &Type) -> &Type {
     }
 }
 
-/// The name of a generic type and its type arguments.
+/// The name of a generic type and its type arguments. One of the standard library's name is meant as
+/// such where its path can be the standard library's.
 pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
     let Type::Path(path) = peeled(ty) else { return None };
     let last = path.path.segments.last()?;
+    let has_known_name = ["Vec", "Option", "Box"].iter().any(|name| last.ident == name);
+    if has_known_name && !can_be_standard(path) {
+        return None;
+    }
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     let types = arguments.args.iter().filter_map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty.clone()),
@@ -40,12 +45,22 @@ pub(crate) fn capacity(ty: &Type) -> Option<Expr> {
     }
 }
 
+/// Whether the path can lead to the standard library: by a name alone, or from one of its crates.
+fn can_be_standard(path: &syn::TypePath) -> bool {
+    let segments = &path.path.segments;
+    let crates = ["std", "core", "alloc"];
+    segments.len() == 1
+        || segments.first().is_some_and(|first| crates.iter().any(|name| first.ident == name))
+}
+
 /// Whether the type is one of these, as far as a macro can see.
 pub(crate) fn is(ty: &Type, names: &[&str]) -> bool {
     let Type::Path(path) = peeled(ty) else { return false };
-    path.path.segments.last().is_some_and(|last| {
-        matches!(last.arguments, PathArguments::None) && names.iter().any(|name| last.ident == name)
-    })
+    can_be_standard(path)
+        && path.path.segments.last().is_some_and(|last| {
+            matches!(last.arguments, PathArguments::None)
+                && names.iter().any(|name| last.ident == name)
+        })
 }
 
 pub(crate) fn unwrapped(expression: &Expr) -> &Expr {
@@ -67,6 +82,14 @@ pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
     }
 }
 
+/// The number, if it is written as one without a sign.
+pub(crate) fn unsigned_literal(expression: &Expr) -> Option<u128> {
+    match unwrapped(expression) {
+        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
+        _ => None,
+    }
+}
+
 pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
     match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Float(literal), .. }) => {
@@ -83,4 +106,19 @@ pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
 /// A type as one writes it.
 pub(crate) fn shown(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "")
+}
+
+/// Why a text can be no name in a schema, if it cannot.
+pub(crate) fn name_error(name: &str) -> Option<String> {
+    // As the library's `schema/validate.rs` has it.
+    const MOST: usize = 255;
+    if name.is_empty() {
+        Some("a name has at least one character: write what the check or message is for".into())
+    } else if name.len() > MOST {
+        Some(format!("a name has at most {MOST} bytes, and this one {}: shorten it", name.len()))
+    } else if name.chars().any(char::is_control) {
+        Some("a name is shown to people: remove the control character from it".into())
+    } else {
+        None
+    }
 }

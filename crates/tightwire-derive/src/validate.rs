@@ -3,6 +3,7 @@
 use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, LitStr, Member, Type};
 
+use crate::condition;
 use crate::hints;
 use crate::looks::{self, Known};
 use crate::numbers::{compressed_rule, in_literal_range, range_bounds};
@@ -33,6 +34,8 @@ impl Field {
 pub(crate) enum Rule {
     /// As its type says.
     Whole(Type),
+    /// A type called `String` without a bound: a mistake, unless it is a type of the user's.
+    Unbounded(Type),
     /// `[f32; N]`, as one vector.
     Floats {
         len: Expr,
@@ -93,6 +96,20 @@ pub(crate) enum Rule {
     },
 }
 
+impl Rule {
+    /// Whether the compiler is asked for the type that is meant.
+    pub(crate) fn is_unbounded(&self) -> bool {
+        match self {
+            Self::Unbounded(_) => true,
+            Self::List { rule, .. }
+            | Self::Array { rule, .. }
+            | Self::Option { rule, .. }
+            | Self::Boxed { rule } => rule.is_unbounded(),
+            _ => false,
+        }
+    }
+}
+
 pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
     let mut errors = Errors::default();
     let body = match item.body {
@@ -105,8 +122,25 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
             Body::Enum(variants.into_iter().map(variant).collect())
         }
     };
+    // The compiler finds it too late where there are parameters, and is not asked where there are other
+    // mistakes.
+    if !item.generics.params.is_empty() || errors.has_any() {
+        let fields: Vec<&Field> = match &body {
+            Body::Struct(fields) => fields.iter().collect(),
+            Body::Enum(variants) => variants.iter().flat_map(|variant| &variant.fields).collect(),
+        };
+        for field in fields {
+            if field.rule.as_ref().is_some_and(Rule::is_unbounded) {
+                errors.add(&field.ty, NO_BOUND);
+            }
+        }
+    }
     errors.or(Item { name: item.name, generics: item.generics, body })
 }
+
+/// As the library says it where only the compiler can know.
+const NO_BOUND: &str =
+    "a `String` needs a bound: write `#[wire(max_len = 31)]` with the most bytes it can have";
 
 fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field> {
     let known: Vec<_> = raw.iter().map(known).collect();
@@ -116,6 +150,11 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
         let when = field.attributes.when.as_ref();
         if let Some(when) = when {
             errors.note(looks::check(&when.value, &known, place));
+            if condition::is_too_long(&when.value) {
+                let message = "a condition that is not made of comparisons has at most 4096 bytes: \
+                               move it into a function";
+                errors.add(&when.value, message);
+            }
         }
         if let Some(default) = &field.attributes.default
             && is_struct
@@ -176,6 +215,9 @@ fn one_field(field: RawField) -> syn::Result<Field> {
 /// The rule of a type, which takes the attributes that it uses.
 fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     let ty = peeled(ty);
+    if let Some(max_len) = &attributes.max_len {
+        in_literal_range(max_len, "max_len", 0, u32::MAX.into())?;
+    }
     let is_container =
         generic(ty).is_some_and(|(name, _)| ["Vec", "Option", "Box"].contains(&name.as_str()));
     if !is_container && attributes.pod.take().is_some() {
@@ -211,10 +253,10 @@ fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
         }),
         _ if is(ty, &["String"]) => match attributes.max_len.take() {
             Some(max_len) => Ok(Rule::Text { max_len: max_len.value }),
-            None => Err(syn::Error::new_spanned(
-                ty,
-                "a `String` needs a bound: write `#[wire(max_len = 31)]` with the most bytes it can have",
-            )),
+            None if matches!(ty, Type::Path(path) if path.path.get_ident().is_some()) => {
+                Ok(Rule::Unbounded(ty.clone()))
+            }
+            None => Err(syn::Error::new_spanned(ty, NO_BOUND)),
         },
         _ => value_rule(ty, attributes),
     }

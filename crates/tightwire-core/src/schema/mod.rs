@@ -2,6 +2,7 @@
 
 mod blank;
 mod condition;
+pub(crate) mod derived;
 mod describe;
 mod diff;
 mod dynamic;

@@ -11,12 +11,12 @@ use super::condition::{has_value, resolve};
 use super::error::SchemaError;
 use super::hints;
 use super::run::root_name;
-use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape};
+use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape, derived};
 
 /// How deep shapes stand in each other; a variant is one deeper than its enum. The JSON of a schema
 /// that is as deep as this and [`MAX_CONDITION_DEPTH`] together stays below the 128 levels that
 /// `serde_json` reads.
-pub(super) const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = derived::MAX_DEPTH as usize;
 
 /// How deep a condition is.
 pub(super) const MAX_CONDITION_DEPTH: usize = 24;
@@ -25,7 +25,7 @@ pub(super) const MAX_CONDITION_DEPTH: usize = 24;
 pub(super) const MAX_NODES: usize = 1 << 15;
 
 /// The bytes of a name.
-pub(super) const MAX_NAME: usize = 255;
+pub(super) const MAX_NAME: usize = derived::MAX_NAME;
 
 /// The bytes of a condition's source.
 pub(super) const MAX_SOURCE: usize = 4096;
@@ -34,7 +34,7 @@ pub(super) const MAX_SOURCE: usize = 4096;
 const MAX_PATH: usize = 1024;
 
 /// The largest length and number of elements.
-const MAX_LEN: u64 = u32::MAX as u64;
+const MAX_LEN: u64 = derived::MAX_LEN;
 
 /// The fields that conditions are searched for in all.
 const MAX_SEARCHED: usize = 1 << 22;
@@ -44,6 +44,11 @@ pub(super) fn validate(root: &Shape) -> Result<(), SchemaError> {
     let mut validation = Validation::default();
     let result = validation.step(root_name(root), |validation| validation.shape(root, 1));
     result.map_err(|reason| SchemaError { path: validation.path, reason })
+}
+
+/// Whether a condition over the fields `before` keeps to all limits and makes sense.
+pub(super) fn is_condition(condition: &Condition, before: &BTreeMap<&str, &Shape>) -> bool {
+    Validation::default().condition(condition, before, 1).is_ok()
 }
 
 #[derive(Default)]

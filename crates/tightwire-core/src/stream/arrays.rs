@@ -36,6 +36,7 @@ impl<const N: usize> TextBuffer for ArrayString<N> {
 /// Up to as many elements as there is room for.
 impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
     const MAX_BITS: u64 = derived::list_bits(N, T::MAX_BITS);
+    const DEPTH: u32 = 1 + T::DEPTH;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(

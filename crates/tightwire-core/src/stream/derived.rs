@@ -12,8 +12,8 @@ use core::cell::Cell;
 
 use super::raw::{group, operation};
 use super::{
-    Access, Condition, ErrorKind, FloatRange, Hints, Int, Name, Number, Op, Pod, Shape, Stream,
-    Target, Value, Vector, Wire, collection, explain_write, int, text,
+    Access, Condition, ErrorKind, FloatRange, Hints, Int, MAX_DIMENSIONS, Name, Number, Op, Pod,
+    Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
 };
 
 /// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
@@ -125,7 +125,54 @@ pub const fn text_bits(max_len: usize) -> u64 {
 
 /// The bits at most of up to `max_len` elements.
 pub const fn list_bits(max_len: usize, element: u64) -> u64 {
+    assert!(
+        max_len as u64 <= MAX_LEN,
+        "max_len: a list, text or bytes have at most 4294967295 elements: write a smaller bound"
+    );
     element.saturating_mul(max_len as u64).saturating_add(length_bits(max_len))
+}
+
+/// The length of an array, if a schema can say it.
+pub const fn array_len(len: usize) -> u64 {
+    assert!(len as u64 <= MAX_LEN, "an array has at most 4294967295 elements: make it shorter");
+    len as u64
+}
+
+/// The largest length of a schema.
+pub(crate) const MAX_LEN: u64 = u32::MAX as u64;
+
+/// The bytes of a schema's names.
+pub(crate) const MAX_NAME: usize = 255;
+
+/// Levels of a schema.
+pub(crate) const MAX_DEPTH: u32 = 32;
+
+/// The levels of a type's shape: the most of those that are known and those of its parts.
+pub const fn depth(known: u32, parts: &[u32]) -> u32 {
+    let mut most = known;
+    let mut part = 0;
+    while part < parts.len() {
+        if parts[part] > most {
+            most = parts[part];
+        }
+        part += 1;
+    }
+    assert!(
+        most <= MAX_DEPTH,
+        "types are nested more than 32 levels deep, arrays, options and lists counting as one: \
+         put less into each other"
+    );
+    most
+}
+
+/// Nothing, if a message leaves room for what stands around it in a session's schema: an enum and its
+/// variant.
+pub const fn message_depth(depth: u32) {
+    assert!(
+        depth + 2 <= MAX_DEPTH,
+        "a message nests types at most 30 levels deep, arrays, options and lists counting as one: \
+         put less into each other"
+    );
 }
 
 /// The bits of a length.
@@ -143,9 +190,62 @@ pub const fn max(a: u64, b: u64) -> u64 {
     if a > b { a } else { b }
 }
 
-/// The components of a vector type.
+/// The components of an array of floats.
 pub const fn dimensions<V: Vector<N>, const N: usize>() -> usize {
     N
+}
+
+/// The components of another vector type, if a schema can say them.
+pub const fn few_dimensions<V: Vector<N>, const N: usize>() -> usize {
+    assert!(N <= MAX_DIMENSIONS, "a vector has at most 64 components: send an array of floats");
+    N
+}
+
+/// An array of floats, which is a vector if it is not too long for one.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub fn floats<S: Stream, const N: usize>(
+    stream: &mut S,
+    value: Target<'_, S::Access, [f32; N]>,
+) -> Result<(), S::Error> {
+    match const { N <= MAX_DIMENSIONS } {
+        true => stream.vector(value),
+        false => stream.fixed_array(value, f32::serialize),
+    }
+}
+
+/// The shape of [`floats`].
+pub fn floats_shape(len: usize) -> Shape {
+    match len <= MAX_DIMENSIONS {
+        true => Shape::Op(Op::Vector { dimensions: len }),
+        false => long_array(len, Op::Float),
+    }
+}
+
+/// The same of compressed ones.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub fn compressed_floats<S: Stream, const N: usize>(
+    stream: &mut S,
+    value: Target<'_, S::Access, [f32; N]>,
+    range: FloatRange,
+) -> Result<(), S::Error> {
+    match const { N <= MAX_DIMENSIONS } {
+        true => stream.compressed_vector(value, range),
+        false => stream.fixed_array(value, |float, stream| stream.compressed_float(float, range)),
+    }
+}
+
+/// The shape of [`compressed_floats`].
+pub fn compressed_floats_shape(len: usize, range: FloatRange) -> Shape {
+    match len <= MAX_DIMENSIONS {
+        true => Shape::Op(Op::CompressedVector { dimensions: len, range }),
+        false => long_array(len, Op::CompressedFloat(range)),
+    }
+}
+
+fn long_array(len: usize, op: Op) -> Shape {
+    Shape::Array { len: len as u64, element: Box::new(Shape::Op(op)) }
 }
 
 /// Nothing, if a number with hints for snapshots is small enough for them.

@@ -28,6 +28,7 @@ mod math;
 mod max_bits;
 mod measure;
 mod op;
+pub(crate) mod perhaps;
 mod picture;
 mod place;
 mod raw;

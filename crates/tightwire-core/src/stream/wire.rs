@@ -5,8 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::any::type_name;
 
-use super::derived::{array_bits, fixed_bits};
-
+use super::derived::{MAX_NAME, array_bits, array_len, depth, fixed_bits};
 use super::trace::short_type_name;
 use super::{
     Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream, Target,
@@ -58,7 +57,8 @@ use super::{
 /// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
 /// `is_empty()`, `is_some()` and `is_none()` become part of the schema; anything else works, but
 /// packets with it cannot be read by a schema alone. It is evaluated on values from the packet, so
-/// it should not be able to panic.
+/// it should not be able to panic. `==` of whole values means for a schema that all values within are
+/// equal, as that of a derived `PartialEq` does.
 ///
 /// Both sides must decide alike. So a field that has a `when` itself can only be looked at behind
 /// that condition and `&&`, and one that is rounded on its way not at all, but for how many values it
@@ -91,7 +91,13 @@ use super::{
 ///
 /// A range that is reversed or outside the type, a missing bound, a resolution of zero, a `when`
 /// that looks ahead, an unknown attribute: the error points at it and says what to write. So does a
-/// type that contains itself, which a packet could nest until the stack is full.
+/// type that contains itself, which a packet could nest until the stack is full; one that nests others
+/// more than 32 levels deep; a `max_len` of 2^32; and a name that is empty, has more than 255 bytes or
+/// a control character in it.
+///
+/// The macro sees names and no types: `Vec`, `Option`, `Box` and `String` are those of the standard
+/// library, unless their path says otherwise, as `geometry::Vec<f32>`. A type of yours that is called
+/// `String` and is `Wire` can also stand there by its name alone.
 pub use tightwire_derive::Wire;
 
 /// A value that describes its wire form once, in one function.
@@ -162,6 +168,10 @@ pub trait Wire {
     #[doc(hidden)]
     const FIXED_BITS: Option<u32> = None;
 
+    /// Levels of the shape that [`describe`](Self::describe) gives, or fewer where nobody counted.
+    #[doc(hidden)]
+    const DEPTH: u32 = 1;
+
     /// Writes, reads, measures or traces the value, depending on the stream. Writing cannot change it:
     /// see [`Target`].
     ///
@@ -180,8 +190,10 @@ pub trait Wire {
     where
         Self: Sized,
     {
-        let name = short_type_name(type_name::<Self>()).into();
-        Shape::Opaque { name, max_bits: Self::MAX_BITS }
+        let mut name = short_type_name(type_name::<Self>());
+        // Parameters can make a name longer than a schema takes.
+        name.truncate(name.floor_char_boundary(MAX_NAME));
+        Shape::Opaque { name: name.into(), max_bits: Self::MAX_BITS }
     }
 }
 
@@ -359,8 +371,9 @@ macro_rules! by_operation {
 by_operation!(bool: bool 1 Bool, f32: float 32 Float, f64: double 64 Double);
 
 impl<T: Wire, const N: usize> Wire for [T; N] {
-    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(N as u64);
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(array_len(N));
     const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
+    const DEPTH: u32 = 1 + T::DEPTH;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(
@@ -382,6 +395,7 @@ impl<T: Wire, const N: usize> Wire for [T; N] {
 
 impl<T: Wire + Default> Wire for Option<T> {
     const MAX_BITS: u64 = T::MAX_BITS.saturating_add(1);
+    const DEPTH: u32 = 1 + T::DEPTH;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(
@@ -399,6 +413,7 @@ impl<T: Wire + Default> Wire for Option<T> {
 impl<T: Wire> Wire for Box<T> {
     const MAX_BITS: u64 = T::MAX_BITS;
     const FIXED_BITS: Option<u32> = T::FIXED_BITS;
+    const DEPTH: u32 = T::DEPTH;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(
@@ -419,6 +434,7 @@ macro_rules! tuples {
         impl<$($part: Wire),+> Wire for ($($part,)+) {
             const MAX_BITS: u64 = 0u64$(.saturating_add($part::MAX_BITS))+;
             const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);
+            const DEPTH: u32 = depth(1, &[$(1 + $part::DEPTH),+]);
 
             #[cfg_attr(not(debug_assertions), inline(always))]
             fn serialize<S: Stream>(

@@ -229,6 +229,90 @@ mod constants {
     }
 }
 
+/// Types with the names of those that a macro knows.
+mod namesakes {
+    /// A name of its own kind.
+    #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+    pub(super) struct String(#[wire(range = 0..=9)] pub(super) u8);
+
+    pub(super) mod own {
+        /// A vector, in the sense of geometry.
+        #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+        pub(in super::super) struct Vec<T>(pub(in super::super) T);
+        /// A choice.
+        #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+        pub(in super::super) struct Option<T>(pub(in super::super) T);
+        /// A crate.
+        #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+        pub(in super::super) struct Box<T>(pub(in super::super) T);
+        /// A chain.
+        #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+        pub(in super::super) struct String(pub(in super::super) bool);
+    }
+
+    #[derive(tightwire::Wire, Default, Clone, PartialEq, Debug)]
+    pub(super) struct Named {
+        pub(super) name: String,
+        pub(super) vector: own::Vec<u8>,
+        pub(super) choice: own::Option<bool>,
+        pub(super) crate_: own::Box<u16>,
+        pub(super) chain: own::String,
+        pub(super) flag: bool,
+        #[wire(when = self.flag)]
+        pub(super) perhaps: String,
+        pub(super) option: Option<String>,
+        pub(super) boxed: Box<String>,
+        pub(super) pair: [String; 2],
+        #[wire(when = self.flag)]
+        pub(super) text: own::String,
+    }
+
+    #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
+    pub(super) enum Kind {
+        #[default]
+        None,
+        Some(String),
+    }
+}
+
+#[test]
+fn types_can_have_the_names_of_others() -> Result<(), Box<dyn core::error::Error>> {
+    use namesakes::{Kind, Named, String, own};
+    let named = Named {
+        name: String(9),
+        vector: own::Vec(3),
+        choice: own::Option(true),
+        crate_: own::Box(7),
+        chain: own::String(true),
+        flag: true,
+        perhaps: String(4),
+        option: Some(String(5)),
+        boxed: Box::new(String(6)),
+        pair: [String(1), String(2)],
+        text: own::String(true),
+    };
+    let off = Named {
+        flag: false,
+        perhaps: String(0),
+        text: own::String(false),
+        option: None,
+        ..named.clone()
+    };
+    let mut read = named.clone();
+    for value in [named, off] {
+        let mut buffer = [0; 64];
+        let packet = tightwire::encode(&value, &mut buffer)?;
+        tightwire::decode_into(packet, &mut read)?;
+        assert_eq!(read, value);
+        let schema = tightwire::schema::Schema::new(<Named as tightwire::Wire>::describe());
+        assert!(schema.is_ok_and(|schema| schema.decode(packet).is_ok()));
+    }
+    let mut buffer = [0; 8];
+    let packet = tightwire::encode(&Kind::Some(String(8)), &mut buffer);
+    assert_eq!(packet.map(tightwire::decode::<Kind>), Ok(Ok(Kind::Some(String(8)))));
+    Ok(())
+}
+
 /// Writes, reads and describes: whatever is generic is compiled.
 fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
     let mut buffer = [0; 256];

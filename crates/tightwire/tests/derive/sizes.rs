@@ -147,18 +147,25 @@ fn the_worst_case_is_the_length_of_an_array() {
 
 #[test]
 fn a_bound_beyond_all_memory_is_no_worst_case_but_compiles() {
+    const MOST: usize = u32::MAX as usize;
+    #[derive(Wire, Default, PartialEq, Debug)]
+    struct Row {
+        #[wire(max_len = MOST)]
+        cells: Vec<u64>,
+    }
     #[derive(Wire, Default)]
     struct Huge {
-        #[wire(max_len = usize::MAX)]
+        #[wire(max_len = 4294967295)]
         text: String,
-        #[wire(max_len = usize::MAX)]
-        list: Vec<u64>,
+        #[wire(max_len = MOST)]
+        list: Vec<Row>,
     }
     assert_eq!(Huge::MAX_BITS, u64::MAX);
-    let huge = Huge { text: "a".into(), list: vec![1] };
+    let huge = Huge { text: "a".into(), list: vec![Row { cells: vec![1] }] };
     let mut buffer = [0; 64];
     let packet = tightwire::encode(&huge, &mut buffer).unwrap();
-    assert_eq!(tightwire::decode::<Huge>(packet).unwrap().list, [1]);
+    assert_eq!(tightwire::decode::<Huge>(packet).unwrap().list, [Row { cells: vec![1] }]);
+    assert!(tightwire::schema::Schema::new(Huge::describe()).is_ok());
     for fill in [0x7f, 0xff] {
         assert!(tightwire::decode::<Huge>(&[fill; 64]).is_err());
     }

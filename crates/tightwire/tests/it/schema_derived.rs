@@ -247,3 +247,236 @@ fn comparing_large_values_again_and_again_has_an_end() {
     assert!(schema.decode(packet).is_err());
     assert!(start.elapsed().as_secs() < 10);
 }
+
+/// A schema that a session takes, and that reads what the type writes.
+fn assert_valid<T: Wire + Default + PartialEq + std::fmt::Debug>(values: &[T]) {
+    let schema = Schema::new(T::describe()).unwrap();
+    for value in values {
+        let mut buffer = [0; 2048];
+        let packet = tightwire::encode(value, &mut buffer).unwrap();
+        assert_eq!(tightwire::decode::<T>(packet).as_ref(), Ok(value));
+        let told_twice =
+            [schema.explain(packet), tightwire::explain::<T>(packet)].map(|t| told(&t));
+        assert!(told_twice[0] == told_twice[1], "{value:?}");
+        let tree = schema.decode(packet).unwrap();
+        let mut again = [0; 2048];
+        assert_eq!(schema.encode(&tree, &mut again).unwrap(), packet);
+    }
+    let mut buffer = vec![0; 1 << 16];
+    let sent = tightwire::encode(&schema, &mut buffer).unwrap();
+    assert_eq!(tightwire::decode::<Schema>(sent).unwrap(), schema);
+}
+
+const SHORT: usize = 3;
+const LONG: usize = 65;
+
+#[derive(Wire, Clone, Copy, PartialEq, Debug)]
+struct Floats {
+    literal: [f32; 65],
+    vector: [f32; 64],
+    #[wire(min = 0.0, max = 1.0, resolution = 0.25)]
+    compressed: [f32; 65],
+    long: [f32; LONG],
+    #[wire(min = 0.0, max = 1.0, resolution = 0.25)]
+    long_compressed: [f32; LONG],
+    short: [f32; SHORT],
+    #[wire(min = 0.0, max = 1.0, resolution = 0.25)]
+    short_compressed: [f32; SHORT],
+    nested: [[f32; 65]; 2],
+}
+
+impl Default for Floats {
+    fn default() -> Self {
+        let from = |step: f32| move |place: usize| place as f32 * step;
+        let quarter = |place: usize| (place % 5) as f32 / 4.0;
+        Self {
+            literal: std::array::from_fn(from(1.0)),
+            vector: std::array::from_fn(from(0.5)),
+            compressed: std::array::from_fn(quarter),
+            long: std::array::from_fn(from(2.0)),
+            long_compressed: std::array::from_fn(quarter),
+            short: std::array::from_fn(from(3.0)),
+            short_compressed: std::array::from_fn(quarter),
+            nested: [std::array::from_fn(from(-1.0)); 2],
+        }
+    }
+}
+
+#[test]
+fn arrays_of_floats_have_any_length() {
+    assert_valid(&[Floats::default()]);
+    // A vector of a schema has up to 64 components, and what is longer is an array: the same bits.
+    let Shape::Struct { fields, .. } = Floats::describe() else { panic!("no struct") };
+    let is_array = |place: usize| matches!(fields[place].shape, Shape::Array { len: 65, .. });
+    assert!([0, 2, 3, 4].into_iter().all(is_array), "{fields:?}");
+    for (place, dimensions) in [(1, 64), (5, 3)] {
+        assert_eq!(fields[place].shape, Shape::Op(Op::Vector { dimensions }));
+    }
+}
+
+#[derive(Wire, Clone, Copy, Default, PartialEq, PartialOrd, Debug)]
+struct Id(u16);
+
+impl Id {
+    const NONE: Self = Self(0xffff);
+
+    fn len(self) -> u16 {
+        self.0
+    }
+}
+
+#[derive(Wire, Clone, Copy, Default, PartialEq, Debug)]
+struct Place {
+    cell: Id,
+    known: bool,
+    #[wire(when = self.known)]
+    offset: [f32; 2],
+}
+
+/// Conditions over types that a macro does not know.
+#[derive(Wire, Clone, Default, PartialEq, Debug)]
+struct OverTypes {
+    id: Id,
+    places: (Place, Place),
+    speed: f32,
+    large: u128,
+    #[wire(when = self.id != Id::NONE)]
+    newtype: u8,
+    #[wire(when = self.id > Id(7))]
+    call: u8,
+    #[wire(when = self.places.0 == self.places.1)]
+    same: u8,
+    #[wire(when = self.places.0 != self.places.1)]
+    other: u8,
+    #[wire(when = self.large > 170141183460469231731687303715884105728)]
+    above: u8,
+    #[wire(when = self.large == 170141183460469231731687303715884105729)]
+    equal: u8,
+}
+
+#[test]
+fn conditions_see_through_types() {
+    let place = |cell, known, x| Place { cell: Id(cell), known, offset: [x, 0.0] };
+    let places =
+        [place(0, false, 0.0), place(1, false, 0.0), place(1, true, 0.0), place(1, true, 1.0)];
+    let mut values = Vec::new();
+    let half = 1u128 << 127;
+    for (index, large) in [0, half, half + 1, u128::MAX].into_iter().enumerate() {
+        for id in [0, 7, 8, 0xffff] {
+            for other in 0..places.len() {
+                let pair = (places[index], places[other]);
+                let sent = |is_sent: bool| u8::from(is_sent);
+                values.push(OverTypes {
+                    id: Id(id),
+                    places: pair,
+                    speed: 1.0,
+                    large,
+                    newtype: sent(id != 0xffff),
+                    call: sent(id > 7),
+                    same: sent(pair.0 == pair.1),
+                    other: sent(pair.0 != pair.1),
+                    above: sent(large > half),
+                    equal: sent(large == half + 1),
+                });
+            }
+        }
+    }
+    // The one with a call is Rust that is no data: of the others, the schema knows as much as the type.
+    let schema = Schema::new(OverTypes::describe()).unwrap();
+    let Shape::Struct { fields, .. } = schema.root() else { panic!("no struct") };
+    let fields: Vec<_> = fields.iter().filter(|field| &*field.name != "call").cloned().collect();
+    assert!(!fields.iter().any(|f| matches!(f.when, Some(Condition::Source(_)))), "{fields:?}");
+    let schema = Schema::new(Shape::Struct { name: "S".into(), fields }).unwrap();
+    for value in values.iter().filter(|value| value.id.0 <= 7 || value.call == 0) {
+        let mut buffer = [0; 128];
+        let packet = tightwire::encode(value, &mut buffer).unwrap();
+        assert_eq!(tightwire::decode::<OverTypes>(packet).as_ref(), Ok(value));
+        assert!(schema.decode(packet).is_ok(), "{value:?}");
+    }
+}
+
+/// What has no form as data is its source, and the schema is valid.
+#[derive(Wire, Clone, Default, PartialEq, Debug)]
+struct Sources {
+    id: Id,
+    speed: f32,
+    vector: (f32, f32),
+    #[wire(when = self.id.len() > 3)]
+    method: u8,
+    #[wire(when = self.speed < f32::INFINITY)]
+    infinite: u8,
+    #[wire(when = self.speed != f32::NAN && self.id == Id::NONE)]
+    no_number: u8,
+}
+
+#[test]
+fn conditions_that_are_no_data_are_their_source() {
+    let schema = Schema::new(Sources::describe()).unwrap();
+    let Shape::Struct { fields, .. } = schema.root() else { panic!("no struct") };
+    let sources: Vec<_> = fields.iter().filter_map(|field| field.when.as_ref()).collect();
+    assert!(sources.iter().all(|when| matches!(when, Condition::Source(_))), "{sources:?}");
+    assert_eq!(sources[0].to_string(), "id.len() > 3");
+}
+
+macro_rules! many {
+    ($name:ident: $($variant:ident $field:ident)*) => {
+        #[derive(Wire, Clone, Copy, Default, PartialEq, Debug)]
+        enum $name {
+            #[default]
+            None,
+            $($variant,)*
+        }
+
+        #[derive(Wire, Clone, Default, PartialEq, Debug)]
+        struct Many {
+            kind: $name,
+            $($field: bool,)*
+            #[wire(when = matches!(self.kind, $($name::$variant)|*))]
+            one_of: u8,
+            #[wire(when = false $(|| self.$field)*)]
+            any: u8,
+            #[wire(when = true $(&& self.$field)*)]
+            all: u8,
+            #[wire(when = !(true $(&& !(self.$field && self.kind == $name::$variant))*))]
+            mixed: u8,
+        }
+
+        impl Many {
+            fn new(kind: $name, flags: &[bool]) -> Self {
+                let mut flags = flags.iter().copied();
+                let mut many = Self { kind, ..Self::default() };
+                $(many.$field = flags.next().unwrap_or(false);)*
+                many.one_of = u8::from(kind != $name::None);
+                many.any = u8::from(false $(|| many.$field)*);
+                many.all = u8::from(true $(&& many.$field)*);
+                let mixed = !(true $(&& !(many.$field && many.kind == $name::$variant))*);
+                many.mixed = u8::from(mixed);
+                many
+            }
+
+            fn kinds() -> Vec<$name> {
+                vec![$name::None, $($name::$variant),*]
+            }
+        }
+    };
+}
+
+many! { Letter:
+    A a B b C c D d E e F f G g H h I i J j K k L l M m N n O o P p Q q R r S s T t U u V v W w X x
+    Y y Z z Aa aa Bb bb Cc cc Dd dd Ee ee Ff ff Gg gg Hh hh Ii ii Jj jj Kk kk Ll ll Mm mm Nn nn
+}
+
+#[test]
+fn conditions_have_as_many_terms_as_anybody_writes() {
+    let mut values = Vec::new();
+    for (place, kind) in Many::kinds().into_iter().enumerate() {
+        let mut flags = [false; 40];
+        values.push(Many::new(kind, &flags));
+        flags[place % 40] = true;
+        values.push(Many::new(kind, &flags));
+        flags[(place + 39) % 40] = true;
+        values.push(Many::new(kind, &flags));
+        values.push(Many::new(kind, &[true; 40]));
+    }
+    assert_valid(&values);
+}
