@@ -1,6 +1,7 @@
 //! Helpers of the tests: sessions, and networks between them.
 
 pub(crate) mod arena;
+pub(crate) mod by_hand;
 pub(crate) mod game;
 #[path = "../../../tightwire/tests/common/mutate.rs"]
 pub(crate) mod mutate;

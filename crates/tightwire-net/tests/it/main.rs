@@ -15,6 +15,7 @@ mod corpus;
 mod golden;
 mod in_process;
 mod quic_conformance;
+mod quic_frames;
 mod quic_hostile;
 mod quic_latency;
 mod quic_limits;

@@ -1,0 +1,202 @@
+//! A client made of packets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tightwire::quic::{Packets, Socket};
+use tightwire::transport::Reason;
+
+use super::frames::{self, Received};
+use super::handshake::Handshake;
+use super::packet::{Header, Level, Opened, open, seal};
+
+/// A client that does what it is told, and of its own accord only what a handshake needs.
+pub(crate) struct HandPeer<S> {
+    pub(crate) socket: S,
+    server: SocketAddr,
+    handshake: Handshake,
+    /// The server's id: at first one of our choice.
+    destination: Vec<u8>,
+    has_answer: bool,
+    source: [u8; 8],
+    token: Vec<u8>,
+    spaces: [Space; 3],
+    /// Whether it acknowledges what comes.
+    pub(crate) acknowledges: bool,
+    /// Whether it answers a Retry and then goes no further.
+    pub(crate) stops_half_way: bool,
+    /// Code and reason of the end.
+    pub(crate) closed: Option<(u64, Vec<u8>)>,
+    /// What came over streams, by their number, as far as it is contiguous.
+    pub(crate) streams: BTreeMap<u64, Vec<u8>>,
+    /// Challenges to show where it is.
+    pub(crate) challenges: Vec<[u8; 8]>,
+}
+
+#[derive(Default)]
+struct Space {
+    next: u32,
+    received: BTreeSet<u64>,
+    wants_ack: bool,
+}
+
+impl<S: Socket> HandPeer<S> {
+    pub(crate) fn new(socket: S, server: SocketAddr, seed: u64) -> Self {
+        let destination = (seed ^ 0x5555_5555_5555_5555).to_be_bytes().to_vec();
+        let source = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+        let mut handshake = Handshake::new(&source);
+        handshake.set_destination(&destination);
+        Self {
+            socket,
+            server,
+            handshake,
+            destination,
+            has_answer: false,
+            source,
+            token: Vec::new(),
+            spaces: Default::default(),
+            acknowledges: true,
+            stops_half_way: false,
+            closed: None,
+            streams: BTreeMap::new(),
+            challenges: Vec::new(),
+        }
+    }
+
+    /// Whether the server has answered the first packet.
+    pub(crate) fn has_answer(&self) -> bool {
+        self.has_answer
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        self.handshake.keys[2].is_some() && self.closed.is_none()
+    }
+
+    /// What this side was told about the end, if that was a server's own reason.
+    pub(crate) fn told(&self) -> Option<Reason> {
+        self.closed.as_ref().map(|(_, reason)| Reason::from_bytes(reason))
+    }
+
+    /// A packet with these frames.
+    pub(crate) fn packet(&mut self, level: Level, payload: &[u8]) -> Vec<u8> {
+        let space = &mut self.spaces[level as usize];
+        let number = space.next;
+        space.next += 1;
+        let (destination, source, token) = (&self.destination, &self.source, &self.token);
+        let header = Header { level, destination, source, token };
+        seal(&self.handshake.keys[level as usize].as_ref().unwrap().local, &header, number, payload)
+    }
+
+    /// Sends a packet with these frames.
+    pub(crate) fn send(&mut self, now: Duration, level: Level, payload: &[u8]) {
+        let packet = self.packet(level, payload);
+        self.send_bytes(now, &packet);
+    }
+
+    pub(crate) fn send_bytes(&mut self, now: Duration, bytes: &[u8]) {
+        let size = bytes.len();
+        let packets = Packets { to: self.server, from: None, congestion: 0, bytes, size };
+        self.socket.send(now, &packets);
+    }
+
+    /// Takes what came, and goes on with the handshake.
+    pub(crate) fn drive(&mut self, now: Duration) {
+        let mut datagrams = Vec::new();
+        self.socket.receive(now, &mut |packet| {
+            datagrams.push(packet.bytes.to_vec());
+            true
+        });
+        for datagram in datagrams {
+            self.take(&datagram);
+        }
+        if self.stops_half_way && self.has_answer {
+            return;
+        }
+        for (level, offset, bytes) in std::mem::take(&mut self.handshake.out) {
+            let mut payload = frames::crypto(offset, &bytes);
+            if level == Level::Initial {
+                payload.resize(FIRST.max(payload.len()), 0);
+            }
+            self.send(now, level, &payload);
+        }
+        for level in [Level::Initial, Level::Handshake, Level::OneRtt] {
+            let wants_ack = std::mem::take(&mut self.spaces[level as usize].wants_ack);
+            if wants_ack && self.acknowledges {
+                let payload = self.ack(level);
+                self.send(now, level, &payload);
+            }
+        }
+    }
+
+    /// Acknowledges everything that came.
+    pub(crate) fn ack(&self, level: Level) -> Vec<u8> {
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        for &number in self.spaces[level as usize].received.iter().rev().take(200) {
+            match ranges.last_mut() {
+                Some((low, _)) if *low == number + 1 => *low = number,
+                _ => ranges.push((number, number)),
+            }
+        }
+        let (low, high) = ranges[0];
+        let mut pairs = Vec::new();
+        let mut last = low;
+        for (low, high) in &ranges[1..] {
+            pairs.push((last - high - 2, high - low));
+            last = *low;
+        }
+        frames::ack(high, high - low, &pairs)
+    }
+
+    fn take(&mut self, datagram: &[u8]) {
+        let mut rest = datagram;
+        while !rest.is_empty() {
+            let largest =
+                [0, 1, 2].map(|at: usize| self.spaces[at].received.last().copied().unwrap_or(0));
+            match open(&mut rest, self.source.len(), &self.handshake.keys, largest) {
+                Some(Opened::Packet { level, number, source, payload }) => {
+                    if level == Level::Initial && !self.has_answer {
+                        self.has_answer = true;
+                        self.destination = source;
+                    }
+                    let wants_ack = self.take_frames(level, &payload);
+                    let space = &mut self.spaces[level as usize];
+                    space.received.insert(number);
+                    space.wants_ack |= wants_ack;
+                }
+                Some(Opened::Retry { source, token }) if self.token.is_empty() => {
+                    self.handshake.set_destination(&source);
+                    (self.destination, self.token) = (source, token);
+                    self.handshake.restart();
+                }
+                Some(Opened::Retry { .. }) | None => return,
+            }
+        }
+    }
+
+    /// Whether they are to be acknowledged.
+    fn take_frames(&mut self, level: Level, mut payload: &[u8]) -> bool {
+        let mut wants_ack = false;
+        while !payload.is_empty() {
+            let frame = frames::take(&mut payload).expect("a frame of the server");
+            wants_ack |= !matches!(frame, Received::Ack | Received::Padding);
+            match frame {
+                Received::Crypto { offset, data } => self.handshake.read(level, offset, data),
+                Received::Stream { id, offset, data } => {
+                    let stream = self.streams.entry(id).or_default();
+                    let known = stream.len().saturating_sub(offset as usize);
+                    if offset as usize <= stream.len() && known < data.len() {
+                        stream.extend(&data[known..]);
+                    }
+                }
+                Received::Challenge(token) => self.challenges.push(token),
+                Received::Closed { code, reason } => self.closed = Some((code, reason.to_vec())),
+                Received::Padding | Received::Ack | Received::Other => {}
+            }
+        }
+        wants_ack
+    }
+}
+
+/// The frames of a first packet have as many bytes, so that the packet has 1200.
+const FIRST: usize = 1180;

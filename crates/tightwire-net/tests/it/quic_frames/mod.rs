@@ -1,0 +1,4 @@
+//! What a peer can do that puts any frame into any packet: see `common::by_hand`.
+
+mod by_hand;
+mod stand;
