@@ -16,7 +16,7 @@ pub(super) struct Incoming {
     newest: Option<u16>,
     /// Those that have begun.
     streams: HashMap<StreamId, Assembly>,
-    /// Those that may have something.
+    /// Those that may have something, each once.
     readable: VecDeque<StreamId>,
     /// The deliveries that have their one stream.
     ordered: Vec<Delivery>,
@@ -27,6 +27,8 @@ pub(super) struct Incoming {
 struct Assembly {
     delivery: Option<Delivery>,
     bytes: BytesMut,
+    /// Whether it is in the queue of readable streams.
+    is_queued: bool,
 }
 
 /// What the other side did that no honest one does.
@@ -40,9 +42,13 @@ impl Incoming {
         }
     }
 
-    /// There is more of a stream.
+    /// There is more of a stream. QUIC says so for each frame, also for empty and repeated ones: a
+    /// stream is queued once, or a paused peer could fill the queue.
     pub(super) fn handle_readable(&mut self, stream: StreamId) {
-        self.readable.push_back(stream);
+        let assembly = self.streams.entry(stream).or_default();
+        if !core::mem::replace(&mut assembly.is_queued, true) {
+            self.readable.push_back(stream);
+        }
     }
 
     /// The next unreliable batch.
@@ -99,6 +105,7 @@ impl Incoming {
                 }
                 Next::Blocked => {
                     readable.pop_front();
+                    assembly.is_queued = false;
                 }
                 Next::Nothing => {
                     readable.pop_front();
@@ -237,3 +244,19 @@ fn delivery_of(bytes: &mut Bytes) -> Result<Delivery, Violation> {
 
 /// The largest batch that is not fragmented: no packet of ours is longer.
 const MAX_BATCH: usize = 1500;
+
+#[cfg(test)]
+mod tests {
+    use quinn_proto::Side;
+
+    use super::*;
+
+    #[test]
+    fn a_stream_is_queued_once_however_many_frames_come() {
+        let mut incoming = Incoming::default();
+        for frame in 0..10_000 {
+            incoming.handle_readable(StreamId::new(Side::Client, Dir::Uni, frame % 10));
+        }
+        assert_eq!((incoming.readable.len(), incoming.streams.len()), (10, 10));
+    }
+}

@@ -161,6 +161,8 @@ impl Slot {
             self.unanswered = (sent != self.sent).then_some(now);
             self.sent = sent;
         }
+        // At once: QUIC has something to say for each frame, and keeps it until it is asked.
+        self.poll_quinn();
     }
 
     /// Does what is due.

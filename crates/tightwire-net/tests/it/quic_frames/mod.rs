@@ -1,4 +1,5 @@
 //! What a peer can do that puts any frame into any packet: see `common::by_hand`.
 
 mod by_hand;
+mod paused;
 mod stand;
