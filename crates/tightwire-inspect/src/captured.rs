@@ -305,6 +305,14 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         self.transport.pause(connection);
     }
 
+    fn hold_strangers(&mut self) {
+        self.transport.hold_strangers();
+    }
+
+    fn welcome(&mut self, connection: Connection) {
+        self.transport.welcome(connection);
+    }
+
     fn close(&mut self, connection: Connection, reason: &Reason) {
         self.transport.close(connection, reason);
         self.log.addresses.remove(&connection.0);

@@ -18,7 +18,8 @@ use crate::message::Delivery;
 ///   [`handle_output`](Self::handle_output) gives to it what waits; both are told the time, which
 ///   only goes forward.
 /// * [`poll_event`](Self::poll_event) says what happened, until nothing is left.
-/// * [`send`](Self::send), [`pause`](Self::pause) and [`close`](Self::close) are what the application
+/// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for strangers
+///   [`hold_strangers`](Self::hold_strangers) and [`welcome`](Self::welcome) are what the application
 ///   wants. They wait for [`handle_output`](Self::handle_output).
 ///
 /// So a frame is: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
@@ -64,6 +65,18 @@ pub trait Transport {
     /// [`handle_input`](Self::handle_input), since there is no room for them. They wait, within bounds,
     /// and then their sender does.
     fn pause(&mut self, connection: Connection);
+
+    /// Says that the application finds out who is at the other end of each connection, and calls
+    /// [`welcome`](Self::welcome) when it knows: until then a transport can hold a connection to much
+    /// less than its limits. A [`Server`](crate::session::Server) does so, and welcomes those who have shown their
+    /// token. Without it, and by default in a transport that has no use for it, everybody is welcome.
+    fn hold_strangers(&mut self) {}
+
+    /// The application knows who is at the other end of a connection: see
+    /// [`hold_strangers`](Self::hold_strangers).
+    fn welcome(&mut self, connection: Connection) {
+        let _ = connection;
+    }
 
     /// Ends a connection and tells the other side why. What was sent before may be lost. There is no
     /// event for it on this side.

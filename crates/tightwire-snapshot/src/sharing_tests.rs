@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::random_worlds::seed;
 use super::*;
-use tightwire_derive::Wire;
+use tightwire_core::Wire;
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 struct Body {

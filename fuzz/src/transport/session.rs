@@ -89,7 +89,7 @@ impl Room {
         script.events.push_back(Said::Connected(number));
         if is_admitted {
             let mut batch = Vec::new();
-            let hello = Hello { format: 1, protocol, token: Vec::new() };
+            let hello = Hello { format: 2, protocol, token: Vec::new() };
             InternalBatch::write(0, &hello, &mut batch).unwrap();
             script.say(number, InternalBatch::DELIVERY, batch.clone());
             InternalBatch::write(2, &(), &mut batch).unwrap();

@@ -9,14 +9,15 @@ use std::time::Instant;
 
 use crate::message::Delivery;
 use quinn_proto::{
-    ClientConfig, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming, ServerConfig,
-    Transmit,
+    ClientConfig, ConnectionEvent, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint,
+    Incoming, ServerConfig, Transmit,
 };
 
 use super::arrivals::{Arrivals, Decision};
 use super::congestion::More;
 use super::filter::Filter;
-use super::flood::Flood;
+use super::flood::{Flood, Rate};
+use super::guard::{Guard, WORK};
 use super::slot::{Output, Slot};
 use super::socket::Packet;
 use super::{Certificate, QuicConfig, QuicError, setup};
@@ -39,6 +40,10 @@ pub(super) struct Connections {
     due: Vec<Due>,
     flood: Flood,
     arrivals: Arrivals,
+    /// How many are not welcome yet, and whether they wait for the application to say so.
+    strangers: usize,
+    holds_strangers: bool,
+    frames_read: u64,
     /// The places that may have packets to send, or something for the application.
     dirty: Vec<usize>,
     ready: VecDeque<usize>,
@@ -67,7 +72,11 @@ impl Connections {
         let endpoint_config = setup::endpoint(&secrets, &config);
         let server = server.map(|(server, _)| server);
         let is_server = server.is_some();
-        let endpoint = Endpoint::new(Arc::new(endpoint_config), server.clone(), finds_mtu, None);
+        let first = server.as_deref().and_then(|server| {
+            setup::server_for(server, &config, More::default(), Guard::new(true)).ok()
+        });
+        let endpoint =
+            Endpoint::new(Arc::new(endpoint_config), first.map(Arc::new), finds_mtu, None);
         Self {
             config,
             endpoint,
@@ -76,8 +85,11 @@ impl Connections {
             now: Duration::ZERO,
             slots: Vec::new(),
             due: Vec::new(),
-            flood: Flood::new(config.packets_per_second, secrets.connection_ids, is_server),
+            flood: Flood::new(secrets.connection_ids, is_server),
             arrivals: Arrivals::default(),
+            strangers: 0,
+            holds_strangers: false,
+            frames_read: 0,
             dirty: Vec::new(),
             ready: VecDeque::new(),
             paused: Vec::new(),
@@ -90,7 +102,7 @@ impl Connections {
     pub(super) fn connect(
         &mut self,
         client: ClientConfig,
-        more: More,
+        shared: (More, Guard),
         server: SocketAddr,
         name: &str,
         now: Duration,
@@ -101,7 +113,7 @@ impl Connections {
             .endpoint
             .connect(instant, client, server, name)
             .map_err(|error| QuicError::Address { server, why: error.to_string() })?;
-        self.add(handle, server, quinn, more);
+        self.add(handle, server, quinn, shared);
         Ok(())
     }
 
@@ -111,6 +123,10 @@ impl Connections {
 
     pub(super) fn flooded(&self) -> u64 {
         self.flood.dropped
+    }
+
+    pub(super) fn frames_read(&self) -> u64 {
+        self.frames_read
     }
 
     /// What the socket should drop from now on, if that is something else than before.
@@ -133,7 +149,7 @@ impl Connections {
         handle: ConnectionHandle,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
-        more: More,
+        shared: (More, Guard),
     ) {
         let place = handle.0;
         if self.slots.len() <= place {
@@ -144,8 +160,9 @@ impl Connections {
         self.due[place] = Due { time: Some(until), is_handshaking: true };
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
-        *slot = Some(Slot::new(id, address, quinn, more, until));
-        self.flood.add(address, self.now);
+        let new = slot.insert(Slot::new(id, address, quinn, shared, until));
+        self.strangers += usize::from(!new.is_welcome);
+        self.flood.add(address);
         self.mark(place);
     }
 
@@ -157,6 +174,7 @@ impl Connections {
         self.due[place] = Due::default();
         self.flood.remove(slot.address);
         self.arrivals.remove(&mut slot);
+        self.strangers -= usize::from(!slot.is_welcome);
         if !slot.is_over() {
             self.departed.push(slot);
         }
@@ -190,10 +208,11 @@ impl Connections {
         self.advance(now)
     }
 
-    pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) {
+    /// Takes a packet: how much work that was, where [`WORK`] is that of an ordinary one.
+    pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> u32 {
         let (now, instant) = (self.now, self.instant(self.now));
         if !self.flood.admits(packet.from, packet.bytes, now) {
-            return;
+            return DROPPED;
         }
         let mut answer = Vec::new();
         // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what the
@@ -202,16 +221,36 @@ impl Connections {
         let ecn = EcnCodepoint::from_bits(packet.congestion);
         match self.endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
-                    slot.handle_packet(event, now);
-                    slot.mark(handle.0, &mut self.dirty, &mut self.ready);
-                }
+                return self.handle_packet_of(handle.0, packet.from, event);
             }
             // At once: QUIC lets only so many wait.
             Some(DatagramEvent::NewConnection(incoming)) => self.handle_newcomer(incoming, instant),
             Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
             None => {}
         }
+        WORK
+    }
+
+    /// Takes a packet of a connection. What counts is whose id it has, and not where it comes from,
+    /// which anybody can make up.
+    fn handle_packet_of(&mut self, place: usize, from: SocketAddr, event: ConnectionEvent) -> u32 {
+        let times = (self.now, self.instant(self.now));
+        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return WORK };
+        let rate = if slot.is_welcome {
+            Rate::of(self.config.packets_per_second)
+        } else {
+            Rate::of_stranger(self.strangers)
+        };
+        if !slot.allowance.take(rate, self.now) {
+            let is_from_there = from == slot.address && slot.has_answered();
+            self.flood.handle_dropped(is_from_there.then_some(slot.address), rate);
+            return DROPPED;
+        }
+        let work = slot.handle_packet(event, times, &self.config);
+        slot.allowance.charge(work.units.saturating_sub(WORK) as f32 / WORK as f32);
+        slot.mark(place, &mut self.dirty, &mut self.ready);
+        self.frames_read += work.frames;
+        work.units.max(WORK)
     }
 
     fn handle_newcomer(&mut self, incoming: Incoming, now: Instant) {
@@ -233,13 +272,14 @@ impl Connections {
                 }
             }
             Decision::Accept => {
-                let (is_validated, more) = (incoming.remote_address_validated(), More::default());
-                let server = self.server.as_ref();
-                let server =
-                    server.and_then(|of| setup::server_for(of, &self.config, more.clone()).ok());
+                let is_validated = incoming.remote_address_validated();
+                let (more, guard) = (More::default(), Guard::new(true));
+                let server = self.server.as_ref().and_then(|server| {
+                    setup::server_for(server, &self.config, more.clone(), guard.clone()).ok()
+                });
                 match self.endpoint.accept(incoming, now, &mut answer, server.map(Arc::new)) {
                     Ok((handle, quinn)) => {
-                        self.add(handle, address, quinn, more);
+                        self.add(handle, address, quinn, (more, guard));
                         if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
                             self.arrivals.add(slot, is_validated);
                         }
@@ -298,7 +338,7 @@ impl Connections {
         if before != address {
             self.arrivals.handle_move(slot, address);
             self.flood.remove(before);
-            self.flood.add(address, self.now);
+            self.flood.add(address);
         }
         if !self.arrivals.handle_progress(slot, &self.config) {
             slot.refuse(instant, Reason::Busy);
@@ -355,6 +395,9 @@ impl Connections {
             if let Some((_, Some(slot))) = self.slots.get_mut(place) {
                 if let Some(output) = slot.poll_output(&self.config, instant) {
                     let found = (slot.id, canonical(slot.address), output);
+                    if !self.holds_strangers {
+                        self.welcome(found.0);
+                    }
                     // What was read makes room, which the other side must be told.
                     self.mark(place);
                     return Some(found);
@@ -393,6 +436,20 @@ impl Connections {
         }
     }
 
+    pub(super) fn hold_strangers(&mut self) {
+        self.holds_strangers = true;
+    }
+
+    pub(super) fn welcome(&mut self, connection: Connection) {
+        let Some(place) = self.place_of(connection) else { return };
+        if let Some((_, Some(slot))) = self.slots.get_mut(place)
+            && slot.welcome(&self.config)
+        {
+            self.strangers -= 1;
+            self.mark(place);
+        }
+    }
+
     pub(super) fn close(&mut self, connection: Connection, reason: &Reason) {
         self.departed.retain(|slot| slot.id != connection);
         let instant = self.instant(self.now);
@@ -420,6 +477,9 @@ impl Connections {
         self.due.iter().filter_map(|due| due.time).min()
     }
 }
+
+/// The work of a packet that is dropped unread.
+const DROPPED: u32 = WORK / 8;
 
 /// An IPv4 address as such, also if it came to a socket for both.
 fn canonical(address: SocketAddr) -> SocketAddr {

@@ -15,6 +15,7 @@ use quinn_proto::{ServerConfig, Transmit};
 use super::congestion::More;
 use super::connections::Connections;
 use super::farewell::Farewells;
+use super::guard::{Guard, WORK};
 use super::slot::Output;
 use super::socket::{Packets, Socket};
 use super::{Certificate, QuicConfig, QuicError, Trust, setup};
@@ -111,10 +112,11 @@ impl<S: Socket> Quic<S> {
         config: QuicConfig,
         now: Duration,
     ) -> Result<Self, QuicError> {
-        let more = More::default();
-        let client = setup::client(trust, &config, more.clone())?;
+        let (more, guard) = (More::default(), Guard::new(false));
+        guard.welcome(&config);
+        let client = setup::client(trust, &config, more.clone(), guard.clone())?;
         let mut quic = Self::new(socket, None, config);
-        quic.connections.connect(client, more, server, name, now)?;
+        quic.connections.connect(client, (more, guard), server, name, now)?;
         Ok(quic)
     }
 
@@ -144,6 +146,12 @@ impl<S: Socket> Quic<S> {
     /// among them.
     pub fn flooded(&self) -> u64 {
         self.connections.flooded()
+    }
+
+    /// The frames of QUIC that were read: what remote peers make this side do, as they choose how
+    /// many a packet has.
+    pub fn frames_read(&self) -> u64 {
+        self.connections.frames_read()
     }
 
     /// Sends the packets of one connection. `false` if the socket takes no more.
@@ -191,10 +199,10 @@ impl<S: Socket> Transport for Quic<S> {
     fn handle_input(&mut self, now: Duration) {
         let Self { socket, connections, .. } = self;
         let now = connections.begin_input(now);
-        let mut left = connections.config().packets_per_input;
+        let most = u32::try_from(connections.config().packets_per_input).unwrap_or(u32::MAX);
+        let mut left = most.saturating_mul(WORK);
         socket.receive(now, &mut |packet| {
-            left = left.saturating_sub(1);
-            connections.handle_packet(&packet);
+            left = left.saturating_sub(connections.handle_packet(&packet));
             left > 0
         });
         connections.end_input();
@@ -232,6 +240,14 @@ impl<S: Socket> Transport for Quic<S> {
 
     fn pause(&mut self, connection: Connection) {
         self.connections.pause(connection);
+    }
+
+    fn hold_strangers(&mut self) {
+        self.connections.hold_strangers();
+    }
+
+    fn welcome(&mut self, connection: Connection) {
+        self.connections.welcome(connection);
     }
 
     fn close(&mut self, connection: Connection, reason: &Reason) {

@@ -13,65 +13,67 @@ use super::filter::Filter;
 use super::ids::{ConnectionIds, Form};
 use super::watch::Watch;
 
-/// Who may have a packet read: each address and port has so many each second, those with a
-/// connection by themselves, and strangers in a table of fixed size. All strangers together have a
-/// limit too: whoever has many ports, or makes up addresses, keeps newcomers out, but does not take
-/// the time of those who are connected.
+/// Who may have a packet read: each connection has so many each second, and strangers so many by their
+/// address and port, in a table of fixed size. All strangers together have a limit too: whoever has many
+/// ports, or makes up addresses, keeps newcomers out, but does not take the time of those who are
+/// connected.
 ///
-/// A packet counts for a connection only if it has an id that this side has given out, which strangers
-/// who make up its address do not know. One who is connected does: where the network lets it send in the
-/// name of others, it can use up what they have.
+/// A packet counts for the connection whose id it has, and for no other: that is known only to those who
+/// receive at the connection's address, while anybody can make up an address.
 #[derive(Debug)]
 pub(super) struct Flood {
     known: HashMap<SocketAddr, Known>,
-    strangers: Vec<Bucket>,
-    all_strangers: Bucket,
+    strangers: Vec<Allowance>,
+    all_strangers: Allowance,
     hash: RandomState,
     ids: ConnectionIds,
     /// Clients take packets without an id of theirs too: a server that has forgotten them does not
     /// know it.
     is_server: bool,
-    /// For each connection.
-    per_second: u32,
     watch: Watch,
     pub(super) dropped: u64,
 }
 
-#[derive(Debug)]
+/// An address with connections.
+#[derive(Debug, Default)]
 struct Known {
     connections: u32,
-    bucket: Bucket,
-    /// The packets that were too many, of late.
+    /// The packets that were too many, of late, and how many there may be each second.
     dropped: u32,
+    per_second: u32,
 }
 
-/// Fills over time, up to a quarter of a second.
+/// How many packets there may be each second, and at once.
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
-    packets: f32,
-    filled: Duration,
+pub(super) struct Rate {
+    per_second: f32,
+    at_once: f32,
+}
+
+/// The packets that may come: none at first, and then some more over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Allowance {
+    used: f32,
+    at: Duration,
 }
 
 impl Flood {
-    pub(super) fn new(per_second: u32, ids: ConnectionIds, is_server: bool) -> Self {
+    pub(super) fn new(ids: ConnectionIds, is_server: bool) -> Self {
         Self {
             known: HashMap::new(),
-            strangers: vec![Bucket::full(STRANGERS_PER_SECOND, Duration::ZERO); STRANGERS],
-            all_strangers: Bucket::full(ALL_STRANGERS_PER_SECOND, Duration::ZERO),
+            strangers: vec![Allowance::default(); STRANGERS],
+            all_strangers: Allowance::default(),
             hash: RandomState::new(),
             watch: Watch::new(ids.hash, ALL_STRANGERS_PER_SECOND),
             ids,
             is_server,
-            per_second,
             dropped: 0,
         }
     }
 
     /// An address has one more connection.
-    pub(super) fn add(&mut self, address: SocketAddr, now: Duration) {
-        let new =
-            || Known { connections: 0, bucket: Bucket::full(self.per_second, now), dropped: 0 };
-        self.known.entry(address).or_insert_with(new).connections += 1;
+    pub(super) fn add(&mut self, address: SocketAddr) {
+        self.known.entry(address).or_default().connections += 1;
     }
 
     /// An address has one connection less.
@@ -83,24 +85,30 @@ impl Flood {
         }
     }
 
-    /// Whether a packet of an address may be read.
+    /// Whether a packet of an address may be looked at.
     pub(super) fn admits(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> bool {
         let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
-        let known = self.known.get_mut(&address).filter(|_| form == Form::Ours);
-        let admitted = if let Some(Known { connections, bucket, dropped }) = known {
-            let admitted = bucket.take(self.per_second.saturating_mul(*connections), now);
-            *dropped = dropped.saturating_add(u32::from(!admitted));
-            admitted
-        } else if form == Form::Other {
+        let admitted = if form == Form::Other || packet.len() > MAX_PACKET {
             false
+        } else if form == Form::Ours && self.known.contains_key(&address) {
+            true
         } else {
             self.watch.see_stranger();
             let place = self.hash.hash_one(address) as usize % STRANGERS;
-            self.strangers[place].take(STRANGERS_PER_SECOND, now)
-                && self.all_strangers.take(ALL_STRANGERS_PER_SECOND, now)
+            self.strangers[place].take(Rate::of(STRANGERS_PER_SECOND), now)
+                && self.all_strangers.take(Rate::of(ALL_STRANGERS_PER_SECOND), now)
         };
         self.dropped += u64::from(!admitted);
         admitted
+    }
+
+    /// A packet of a connection was one too many; the connection's own address if it came from there.
+    pub(super) fn handle_dropped(&mut self, address: Option<SocketAddr>, rate: Rate) {
+        self.dropped += 1;
+        if let Some(known) = address.and_then(|address| self.known.get_mut(&address)) {
+            known.dropped = known.dropped.saturating_add(1);
+            known.per_second = known.per_second.max(rate.per_second as u32);
+        }
     }
 
     /// What the socket should drop from now on, if that is something else than before.
@@ -109,29 +117,44 @@ impl Flood {
             return None;
         }
         for (address, known) in &mut self.known {
-            let most = self.per_second.saturating_mul(known.connections);
+            let most = known.per_second.saturating_mul(known.connections);
             self.watch.see_known(*address, known.dropped, most, now);
-            known.dropped = 0;
+            (known.dropped, known.per_second) = (0, 0);
         }
         self.watch.filter(now, self.known.keys())
     }
 }
 
-impl Bucket {
-    fn full(per_second: u32, now: Duration) -> Self {
-        Self { packets: per_second as f32 / 4.0, filled: now }
+impl Rate {
+    /// So many each second, and a quarter of them at once.
+    pub(super) fn of(per_second: u32) -> Self {
+        let per_second = per_second as f32;
+        Self { per_second, at_once: (per_second / 4.0).max(1.0) }
     }
 
-    fn take(&mut self, per_second: u32, now: Duration) -> bool {
-        let rate = per_second as f32;
-        let elapsed = now.saturating_sub(self.filled).as_secs_f32();
-        self.packets = (self.packets + elapsed * rate).min((rate / 4.0).max(1.0));
-        self.filled = now;
-        if self.packets < 1.0 {
+    /// Of a connection that is not welcome yet, when there are so many: all of them share what there
+    /// is, but for their first packets, which a handshake needs.
+    pub(super) fn of_stranger(strangers: usize) -> Self {
+        let share = ALL_STRANGERS_PER_SECOND as f32 / strangers.max(1) as f32;
+        Self { per_second: share.min(MOST_OF_STRANGER), at_once: AT_ONCE_OF_STRANGER }
+    }
+}
+
+impl Allowance {
+    pub(super) fn take(&mut self, rate: Rate, now: Duration) -> bool {
+        let elapsed = now.saturating_sub(self.at).as_secs_f32();
+        self.used = (self.used - elapsed * rate.per_second).max(0.0);
+        self.at = now;
+        if self.used + 1.0 > rate.at_once {
             return false;
         }
-        self.packets -= 1.0;
+        self.used += 1.0;
         true
+    }
+
+    /// What came was as much work as so many packets more.
+    pub(super) fn charge(&mut self, packets: f32) {
+        self.used += packets;
     }
 }
 
@@ -141,6 +164,12 @@ const STRANGERS_PER_SECOND: u32 = 200;
 /// Two for each of 2000 newcomers. One that looks like the first of a connection takes about ten
 /// microseconds until it is known to be none.
 const ALL_STRANGERS_PER_SECOND: u32 = 4000;
+/// A connection needs about ten packets until it is welcome, and a hundred if the two sides have to
+/// tell each other what they speak.
+const MOST_OF_STRANGER: f32 = 50.0;
+const AT_ONCE_OF_STRANGER: f32 = 100.0;
+/// QUIC as we use it never sends larger ones.
+const MAX_PACKET: usize = 1500;
 
 #[cfg(test)]
 mod tests {
@@ -166,19 +195,24 @@ mod tests {
 
     #[test]
     fn made_up_addresses_do_not_use_up_what_a_connection_has() {
-        let mut flood = Flood::new(1000, ids(), true);
+        let mut flood = Flood::new(ids(), true);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
-        flood.add(address, Duration::ZERO);
+        flood.add(address);
         for _ in 0..10_000 {
             assert!(!flood.admits(address, &[0x40; 30], Duration::ZERO));
             flood.admits(address, &first_packet(), Duration::ZERO);
         }
         assert!(flood.admits(address, &known_packet(), Duration::ZERO));
+        assert!(!flood.admits(
+            address,
+            &[&known_packet()[..], &[0; 1500]].concat(),
+            Duration::ZERO
+        ));
     }
 
     #[test]
     fn strangers_with_many_ports_have_a_limit_together() {
-        let mut flood = Flood::new(1000, ids(), true);
+        let mut flood = Flood::new(ids(), true);
         let mut read = 0;
         for millisecond in 0..2_000 {
             let now = Duration::from_millis(millisecond);
@@ -193,27 +227,51 @@ mod tests {
     }
 
     #[test]
-    fn one_who_floods_is_dropped_and_the_others_are_not() {
-        let mut flood = Flood::new(1000, ids(), true);
-        let [quiet, loud, stranger] =
-            [1, 2, 3].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
-        flood.add(quiet, Duration::ZERO);
-        flood.add(loud, Duration::ZERO);
-        let known = known_packet();
-        let mut read = [0; 3];
+    fn a_connection_has_its_rate_and_pays_for_frames() {
+        let (mut quiet, mut loud, mut packed) =
+            (Allowance::default(), Allowance::default(), Allowance::default());
+        let (rate, mut read) = (Rate::of(1000), [0; 3]);
         for millisecond in 0..10_000 {
             let now = Duration::from_millis(millisecond);
-            read[0] += u32::from(flood.admits(quiet, &known, now));
-            read[1] += (0..100).map(|_| u32::from(flood.admits(loud, &known, now))).sum::<u32>();
-            read[2] += (0..100)
-                .map(|_| u32::from(flood.admits(stranger, &first_packet(), now)))
-                .sum::<u32>();
+            read[0] += u32::from(quiet.take(rate, now));
+            read[1] += (0..100).map(|_| u32::from(loud.take(rate, now))).sum::<u32>();
+            if packed.take(rate, now) {
+                packed.charge(9.0);
+                read[2] += 1;
+            }
         }
         assert_eq!(read[0], 10_000);
         assert!((9_900..=10_300).contains(&read[1]), "{read:?}");
-        assert!((1_990..=2_060).contains(&read[2]), "{read:?}");
+        assert!((990..=1_030).contains(&read[2]), "{read:?}");
+    }
+
+    #[test]
+    fn strangers_share_what_there_is_but_for_their_first_packets() {
+        let now = Duration::from_secs(1);
+        for (strangers, most) in [(1, 150), (80, 150), (400, 110), (4000, 101)] {
+            let (mut one, rate) = (Allowance::default(), Rate::of_stranger(strangers));
+            let mut read = (0..1000).filter(|_| one.take(rate, Duration::ZERO)).count();
+            assert_eq!(read, 100);
+            read += (0..1000).filter(|_| one.take(rate, now)).count();
+            assert_eq!(read, most, "{strangers}");
+        }
+    }
+
+    #[test]
+    fn only_what_comes_from_a_connections_own_address_silences_it() {
+        let mut flood = Flood::new(ids(), true);
+        let [loud, victim] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        flood.add(loud);
+        flood.add(victim);
+        assert!(flood.filter(Duration::ZERO).is_some_and(|filter| filter.loud.is_empty()));
+        for _ in 0..1000 {
+            flood.handle_dropped(Some(loud), Rate::of(4000));
+            flood.handle_dropped(None, Rate::of(4000));
+        }
+        let filter = flood.filter(Duration::from_millis(100));
+        assert_eq!(filter.map(|filter| filter.loud.len()), Some(1));
         flood.remove(loud);
-        flood.remove(quiet);
+        flood.remove(victim);
         assert!(flood.known.is_empty());
     }
 }

@@ -7,6 +7,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use quinn_proto::{Connection as Quinn, Dir, ReadError, StreamId};
 
 use super::QuicConfig;
+use super::guard::Guard;
 
 /// What has come over one connection and is not yet handed out. [`Outgoing`](super::outgoing::Outgoing)
 /// has the form.
@@ -55,8 +56,10 @@ impl Incoming {
     pub(super) fn next_datagram(
         &mut self,
         quinn: &mut Quinn,
+        guard: &Guard,
     ) -> Result<Option<(Delivery, Bytes)>, Violation> {
         while let Some(mut datagram) = quinn.datagrams().recv() {
+            guard.handle_datagram(true);
             let delivery = delivery_of(&mut datagram)?;
             match delivery {
                 Delivery::Unreliable => return Ok(Some((delivery, datagram))),
@@ -68,6 +71,7 @@ impl Incoming {
                 _ => return Err("a reliable batch in a datagram"),
             }
         }
+        guard.handle_datagram(false);
         Ok(None)
     }
 
@@ -90,12 +94,22 @@ impl Incoming {
     pub(super) fn next_batch(
         &mut self,
         quinn: &mut Quinn,
+        guard: &Guard,
         config: &QuicConfig,
     ) -> Result<Option<(Delivery, Bytes)>, Violation> {
         let Self { streams, readable, ordered, .. } = self;
         while let Some(&stream) = readable.front() {
             let assembly = streams.entry(stream).or_default();
-            match assembly.read(quinn, stream, ordered, config)? {
+            let mut read = Read::default();
+            let next = assembly.read(quinn, stream, ordered, config, &mut read);
+            match &next {
+                Ok(Next::Batch(..) | Next::Blocked) if read.count == 0 => {}
+                Ok(Next::Batch(..) | Next::Blocked) => {
+                    guard.handle_read(stream.into(), read.count, read.offset);
+                }
+                Ok(Next::Last(_) | Next::Nothing) | Err(_) => guard.handle_end(stream.into()),
+            }
+            match next? {
                 // More may follow in the same stream.
                 Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
                 Next::Last(batch) => {
@@ -117,6 +131,13 @@ impl Incoming {
     }
 }
 
+/// The parts of a stream that were read, and up to where.
+#[derive(Default)]
+struct Read {
+    count: u32,
+    offset: u64,
+}
+
 /// What a stream has.
 enum Next {
     Batch(Delivery, Bytes),
@@ -135,6 +156,7 @@ impl Assembly {
         stream: StreamId,
         ordered: &mut Vec<Delivery>,
         config: &QuicConfig,
+        read: &mut Read,
     ) -> Result<Next, Violation> {
         if let Some(found) = self.next(config)? {
             return Ok(found);
@@ -145,6 +167,8 @@ impl Assembly {
         loop {
             match chunks.next(self.wanted(config)) {
                 Ok(Some(chunk)) => {
+                    read.count += 1;
+                    read.offset = chunk.offset + chunk.bytes.len() as u64;
                     let mut bytes = chunk.bytes;
                     if self.delivery.is_none() {
                         self.begin(&mut bytes, ordered)?;

@@ -20,6 +20,8 @@ mod filter;
 #[cfg(feature = "quic")]
 mod flood;
 #[cfg(feature = "quic")]
+mod guard;
+#[cfg(feature = "quic")]
 mod ids;
 #[cfg(feature = "quic")]
 mod incoming;

@@ -13,6 +13,7 @@ use ring::hmac;
 
 use super::certificate::{client_crypto, server_crypto};
 use super::congestion::{More, Windows};
+use super::guard::{Guard, GuardedClient, GuardedServer};
 use super::ids::{ConnectionIds, KeyedHash};
 use super::{Certificate, CertificateError, QuicConfig, Trust};
 
@@ -39,20 +40,22 @@ pub(super) fn server(
 ) -> Result<ServerConfig, QuicError> {
     let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
     // Each connection gets one of its own; this is to say now what is wrong with it.
-    server.transport_config(Arc::new(transport(config, More::default())?));
+    server.transport_config(Arc::new(stranger(config, More::default())?));
     // They are answered at once, and wait for nobody.
     server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
     Ok(server)
 }
 
-/// The same server, for one connection.
+/// The same server, for one connection, or for what comes before there is one.
 pub(super) fn server_for(
     server: &ServerConfig,
     config: &QuicConfig,
     more: More,
+    guard: Guard,
 ) -> Result<ServerConfig, QuicError> {
     let mut server = server.clone();
-    server.transport_config(Arc::new(transport(config, more)?));
+    server.transport_config(Arc::new(stranger(config, more)?));
+    server.crypto = Arc::new(GuardedServer { inner: server.crypto, guard });
     Ok(server)
 }
 
@@ -60,8 +63,10 @@ pub(super) fn client(
     trust: &Trust,
     config: &QuicConfig,
     more: More,
+    guard: Guard,
 ) -> Result<ClientConfig, QuicError> {
-    let mut client = ClientConfig::new(client_crypto(trust)?);
+    let inner = client_crypto(trust)?;
+    let mut client = ClientConfig::new(Arc::new(GuardedClient { inner, guard }));
     client.transport_config(Arc::new(transport(config, more)?));
     Ok(client)
 }
@@ -129,6 +134,24 @@ fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErr
         .congestion_controller_factory(Arc::new(Windows { more }));
     Ok(transport)
 }
+
+/// As much as a connection needs until it is welcome.
+fn stranger(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
+    let mut transport = transport(config, more)?;
+    let streams = STRANGER_STREAMS.min(config.reliable_streams.saturating_add(2));
+    transport
+        .max_concurrent_uni_streams(VarInt::from_u32(streams))
+        .receive_window(VarInt::from_u32(config.receive_window.min(STRANGER_WINDOW)))
+        .crypto_buffer_size(STRANGER_CRYPTO);
+    Ok(transport)
+}
+
+/// The two ordered streams, and a few more.
+const STRANGER_STREAMS: u32 = 8;
+/// The bytes that one can send before they are read, of which its description has the most.
+const STRANGER_WINDOW: u32 = 32 << 10;
+/// The bytes of its handshake that can come before those that belong before them.
+const STRANGER_CRYPTO: usize = 8 << 10;
 
 /// What a round trip is taken for until one is known. A first packet that is lost is sent again after
 /// three of them, then after six, and so on: with the 333 ms of RFC 9002, of those who connected where a

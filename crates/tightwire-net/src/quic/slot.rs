@@ -17,6 +17,8 @@ use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, Stre
 use super::QuicConfig;
 use super::arrivals::Counted;
 use super::congestion::More;
+use super::flood::Allowance;
+use super::guard::{Guard, Work};
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, max_datagram};
 use super::reasons::reason_of;
@@ -56,6 +58,11 @@ pub(super) struct Slot {
     unanswered: Option<Duration>,
     last_try: Duration,
     more: More,
+    guard: Guard,
+    /// Whether the application knows who it is.
+    pub(super) is_welcome: bool,
+    /// What it may have done for it.
+    pub(super) allowance: Allowance,
     /// The largest datagram that there ever was room for: batches of this size may wait.
     largest_datagram: usize,
 }
@@ -89,13 +96,14 @@ impl Slot {
         id: Connection,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
-        more: More,
+        (more, guard): (More, Guard),
         until: Duration,
     ) -> Self {
         Self {
             id,
             address,
             is_known: quinn.side().is_client(),
+            is_welcome: quinn.side().is_client(),
             quinn,
             state: State::Handshake { until },
             incoming: Incoming::default(),
@@ -114,6 +122,8 @@ impl Slot {
             unanswered: None,
             last_try: Duration::ZERO,
             more,
+            guard,
+            allowance: Allowance::default(),
             largest_datagram: 0,
         }
     }
@@ -150,9 +160,20 @@ impl Slot {
         self.quinn.handle_event(event);
     }
 
-    /// Takes a packet that came for it.
-    pub(super) fn handle_packet(&mut self, event: ConnectionEvent, now: Duration) {
+    /// Takes a packet that came for it: how much work that was.
+    pub(super) fn handle_packet(
+        &mut self,
+        event: ConnectionEvent,
+        (now, instant): (Duration, Instant),
+        config: &QuicConfig,
+    ) -> Work {
+        self.guard.prepare(self.is_paused);
         self.quinn.handle_event(event);
+        // Each keeps its packet in memory, however few bytes it has.
+        while self.guard.datagrams() > config.receive_datagrams / BYTES_PER_DATAGRAM {
+            let is_some = self.quinn.datagrams().recv().is_some();
+            self.guard.handle_datagram(is_some);
+        }
         if self.more.acknowledgements() != self.acknowledgements {
             self.acknowledgements = self.more.acknowledgements();
             // Something else may be on its way, unless nothing was sent since the last time.
@@ -163,6 +184,24 @@ impl Slot {
         }
         // At once: QUIC has something to say for each frame, and keeps it until it is asked.
         self.poll_quinn();
+        let work = self.guard.take_work();
+        if let Some(violation) = work.violation.filter(|_| !self.has_ended()) {
+            self.end(instant, Reason::violation(violation));
+        }
+        work
+    }
+
+    /// The application knows who it is: it has the limits of the configuration from now on. `false` if
+    /// it had them before.
+    pub(super) fn welcome(&mut self, config: &QuicConfig) -> bool {
+        if mem::replace(&mut self.is_welcome, true) {
+            return false;
+        }
+        let streams = VarInt::from_u32(config.reliable_streams.saturating_add(2));
+        self.quinn.set_max_concurrent_streams(Dir::Uni, streams);
+        self.quinn.set_receive_window(VarInt::from_u32(config.receive_window));
+        self.guard.welcome(config);
+        true
     }
 
     /// Does what is due.
@@ -236,6 +275,8 @@ impl Slot {
                 self.is_known = true;
                 return Some(Output::Connected);
             }
+            // Nothing of one that broke the protocol is of use.
+            State::Ended(Reason::Violation(_)) if self.has_closed => return self.poll_end(),
             State::Connected | State::Ended(_) => {}
         }
         match self.next_batch(config) {
@@ -253,6 +294,11 @@ impl Slot {
         if self.is_paused || !matches!(self.state, State::Ended(_)) {
             return None;
         }
+        self.poll_end()
+    }
+
+    /// The end of a connection, of which nobody was told.
+    fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
             State::Ended(reason) => Some(Output::Refused(reason)),
@@ -264,11 +310,11 @@ impl Slot {
         &mut self,
         config: &QuicConfig,
     ) -> Result<Option<(Delivery, Bytes)>, &'static str> {
-        let datagram = self.incoming.next_datagram(&mut self.quinn)?;
+        let datagram = self.incoming.next_datagram(&mut self.quinn, &self.guard)?;
         if datagram.is_some() || self.is_paused {
             return Ok(datagram);
         }
-        self.incoming.next_batch(&mut self.quinn, config)
+        self.incoming.next_batch(&mut self.quinn, &self.guard, config)
     }
 
     pub(super) fn send(
@@ -293,6 +339,13 @@ impl Slot {
     /// Ends a connection that nobody was told of yet.
     pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
+        self.state = State::Ended(reason);
+        self.has_closed = true;
+    }
+
+    /// Ends a connection for what the other side did; the application is told.
+    fn end(&mut self, now: Instant, reason: Reason) {
+        self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
         self.state = State::Ended(reason);
         self.has_closed = true;
     }
@@ -383,6 +436,8 @@ impl Slot {
     }
 }
 
+/// The bytes that a datagram is taken for at least while it waits to be read.
+const BYTES_PER_DATAGRAM: usize = 256;
 /// After so much silence something is tried, and then at this distance.
 const SILENCE: Duration = Duration::from_millis(500);
 const BETWEEN_TRIES: Duration = Duration::from_millis(250);

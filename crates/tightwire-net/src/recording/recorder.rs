@@ -172,6 +172,14 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         self.transport.pause(connection);
     }
 
+    fn hold_strangers(&mut self) {
+        self.transport.hold_strangers();
+    }
+
+    fn welcome(&mut self, connection: Connection) {
+        self.transport.welcome(connection);
+    }
+
     fn close(&mut self, connection: Connection, reason: &Reason) {
         self.transport.close(connection, reason);
         let log = self.log.get_mut();

@@ -25,7 +25,7 @@ pub(super) struct Session<C, T, R> {
 
 impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     pub(super) fn new(
-        transport: T,
+        mut transport: T,
         config: SessionConfig,
         messenger: Messenger<C>,
         role: R,
@@ -54,6 +54,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             now: Duration::ZERO,
             out: Vec::new(),
         };
+        if R::IS_SERVER {
+            transport.hold_strangers();
+        }
         Ok(Self { transport, hub, role, failed: Vec::new() })
     }
 
@@ -143,6 +146,10 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             Step::Nothing => {}
             Step::Pause(connection) => self.transport.pause(connection),
             Step::Send(connection) => self.send_internal(connection),
+            Step::Welcome(connection) => {
+                self.transport.welcome(connection);
+                self.send_internal(connection);
+            }
             Step::Close(connection, told, shown) => {
                 self.transport.close(connection, &told);
                 self.hub.end(connection, shown, R::IS_SERVER);

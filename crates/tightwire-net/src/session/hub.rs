@@ -40,6 +40,8 @@ pub(super) enum Step {
     Nothing,
     /// Send the batch of this side.
     Send(Connection),
+    /// The other side is known: send the batch of this side.
+    Welcome(Connection),
     /// There is no room for more of a peer.
     Pause(Connection),
     /// It ends: the other side is told the one reason, this side the other.

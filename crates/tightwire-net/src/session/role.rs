@@ -152,7 +152,8 @@ impl ServerRole {
             link.state = State::Welcomed(admitted);
             link.since = now;
         }
-        hub.say(from, Said::Welcome(Welcome { client }))
+        hub.say(from, Said::Welcome(Welcome { client }));
+        Step::Welcome(from)
     }
 }
 

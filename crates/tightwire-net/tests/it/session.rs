@@ -114,7 +114,7 @@ fn who_says_nothing_or_something_else_first_is_not_let_in() {
     server.tick(4_999);
     let refused = [
         "broke the protocol: a message before the welcome",
-        "another protocol: session format: 1 here, 9 there",
+        "another protocol: session format: 2 here, 9 there",
     ];
     assert_eq!(server.reasons(), refused);
     server.tick(5_000);

@@ -79,7 +79,7 @@ struct Hello {
 
 fn hello(protocol: u64, token: &[u8]) -> Vec<u8> {
     let mut batch = Vec::new();
-    let hello = Hello { format: 1, protocol, token: token.into() };
+    let hello = Hello { format: 2, protocol, token: token.into() };
     InternalBatch::write(0, &hello, &mut batch).unwrap();
     batch
 }

@@ -360,7 +360,7 @@ fn is_exact(field: &Field) -> bool {
             }
             Shape::Option(inner) => is_exact_shape(inner),
             Shape::Array { element, .. } | Shape::List { element, .. } => is_exact_shape(element),
-            Shape::Opaque { .. } => false,
+            _ => false,
         }
     }
     is_exact_shape(&field.shape)

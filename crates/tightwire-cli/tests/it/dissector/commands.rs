@@ -74,7 +74,7 @@ fn filters_find_values_and_refusals() {
     assert_eq!(tshark(&lua, &capture, &fields), "77\t-5\n3\t1000\n\t\n");
     let lines = tshark(&lua, &capture, &["-o", "gui.column.format:\"P\",\"%p\",\"I\",\"%i\""]);
     let expected = "arena Player\narena Player\n\
-        arena PacketError: Player.health at bit 0: 101 is not in 0..=100\n";
+        arena Refused: Player.health at bit 0: 101 is not in 0..=100\n";
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&lines), words(expected));
 }

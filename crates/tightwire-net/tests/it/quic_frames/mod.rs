@@ -1,5 +1,7 @@
 //! What a peer can do that puts any frame into any packet: see `common::by_hand`.
 
 mod by_hand;
+mod fragments;
 mod paused;
 mod stand;
+mod strangers;

@@ -45,6 +45,7 @@ impl Stand {
         count(&mut memory, || {
             server = Some(Quic::listen(socket, &certificate, config).unwrap());
         });
+        server.as_mut().unwrap().hold_strangers();
         Self {
             network,
             certificate,
@@ -59,6 +60,14 @@ impl Stand {
             paused: Vec::new(),
             seed: 0,
         }
+    }
+
+    /// A peer by hand whose handshake is complete, and that was let in.
+    pub(crate) fn let_in(&mut self, address: impl Into<SocketAddr>) -> (Peer, Connection) {
+        let (mut peer, connection) = self.connected(address);
+        self.server.welcome(connection);
+        self.run(20, &mut [&mut peer]);
+        (peer, connection)
     }
 
     /// A peer by hand at this address.

@@ -1,0 +1,209 @@
+//! The frames of a packet, as far as their number and sizes go (RFC 9000, 19).
+
+/// What a frame is to those who count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Frame {
+    Padding,
+    /// A part of a stream.
+    Stream(Part),
+    /// A datagram that is not empty.
+    Datagram,
+    Crypto,
+    /// With so many ranges.
+    Ack(u64),
+    RetireConnectionId,
+    PathChallenge([u8; 8]),
+    PathResponse([u8; 8]),
+    /// What else QUIC says about itself, and streams and datagrams of nothing.
+    Control,
+}
+
+/// A part of a stream, which has some bytes, or is the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    pub(super) stream: u64,
+    pub(super) offset: u64,
+    pub(super) length: u64,
+}
+
+/// Takes frames off a payload. Nothing is returned for what QUIC does not know: nobody is to parse it
+/// who would understand it in another way.
+pub(super) struct Frames<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Frames<'a> {
+    pub(super) fn new(payload: &'a [u8]) -> Self {
+        Self { rest: payload }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub(super) fn take(&mut self) -> Option<Frame> {
+        let kind = self.number()?;
+        Some(match kind {
+            0x00 => {
+                let end = self.rest.iter().position(|byte| *byte != 0);
+                self.rest = end.map_or(&[], |end| &self.rest[end..]);
+                Frame::Padding
+            }
+            // PING, HANDSHAKE_DONE, IMMEDIATE_ACK
+            0x01 | 0x1e | 0x1f => Frame::Control,
+            0x02 | 0x03 => {
+                self.skip(2)?;
+                let ranges = self.number()?;
+                // Two numbers for each range, of a byte at least: more are not there.
+                if ranges > self.rest.len() as u64 / 2 {
+                    return None;
+                }
+                self.skip(1 + 2 * ranges)?;
+                if kind == 0x03 {
+                    self.skip(3)?;
+                }
+                Frame::Ack(ranges)
+            }
+            // RESET_STREAM
+            0x04 => self.control(3)?,
+            // STOP_SENDING, MAX_STREAM_DATA, STREAM_DATA_BLOCKED
+            0x05 | 0x11 | 0x15 => self.control(2)?,
+            0x06 => {
+                self.skip(1)?;
+                self.data()?;
+                Frame::Crypto
+            }
+            // NEW_TOKEN
+            0x07 => {
+                self.data()?;
+                Frame::Control
+            }
+            0x08..=0x0f => {
+                let stream = self.number()?;
+                let offset = if kind & 0x04 == 0 { 0 } else { self.number()? };
+                let length = if kind & 0x02 == 0 { self.all() } else { self.data()? };
+                if length == 0 && kind & 0x01 == 0 {
+                    return Some(Frame::Control);
+                }
+                Frame::Stream(Part { stream, offset, length })
+            }
+            // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED
+            0x10 | 0x12..=0x14 | 0x16 | 0x17 => self.control(1)?,
+            // NEW_CONNECTION_ID
+            0x18 => {
+                self.skip(2)?;
+                let length = *self.bytes(1)?.first()?;
+                self.bytes(usize::from(length) + 16)?;
+                Frame::Control
+            }
+            0x19 => {
+                self.skip(1)?;
+                Frame::RetireConnectionId
+            }
+            0x1a => Frame::PathChallenge(*self.bytes(8)?.first_chunk()?),
+            0x1b => Frame::PathResponse(*self.bytes(8)?.first_chunk()?),
+            0x1c => {
+                self.skip(2)?;
+                self.data()?;
+                Frame::Control
+            }
+            0x1d => {
+                self.skip(1)?;
+                self.data()?;
+                Frame::Control
+            }
+            0x30 | 0x31 => {
+                let length = if kind == 0x30 { self.all() } else { self.data()? };
+                if length == 0 { Frame::Control } else { Frame::Datagram }
+            }
+            // ACK_FREQUENCY
+            0xaf => self.control(4)?,
+            _ => return None,
+        })
+    }
+
+    fn control(&mut self, numbers: u64) -> Option<Frame> {
+        self.skip(numbers)?;
+        Some(Frame::Control)
+    }
+
+    fn skip(&mut self, numbers: u64) -> Option<()> {
+        (0..numbers).try_for_each(|_| self.number().map(drop))
+    }
+
+    /// The length of data that brings its length.
+    fn data(&mut self) -> Option<u64> {
+        let length = self.number()?;
+        self.bytes(usize::try_from(length).ok()?)?;
+        Some(length)
+    }
+
+    /// The length of data that goes on to the end.
+    fn all(&mut self) -> u64 {
+        core::mem::take(&mut self.rest).len() as u64
+    }
+
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    /// A number of 1, 2, 4 or 8 bytes.
+    fn number(&mut self) -> Option<u64> {
+        let first = *self.rest.first()?;
+        let bytes = self.bytes(1 << (first >> 6))?;
+        let rest = bytes[1..].iter();
+        Some(rest.fold(u64::from(first & 0x3f), |value, byte| value << 8 | u64::from(*byte)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(payload: &[u8]) -> Option<Vec<Frame>> {
+        let (mut frames, mut found) = (Frames::new(payload), Vec::new());
+        while !frames.is_empty() {
+            found.push(frames.take()?);
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn frames_are_taken_apart_as_the_rfc_has_them() {
+        let part = |stream, offset, length| Frame::Stream(Part { stream, offset, length });
+        let cases: [(&[u8], &[Frame]); 12] = [
+            (&[0, 0, 0], &[Frame::Padding]),
+            (&[1, 0, 1], &[Frame::Control, Frame::Padding, Frame::Control]),
+            (&[2, 9, 0, 1, 0, 3, 2, 1], &[Frame::Ack(1), Frame::Control]),
+            (&[3, 9, 0, 0, 0, 1, 2, 3, 1], &[Frame::Ack(0), Frame::Control]),
+            (&[6, 0, 2, 7, 7, 1], &[Frame::Crypto, Frame::Control]),
+            (&[0x08, 2, 7, 7], &[part(2, 0, 2)]),
+            (&[0x0e, 2, 0x41, 0, 1, 7, 1], &[part(2, 256, 1), Frame::Control]),
+            (&[0x0f, 2, 5, 0, 0x0e, 2, 5, 0], &[part(2, 5, 0), Frame::Control]),
+            (&[0x19, 3, 0x30, 7, 7], &[Frame::RetireConnectionId, Frame::Datagram]),
+            (&[0x31, 0, 0x31, 1, 7], &[Frame::Control, Frame::Datagram]),
+            (&[0x1a, 1, 2, 3, 4, 5, 6, 7, 8], &[Frame::PathChallenge([1, 2, 3, 4, 5, 6, 7, 8])]),
+            (&[0x40, 0xaf, 1, 2, 3, 4, 0x1d, 0, 0], &[Frame::Control, Frame::Control]),
+        ];
+        for (payload, expected) in cases {
+            assert_eq!(all(payload).as_deref(), Some(expected), "{payload:x?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_or_unknown_is_no_frame() {
+        for payload in [
+            &[0x21][..],
+            &[0x06, 0, 2, 7],
+            &[0x02, 9, 0, 0x3f, 0, 1, 1],
+            &[0x0e, 2, 0x40],
+            &[0x18, 1, 0, 8, 1, 2, 3],
+            &[0x31, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
+            &[0x1a, 1, 2],
+        ] {
+            assert_eq!(all(payload), None, "{payload:x?}");
+        }
+    }
+}

@@ -1,0 +1,354 @@
+//! Looks at packets after their decryption and before QUIC does.
+//!
+//! QUIC handles all frames of a packet at once, and what a frame costs has little to do with the bytes
+//! that it takes: a packet has room for a thousand. So they are counted before, where a packet with too
+//! many can still be refused, and the work of a connection is measured in frames as well as in packets.
+
+mod crypto;
+mod frames;
+mod pieces;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::QuicConfig;
+use super::incoming::Violation;
+use frames::{Frame, Frames};
+use pieces::{Limits, Pieces};
+
+pub(super) use crypto::{GuardedClient, GuardedServer};
+
+/// What a connection and the keys of its packets tell each other. Clones are the same.
+#[derive(Clone, Debug)]
+pub(super) struct Guard(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    limits: PacketLimits,
+    pieces: Pieces,
+    is_paused: bool,
+    seen: Seen,
+    /// Work since it was last asked for, in [`WORK`] for a packet.
+    work: u32,
+    frames: u64,
+    datagrams: usize,
+    violation: Option<Violation>,
+    /// CRYPTO frames and retired ids, since the beginning; packets that were dropped for their parts of
+    /// streams.
+    crypto: u32,
+    retired: u32,
+    refused: u32,
+}
+
+/// What depends on whether the other side is known.
+#[derive(Clone, Copy, Debug)]
+struct PacketLimits {
+    large_pieces: u32,
+    small_pieces: u32,
+    is_server: bool,
+}
+
+/// The keys that a packet was encrypted with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Level {
+    Initial,
+    Handshake,
+    OneRtt,
+}
+
+/// What QUIC did not get to see.
+#[derive(Debug)]
+struct PacketError;
+
+/// What a packet took.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Work {
+    /// In [`WORK`] for a packet without frames.
+    pub(super) units: u32,
+    pub(super) frames: u64,
+    pub(super) violation: Option<Violation>,
+}
+
+impl Guard {
+    /// For a connection of which nothing is known.
+    pub(super) fn new(is_server: bool) -> Self {
+        Self(Arc::new(Mutex::new(Inner {
+            limits: PacketLimits { large_pieces: 256, small_pieces: 64, is_server },
+            pieces: Pieces::default(),
+            is_paused: false,
+            seen: Seen::default(),
+            work: 0,
+            frames: 0,
+            datagrams: 0,
+            violation: None,
+            crypto: 0,
+            retired: 0,
+            refused: 0,
+        })))
+    }
+
+    /// The connection is known.
+    pub(super) fn welcome(&self, config: &QuicConfig) {
+        let mut inner = self.lock();
+        // Of the ordered streams, QUIC has at most 2048.
+        inner.limits.large_pieces = u32::MAX;
+        // All streams at once in a part or two.
+        inner.limits.small_pieces = config.reliable_streams.saturating_mul(2).max(64);
+    }
+
+    /// Before a packet: whether the application reads streams at the moment.
+    pub(super) fn prepare(&self, is_paused: bool) {
+        self.lock().is_paused = is_paused;
+    }
+
+    /// After a packet.
+    pub(super) fn take_work(&self) -> Work {
+        let mut inner = self.lock();
+        let Inner { work, frames, violation, .. } = &mut *inner;
+        Work {
+            units: core::mem::take(work),
+            frames: core::mem::take(frames),
+            violation: violation.take(),
+        }
+    }
+
+    /// The datagrams that came and were not read.
+    pub(super) fn datagrams(&self) -> usize {
+        self.lock().datagrams
+    }
+
+    /// A datagram was read, or there was none.
+    pub(super) fn handle_datagram(&self, is_some: bool) {
+        let mut inner = self.lock();
+        inner.datagrams = if is_some { inner.datagrams.saturating_sub(1) } else { 0 };
+    }
+
+    /// So many parts of a stream were read, up to this offset.
+    pub(super) fn handle_read(&self, stream: u64, count: u32, offset: u64) {
+        self.lock().pieces.handle_read(stream, count, offset);
+    }
+
+    /// A stream is over.
+    pub(super) fn handle_end(&self, stream: u64) {
+        self.lock().pieces.remove(stream);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A packet is going to be decrypted.
+    fn begin(&self) {
+        let mut inner = self.lock();
+        inner.work = inner.work.saturating_add(WORK);
+    }
+
+    /// A packet of this number was decrypted: whether QUIC may have it.
+    fn inspect(&self, level: Level, number: u64, payload: &[u8]) -> Result<(), PacketError> {
+        let mut inner = self.lock();
+        let found = inner.inspect(level, number, payload);
+        // Anybody can make Initial packets: for those nobody is disconnected.
+        if level != Level::Initial
+            && let Err(Some(violation)) = found
+        {
+            inner.violation.get_or_insert(violation);
+        }
+        found.map_err(|_| PacketError)
+    }
+}
+
+impl Inner {
+    /// Without a reason, a packet is dropped as if it were lost.
+    fn inspect(
+        &mut self,
+        level: Level,
+        number: u64,
+        payload: &[u8],
+    ) -> Result<(), Option<Violation>> {
+        let found = self.count(payload)?;
+        if level == Level::OneRtt && !self.seen.is_new(number) {
+            // QUIC drops it: what it has is no reproach, since others can send it again.
+            return Ok(());
+        }
+        if found.crypto > 0 && level == Level::OneRtt && self.limits.is_server {
+            return Err(Some("TLS messages after the handshake"));
+        }
+        self.crypto += if level == Level::OneRtt { 0 } else { found.crypto };
+        if self.crypto > MAX_CRYPTO {
+            return Err(Some("a handshake in too many pieces"));
+        }
+        self.retired += found.retired;
+        if self.retired > MAX_RETIRED {
+            return Err(Some("too many connection ids given back"));
+        }
+        self.take_parts(payload)?;
+        self.datagrams += found.datagrams as usize;
+        self.frames += u64::from(found.all());
+        Ok(())
+    }
+
+    /// Counts the frames of a packet, up to the first that is too many.
+    fn count(&mut self, payload: &[u8]) -> Result<Found, Option<Violation>> {
+        let (mut frames, mut found) = (Frames::new(payload), Found::default());
+        while !frames.is_empty() {
+            match frames.take().ok_or(Some("a frame that nobody understands"))? {
+                Frame::Padding => {}
+                Frame::Stream(_) => found.parts += 1,
+                Frame::Datagram => found.datagrams += 1,
+                Frame::Crypto => found.crypto += 1,
+                Frame::Ack(ranges) => {
+                    found.control += 1;
+                    found.ranges += ranges as u32;
+                }
+                Frame::RetireConnectionId => {
+                    found.retired += 1;
+                    found.control += 1;
+                }
+                Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Control => {
+                    found.control += 1;
+                }
+            }
+            self.work = self.work.saturating_add(1);
+            if found.control + found.crypto > MAX_CONTROL {
+                return Err(Some("too many control frames in a packet"));
+            }
+            if found.parts + found.datagrams > MAX_DATA {
+                return Err(Some("too many frames in a packet"));
+            }
+            if found.ranges > MAX_RANGES {
+                return Err(Some("too many ranges acknowledged in a packet"));
+            }
+        }
+        self.work = self.work.saturating_add(found.ranges);
+        Ok(found)
+    }
+
+    fn take_parts(&mut self, payload: &[u8]) -> Result<(), Option<Violation>> {
+        let limits = Limits {
+            large: self.limits.large_pieces,
+            small: self.limits.small_pieces,
+            is_read: !self.is_paused,
+        };
+        let parts = || {
+            let mut frames = Frames::new(payload);
+            core::iter::from_fn(move || frames.take()).filter_map(|frame| match frame {
+                Frame::Stream(part) => Some(part),
+                _ => None,
+            })
+        };
+        if parts().any(|part| !self.pieces.admits(part, limits)) {
+            self.refused += 1;
+            let is_too_much = self.refused > MAX_REFUSED;
+            return Err(is_too_much.then_some("streams in too many pieces"));
+        }
+        parts().for_each(|part| self.pieces.add(part));
+        Ok(())
+    }
+}
+
+/// The frames of a packet.
+#[derive(Default)]
+struct Found {
+    parts: u32,
+    datagrams: u32,
+    crypto: u32,
+    control: u32,
+    ranges: u32,
+    retired: u32,
+}
+
+impl Found {
+    fn all(&self) -> u32 {
+        self.parts + self.datagrams + self.crypto + self.control
+    }
+}
+
+/// The numbers of packets that came, as far back as QUIC itself looks.
+#[derive(Debug, Default)]
+struct Seen {
+    next: u64,
+    before: u128,
+}
+
+impl Seen {
+    fn is_new(&mut self, number: u64) -> bool {
+        if let Some(ahead) = number.checked_sub(self.next) {
+            let shift = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
+            self.before = self.before.checked_shl(shift).unwrap_or(0) | 1;
+            self.next = number + 1;
+            return true;
+        }
+        let behind = self.next - 1 - number;
+        let bit = u32::try_from(behind).ok().and_then(|behind| 1u128.checked_shl(behind));
+        let Some(bit) = bit else { return false };
+        let is_new = self.before & bit == 0;
+        self.before |= bit;
+        is_new
+    }
+}
+
+/// The work of a packet, where that of a frame is one: a frame takes about 50 nanoseconds, and
+/// decryption of a packet with what goes with it about 1500.
+pub(super) const WORK: u32 = 32;
+/// Frames with data: as many as fit into 1500 bytes if each has the smallest batch there is.
+const MAX_DATA: u32 = 300;
+/// Other frames: an honest packet has about five, and at the beginning as many ids as there can be.
+const MAX_CONTROL: u32 = 32;
+/// Ranges of packets that are acknowledged: QUIC as we use it says 64.
+const MAX_RANGES: u32 = 128;
+/// CRYPTO frames of a handshake, which takes one or two in each direction, and more if some are lost.
+const MAX_CRYPTO: u32 = 64;
+/// Connection ids that are given back: one for each change of address.
+const MAX_RETIRED: u32 = 256;
+/// Packets that were dropped since there are too many parts of streams: then it is on purpose.
+const MAX_REFUSED: u32 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_new_once() {
+        let mut seen = Seen::default();
+        for number in [0, 1, 5, 3, 200, 100, 199, 1 << 40] {
+            assert!(seen.is_new(number), "{number}");
+            assert!(!seen.is_new(number), "{number}");
+        }
+        assert!(!seen.is_new(200), "too old to tell");
+    }
+
+    #[test]
+    fn work_is_counted_and_packets_that_are_sent_again_are_no_reproach() {
+        let guard = Guard::new(true);
+        for number in [0, 0, 0] {
+            guard.begin();
+            assert!(guard.inspect(Level::OneRtt, number, &[0x19, 0, 1, 0, 0]).is_ok());
+        }
+        let work = guard.take_work();
+        assert_eq!((work.units, work.frames), (3 * (WORK + 3), 2));
+        assert_eq!(guard.lock().retired, 1);
+        assert_eq!(guard.take_work().units, 0);
+    }
+
+    #[test]
+    fn a_packet_that_no_honest_peer_sends_is_refused_with_a_name() {
+        for (name, level, payload) in [
+            ("too many control frames in a packet", Level::OneRtt, vec![1; 40]),
+            ("too many frames in a packet", Level::OneRtt, [0x31, 1, 7].repeat(301)),
+            ("a frame that nobody understands", Level::Handshake, vec![0x21]),
+            ("TLS messages after the handshake", Level::OneRtt, vec![6, 0, 1, 7]),
+            ("too many ranges acknowledged in a packet", Level::OneRtt, {
+                [&[2, 0x7f, 0xff, 0, 0x40, 200, 0][..], &[0; 400]].concat()
+            }),
+        ] {
+            let guard = Guard::new(true);
+            assert!(guard.inspect(level, 0, &payload).is_err(), "{name}");
+            assert_eq!(guard.take_work().violation, Some(name));
+            // Nobody is to blame for what anybody can send.
+            assert!(
+                guard.inspect(Level::Initial, 0, &payload).is_err()
+                    == (level != Level::OneRtt || name != "TLS messages after the handshake")
+            );
+            assert_eq!(guard.take_work().violation, None);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! How much of streams waits in QUIC because it cannot be read yet.
+
+use std::collections::HashMap;
+
+use super::frames::Part;
+
+/// Counts the parts of streams that QUIC keeps. Each holds the memory of the packet that it came in,
+/// and a place in a list, however few bytes it has: those that leave gaps, or that nobody reads at the
+/// moment, are bounded by this and not by flow control, which counts bytes.
+///
+/// The two streams of ordered deliveries can have many parts; QUIC itself merges them from 2048 on. All
+/// others are one batch each, which an honest peer sends in one part or two, or in a few where much
+/// is lost.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    streams: HashMap<u64, Stream>,
+    large: Vec<u64>,
+    /// Of the streams that are not large.
+    unread: u32,
+}
+
+#[derive(Debug, Default)]
+struct Stream {
+    unread: u32,
+    /// Up to here everything came, as far as is known.
+    next: u64,
+    end: u64,
+}
+
+/// How many parts may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Of a large stream.
+    pub(super) large: u32,
+    /// Of all others together.
+    pub(super) small: u32,
+    /// Whether what has no gap before it is read soon.
+    pub(super) is_read: bool,
+}
+
+impl Pieces {
+    /// Whether there is room for a part.
+    pub(super) fn admits(&mut self, part: Part, limits: Limits) -> bool {
+        let (unread, is_next) = match self.streams.get(&part.stream) {
+            Some(stream) => (stream.unread, part.offset <= stream.next),
+            None => (0, part.offset == 0),
+        };
+        let is_large = unread >= FEW && self.is_large(part.stream);
+        // What fills the gap is taken in any case, or nothing would ever be read.
+        let fills = is_next && limits.is_read;
+        if is_large {
+            return unread < limits.large || fills;
+        }
+        let most = if fills { FEW * 4 } else { FEW };
+        unread < most && (self.unread < limits.small || fills)
+    }
+
+    /// A part has come.
+    pub(super) fn add(&mut self, part: Part) {
+        let is_large = self.large.contains(&part.stream);
+        let stream = self.streams.entry(part.stream).or_default();
+        stream.unread += 1;
+        self.unread += u32::from(!is_large);
+        let end = part.offset.saturating_add(part.length);
+        stream.end = stream.end.max(end);
+        if part.offset <= stream.next {
+            stream.next = stream.next.max(end);
+        }
+    }
+
+    /// So many parts of a stream were read, up to this offset.
+    pub(super) fn handle_read(&mut self, id: u64, count: u32, offset: u64) {
+        let Some(stream) = self.streams.get_mut(&id) else { return };
+        let read = if offset >= stream.end { stream.unread } else { count.min(stream.unread) };
+        stream.unread -= read;
+        stream.next = stream.next.max(offset);
+        if !self.large.contains(&id) {
+            self.unread -= read;
+        }
+    }
+
+    /// A stream was read to its end.
+    pub(super) fn remove(&mut self, id: u64) {
+        let Some(stream) = self.streams.remove(&id) else { return };
+        if !self.large.contains(&id) {
+            self.unread -= stream.unread;
+        }
+    }
+
+    /// Whether a stream is one of those that can have many parts; the first two that do are.
+    fn is_large(&mut self, id: u64) -> bool {
+        if self.large.contains(&id) {
+            return true;
+        }
+        if self.large.len() == LARGE {
+            return false;
+        }
+        // They are not counted among the others from now on.
+        self.unread -= self.streams.get(&id).map_or(0, |stream| stream.unread);
+        self.large.push(id);
+        true
+    }
+}
+
+/// Parts of a stream that is one batch: a packet or two, cut up and sent again a few times.
+const FEW: u32 = 16;
+/// Streams with more.
+const LARGE: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { large: 256, small: 100, is_read: true };
+
+    fn part(stream: u64, offset: u64) -> Part {
+        Part { stream, offset, length: 1 }
+    }
+
+    fn take(pieces: &mut Pieces, part: Part, limits: Limits) -> bool {
+        let admits = pieces.admits(part, limits);
+        if admits {
+            pieces.add(part);
+        }
+        admits
+    }
+
+    #[test]
+    fn two_streams_can_have_many_parts_and_the_others_few() {
+        let mut pieces = Pieces::default();
+        let mut taken = [0; 4];
+        for offset in 1..1000 {
+            for stream in 0..4 {
+                let is_taken = take(&mut pieces, part(stream, 2 * offset), LIMITS);
+                taken[stream as usize] += u32::from(is_taken);
+            }
+        }
+        assert_eq!(taken, [256, 256, FEW, FEW]);
+        assert_eq!(pieces.unread, 2 * FEW);
+        // A gap is closed in any case; all of it is read, and there is room again.
+        assert!(take(&mut pieces, part(0, 0), LIMITS) && take(&mut pieces, part(2, 0), LIMITS));
+        pieces.handle_read(0, 1, 100_000);
+        assert!(take(&mut pieces, part(0, 100_002), LIMITS));
+        pieces.remove(2);
+        pieces.remove(3);
+        assert_eq!(pieces.unread, 0);
+    }
+
+    #[test]
+    fn many_streams_have_a_limit_together() {
+        let mut pieces = Pieces::default();
+        let taken = (0..1000).filter(|id| take(&mut pieces, part(*id, 2), LIMITS)).count();
+        assert_eq!(taken, 100);
+        assert!(take(&mut pieces, part(7, 0), LIMITS));
+        assert!(!take(&mut pieces, part(7, 0), Limits { is_read: false, ..LIMITS }));
+        (0..100).for_each(|id| pieces.handle_read(id, 1, 3));
+        assert_eq!(pieces.unread, 0);
+    }
+
+    #[test]
+    fn parts_in_order_are_few_too_while_nobody_reads() {
+        let limits = Limits { is_read: false, small: 1000, ..LIMITS };
+        let mut pieces = Pieces::default();
+        (0..2).for_each(|id| (0..20).for_each(|at| _ = take(&mut pieces, part(id, at), limits)));
+        let taken = (0..100).filter(|at| take(&mut pieces, part(2, *at), limits)).count();
+        assert_eq!(taken, FEW as usize);
+        let limits = Limits { is_read: true, ..limits };
+        let taken = (0..100).filter(|at| take(&mut pieces, part(3, *at), limits)).count();
+        assert_eq!(taken, 4 * FEW as usize, "they are read in this frame");
+    }
+}
