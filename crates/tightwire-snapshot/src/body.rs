@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::check::Check;
+use super::check::{Check, Checksum};
 use super::mention::{Change, Knowledge, MANY, Mentions};
 use super::model::Model;
 use super::protocol::Protocol;
@@ -16,23 +16,8 @@ use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 /// The bytes of the check that every body begins with.
 const CHECK: usize = 2;
 
-/// Why a body is not one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BodyError {
-    /// It is cut short, has too much, or says what cannot be.
-    Malformed(ReadError),
-    /// It says something else than its sender meant.
-    Check { sent: u16, computed: u16 },
-}
-
-impl From<ReadError> for BodyError {
-    fn from(error: ReadError) -> Self {
-        Self::Malformed(error)
-    }
-}
-
 /// Makes `bytes` the body with the mentions; whether they fit into `limit` bytes.
-/// `model` is that of the base, and learns.
+/// `model` is that of the base, and learns. Its check is of the packet, and put there later.
 pub(super) fn write(
     protocol: &Protocol,
     mentions: &mut Mentions,
@@ -44,7 +29,7 @@ pub(super) fn write(
 ) -> bool {
     let Some(room) = limit.checked_sub(CHECK) else { return false };
     bytes.clear();
-    bytes.extend_from_slice(&mentions.check.value().to_le_bytes());
+    bytes.extend_from_slice(&[0; CHECK]);
     match protocol.config().level {
         Level::Packed => {
             let room = room.min(bound(protocol, mentions));
@@ -71,7 +56,8 @@ fn bound(protocol: &Protocol, mentions: &Mentions) -> usize {
     1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
 }
 
-/// Reads mentions. A trace is told of every part, in a packet in which the body begins at a byte.
+/// Reads mentions, and gives the check of the packet that is there. A trace is told of every part, in a packet in
+/// which the body begins at a byte.
 pub(super) fn read(
     protocol: &Protocol,
     bytes: &[u8],
@@ -79,10 +65,10 @@ pub(super) fn read(
     knowledge: &impl Knowledge,
     model: &mut Model,
     mut trace: Option<(&mut Record, usize)>,
-) -> Result<(), BodyError> {
+) -> Result<u16, ReadError> {
     mentions.clear();
-    let Some((sum, bytes)) = bytes.split_first_chunk::<CHECK>() else {
-        return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 }.into());
+    let Some((check, bytes)) = bytes.split_first_chunk::<CHECK>() else {
+        return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 });
     };
     if let Some((record, at)) = &mut trace {
         record.mark_check(8 * *at as u64);
@@ -112,19 +98,18 @@ pub(super) fn read(
         }
     }
     read.map_err(|error| ReadError { bit: error.bit + 8 * CHECK as u64, ..error })?;
-    let mut check = Check::default();
-    for mention in &mentions.list {
-        check.add(mention, mentions.cells_of(mention).unwrap_or_default());
-    }
-    match (u16::from_le_bytes(*sum), check.value()) {
-        (sent, computed) if sent == computed => Ok(()),
-        (sent, computed) => Err(BodyError::Check { sent, computed }),
-    }
+    Ok(u16::from_le_bytes(*check))
 }
 
 /// The check that the body of a packet begins with, `at` a byte.
 pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
     packet.get(at..)?.first_chunk().map(|sum| u16::from_le_bytes(*sum))
+}
+
+/// Appends a body to the header of a packet, with the checksum of that.
+pub(super) fn append(packet: &mut Vec<u8>, body: &[u8], checksum: Checksum) {
+    packet.extend_from_slice(&checksum.short().to_le_bytes());
+    packet.extend_from_slice(body.get(CHECK..).unwrap_or_default());
 }
 
 /// The bodies of the packets that a receiver may take as the base of the next ones.
@@ -151,6 +136,8 @@ struct Body {
     serial: u64,
     users: u32,
     bytes: Vec<u8>,
+    /// Over its mentions.
+    check: Check,
     /// What is learned with it.
     model: Model,
     base: Option<u64>,
@@ -260,6 +247,7 @@ impl Bodies {
         if fits {
             body.serial = self.next_serial;
             self.next_serial += 1;
+            body.check = mentions.check;
             self.most_bytes = self.most_bytes.max(body.bytes.len());
             self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
         }
@@ -286,6 +274,11 @@ impl Bodies {
 
     pub(super) fn bytes(&self, body: u32) -> &[u8] {
         &self.list[body as usize].bytes
+    }
+
+    /// The sums over the mentions of a body.
+    pub(super) fn check(&self, body: u32) -> Check {
+        self.list[body as usize].check
     }
 
     /// Somebody may take the body as a base.

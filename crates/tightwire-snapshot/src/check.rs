@@ -1,13 +1,37 @@
-//! A sum over all that a packet says: what a damaged one says, or a receiver that does not compute as
-//! its sender does, is noticed.
+//! Checksums: over all that a packet says, and over all that it is relative to. A damaged packet is noticed, a
+//! receiver that does not compute as its sender does, and a packet that is relative to those of another sender.
 
-use super::mention::Mention;
+use alloc::vec;
+use alloc::vec::Vec;
 
-/// Two sums of two numbers at a time: a sum has to wait for what was added before.
+use super::header::{Header, SPAN};
+use super::mention::{Change, Mention};
+use tightwire_core::schema::ObjectId;
+
+/// The sums over mentions: two, with two numbers at a time, since a sum has to wait for what was added before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     one: u64,
     other: u64,
+}
+
+/// The checksum of a packet: over its mentions, its header, and the checksums of the packets that it is
+/// relative to. Its highest bits travel with the packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Checksum(u64);
+
+/// What a packet without a base is relative to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Origin {
+    /// Sum over the objects that both sides know from the beginning, whatever their order.
+    pub(super) initial: u64,
+}
+
+/// Checksums of packets that were sent, or that arrived, by their numbers: a ring of [`SPAN`].
+#[derive(Debug)]
+pub(super) struct Checksums {
+    /// The number of the packet with each; 0 for none.
+    list: Vec<(u32, Checksum)>,
 }
 
 impl Check {
@@ -24,8 +48,31 @@ impl Check {
         rest.iter().for_each(|&cell| add(&mut self.one, cell, 0));
     }
 
-    pub(super) fn value(self) -> u16 {
-        ((self.one ^ self.other.rotate_left(32)).wrapping_mul(MULTIPLIER) >> 48) as u16
+    /// The checksum of a packet with these mentions; `None` if a packet that it is relative to has none.
+    pub(super) fn packet(
+        self,
+        header: &Header,
+        origin: Origin,
+        checksums: &Checksums,
+    ) -> Option<Checksum> {
+        let mut sum = self.one ^ self.other.rotate_left(32);
+        add(&mut sum, header.number, header.tick);
+        let flags = u32::from(header.is_complete) | u32::from(header.base.is_some()) << 1;
+        add(&mut sum, header.start, flags);
+        match header.base {
+            Some(base) => {
+                for number in header.known.first..=base {
+                    if header.known.contains(number) {
+                        checksums.get(number)?.add_to(&mut sum);
+                    }
+                }
+            }
+            None => {
+                add(&mut sum, header.epoch, 0);
+                Checksum(origin.initial).add_to(&mut sum);
+            }
+        }
+        Some(finished(sum))
     }
 }
 
@@ -35,10 +82,134 @@ impl Default for Check {
     }
 }
 
+impl Checksum {
+    /// The bits that travel.
+    pub(super) fn short(self) -> u16 {
+        (self.0 >> 48) as u16
+    }
+
+    fn add_to(self, sum: &mut u64) {
+        add(sum, self.0 as u32, (self.0 >> 32) as u32);
+    }
+}
+
+impl Origin {
+    /// Adds an object that is known from the beginning, instead of another state of the same.
+    pub(super) fn replace(
+        &mut self,
+        id: ObjectId,
+        before: Option<(u16, &[u32])>,
+        now: (u16, &[u32]),
+    ) {
+        let sum = |(class, cells): (u16, &[u32])| {
+            let (mut check, change) = (Check::default(), Change::Fresh);
+            check.add(&Mention { id, class, change, start: 0, columns: cells.len() }, cells);
+            finished(check.one ^ check.other.rotate_left(32)).0
+        };
+        let before = before.map_or(0, sum);
+        self.initial = self.initial.wrapping_sub(before).wrapping_add(sum(now));
+    }
+}
+
+impl Checksums {
+    pub(super) fn get(&self, number: u32) -> Option<Checksum> {
+        let (of, checksum) = self.list[number as usize % SPAN];
+        (of == number && number > 0).then_some(checksum)
+    }
+
+    pub(super) fn set(&mut self, number: u32, checksum: Checksum) {
+        self.list[number as usize % SPAN] = (number, checksum);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.list.fill(NONE);
+    }
+
+    /// 16 bits over the checksums of the packet `newest`, and of those before it whose bits are set in
+    /// `earlier`: `None` if one of them is not there.
+    pub(super) fn tag(&self, newest: u32, earlier: u32) -> Option<u16> {
+        let mut sum = !MULTIPLIER;
+        self.get(newest)?.add_to(&mut sum);
+        for bit in (0..u32::BITS).filter(|bit| earlier >> bit & 1 == 1) {
+            self.get(newest.checked_sub(bit + 1)?)?.add_to(&mut sum);
+        }
+        Some(finished(sum).short())
+    }
+}
+
+impl Default for Checksums {
+    fn default() -> Self {
+        Self { list: vec![NONE; SPAN] }
+    }
+}
+
+const NONE: (u32, Checksum) = (0, Checksum(0));
+
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn add(sum: &mut u64, low: u32, high: u32) {
     let both = u64::from(high) << 32 | u64::from(low);
     *sum = (*sum ^ both).wrapping_mul(MULTIPLIER).rotate_left(29);
 }
 
+/// Every bit of the sum in every bit of the checksum: others are made of it.
+fn finished(sum: u64) -> Checksum {
+    let product = sum.wrapping_mul(MULTIPLIER);
+    let product = (product ^ product >> 32).wrapping_mul(MULTIPLIER);
+    Checksum(product ^ product >> 32)
+}
+
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A packet relative to two others.
+    fn packet(change: impl FnOnce(&mut Header, &mut Checksums)) -> Option<Checksum> {
+        let mut checksums = Checksums::default();
+        (1..=9).for_each(|number| checksums.set(number, finished(number.into())));
+        let mut header =
+            Header { number: 10, tick: 70, start: 3, base: Some(8), ..Header::default() };
+        header.known.first = 5;
+        [6, 8].into_iter().for_each(|number| header.known.set(number, true));
+        change(&mut header, &mut checksums);
+        Check::default().packet(&header, Origin::default(), &checksums)
+    }
+
+    #[test]
+    fn a_checksum_covers_the_header_and_the_packets_that_it_is_relative_to() {
+        let same = packet(|_, _| ());
+        assert_eq!(same, packet(|_, checksums| checksums.set(7, Checksum(0))), "not known");
+        let changes: [fn(&mut Header, &mut Checksums); 8] = [
+            |header, _| header.number += 1 << 16,
+            |header, _| header.tick += 1 << 31,
+            |header, _| header.is_complete = true,
+            |header, _| header.start -= 1,
+            |header, _| header.known.set(7, true),
+            |header, _| header.base = None,
+            |_, checksums| checksums.set(6, finished(60)),
+            |_, checksums| checksums.set(8, finished(80)),
+        ];
+        for (place, change) in changes.into_iter().enumerate() {
+            let changed = packet(change);
+            assert_ne!(same.map(Checksum::short), changed.map(Checksum::short), "{place}");
+        }
+        assert_eq!(packet(|_, checksums| checksums.clear()), None);
+    }
+
+    #[test]
+    fn what_is_known_from_the_beginning_counts_whatever_its_order() {
+        let mut origins = [Origin::default(); 2];
+        for (origin, ids) in origins.iter_mut().zip([[1, 2], [2, 1]]) {
+            for id in ids {
+                origin.replace(ObjectId(id), None, (0, &[id, 7]));
+            }
+        }
+        assert_eq!(origins[0], origins[1]);
+        origins[1].replace(ObjectId(1), Some((0, &[1, 7])), (0, &[1, 8]));
+        assert_ne!(origins[0], origins[1]);
+        origins[1].replace(ObjectId(1), Some((0, &[1, 8])), (0, &[1, 7]));
+        assert_eq!(origins[0], origins[1]);
+    }
+}

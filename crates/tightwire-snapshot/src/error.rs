@@ -181,8 +181,16 @@ pub enum ReceiveError {
     UnknownBase,
     /// It is cut short, has too much, or says what cannot be.
     Malformed(ReadError),
-    /// It says something else than its sender meant: it was damaged, or the two sides are not of the
-    /// same version.
+    /// It is of another sender than the snapshots before, or of one that began anew: call
+    /// [`resync`](crate::Receiver::resync), or make a new receiver.
+    OtherSender {
+        /// The [epoch](crate::Sender::with_epoch) of the snapshots before.
+        here: u32,
+        /// That of this one. If it is the same, the sender began anew without another.
+        sent: u32,
+    },
+    /// It says something else than its sender meant, or is relative to others than those that are here: it was
+    /// damaged, its sender is another one or began anew, or the two sides are not of the same version.
     Check {
         /// The byte where the check begins.
         at: usize,
@@ -202,11 +210,22 @@ impl fmt::Display for ReceiveError {
         match self {
             Self::Late => f.write_str("late: a newer snapshot is here already"),
             Self::UnknownBase => f.write_str("relative to a snapshot that is not here"),
+            Self::OtherSender { here, sent } if here == sent => write!(
+                f,
+                "the sender began anew, with the epoch {sent} that it had before: call \
+                 `Receiver::resync`, and give each sender an epoch of its own"
+            ),
+            Self::OtherSender { here, sent } => write!(
+                f,
+                "of a sender of epoch {sent}, and the snapshots before were of epoch {here}: call \
+                 `Receiver::resync`, or make a new receiver"
+            ),
             Self::Malformed(error) => write!(f, "malformed: {error}"),
             Self::Check { at, sent, computed } => write!(
                 f,
                 "the check at byte {at} is {sent:#06x}, and what it says has {computed:#06x}: the \
-                 snapshot is damaged, or the sender is of another version"
+                 snapshot is damaged, or the sender is of another version, or not the one of the \
+                 snapshots before"
             ),
             Self::TooManyObjects => f.write_str("more objects than `Config::max_objects` allows"),
             Self::Object(id) => write!(f, "object {id}: no value of its class"),

@@ -31,6 +31,8 @@ pub(super) struct Header {
     pub(super) tick: u32,
     /// Every object that is not mentioned is as the known packets say.
     pub(super) is_complete: bool,
+    /// Tells senders apart, of a packet without a base.
+    pub(super) epoch: u32,
     /// The first packet that counts: a sender that lost its receiver starts anew.
     pub(super) start: u32,
     /// The newest known packet; none of them is, at the start.
@@ -72,6 +74,12 @@ impl Header {
             self.number = nearest(newest, low as u32);
         }
         stream.bool(&mut self.is_complete)?;
+        // Kept for a later version.
+        let (mut is_other, bit) = (false, stream.position());
+        stream.bool(&mut is_other)?;
+        if is_other {
+            return stream.refuse_at(ErrorKind::OutOfRange, bit);
+        }
         stream.mark(Mark::Base);
         let mut behind = self.base.map_or(0, |base| self.number.wrapping_sub(base));
         stream.int(&mut behind, 0..=IN_FLIGHT)?;
@@ -101,6 +109,8 @@ impl Header {
         }
         let mut since = self.number.wrapping_sub(self.start);
         stream.int(&mut since, 0..=IN_FLIGHT)?;
+        let mut epoch = u64::from(self.epoch);
+        stream.bits(&mut epoch, u32::BITS)?;
         stream.mark(Mark::Tick);
         let mut tick = u64::from(self.tick);
         stream.bits(&mut tick, u32::BITS)?;
@@ -110,7 +120,8 @@ impl Header {
                 return refuse(stream);
             }
             let Some(start) = self.number.checked_sub(since) else { return refuse(stream) };
-            *self = Self { tick: tick as u32, start, base: None, ..self.clone() };
+            let (tick, epoch) = (tick as u32, epoch as u32);
+            *self = Self { tick, epoch, start, base: None, ..self.clone() };
             self.known = Known { first: start, ..Known::default() };
         }
         Ok(())
@@ -222,8 +233,15 @@ mod tests {
         (known.first..=106)
             .filter(|packet| packet % 3 != 0)
             .for_each(|packet| known.set(packet, true));
-        let header =
-            Header { number: 112, tick: 999, is_complete: true, start: 3, base: Some(106), known };
+        let header = Header {
+            number: 112,
+            tick: 999,
+            is_complete: true,
+            epoch: 0,
+            start: 3,
+            base: Some(106),
+            known,
+        };
         assert_eq!(round_trip(&header, 111, Some(100)), (header.clone(), 10));
     }
 
@@ -231,16 +249,30 @@ mod tests {
     fn when_nothing_is_lost_three_bytes_suffice() {
         let mut known = Known { first: 100 - LATE, ..Known::default() };
         (known.first..=106).for_each(|packet| known.set(packet, true));
-        let header =
-            Header { number: 112, tick: 224, is_complete: true, start: 3, base: Some(106), known };
+        let header = Header {
+            number: 112,
+            tick: 224,
+            is_complete: true,
+            epoch: 0,
+            start: 3,
+            base: Some(106),
+            known,
+        };
         assert_eq!(round_trip(&header, 111, Some(100)), (header, 3));
     }
 
     #[test]
     fn the_start_has_no_base() {
         let known = Known { first: 5, ..Known::default() };
-        let header =
-            Header { number: 7, tick: 99, is_complete: false, start: 5, base: None, known };
+        let header = Header {
+            number: 7,
+            tick: 99,
+            is_complete: false,
+            epoch: 0xface_0ff0,
+            start: 5,
+            base: None,
+            known,
+        };
         assert_eq!(round_trip(&header, 5, None).0, header);
     }
 

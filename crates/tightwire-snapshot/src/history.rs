@@ -189,6 +189,13 @@ impl History {
         }
     }
 
+    /// Stamps the newest version with another packet.
+    pub(super) fn set_packet(&mut self, versions: Versions, packet: u32) {
+        if let Some(word) = self.words.get_mut(versions.start().wrapping_add(1)) {
+            *word = packet;
+        }
+    }
+
     /// Forgets versions that did not hold at `tick` or later.
     pub(super) fn forget_before(&mut self, versions: &mut Versions, tick: u32) {
         let mut found = false;

@@ -130,6 +130,15 @@ impl Mentions {
         (mention.change != Change::Gone).then(|| &self.cells[mention.start..][..mention.columns])
     }
 
+    /// The sums over what was read.
+    pub(super) fn check_of_read(&self) -> Check {
+        let mut check = Check::default();
+        for mention in &self.list {
+            check.add(mention, self.cells_of(mention).unwrap_or_default());
+        }
+        check
+    }
+
     /// Adds an object with its cells; one that is gone has neither cells nor a class.
     pub(super) fn push(&mut self, id: ObjectId, class: u16, change: Change, cells: &[u32]) {
         let start = self.cells.len();

@@ -17,7 +17,7 @@ use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
 
 /// Another number for each change of what snapshots look like.
-const FORM: u8 = 2;
+const FORM: u8 = 3;
 
 /// Fewer than a `u16` counts, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;

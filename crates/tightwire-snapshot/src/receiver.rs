@@ -1,20 +1,18 @@
 //! The side that gets the world.
 
-use alloc::vec::Vec;
-use core::cell::Cell;
+mod handle;
 
-use super::body::{self, BodyError};
-use super::header::Header;
+use alloc::vec::Vec;
+
 use super::history::State;
-use super::knowledge::ReceiverKnowledge;
-use super::mention::{Change, Mentions};
+use super::mention::Mentions;
 use super::model::Model;
 use super::scratch::with_room;
-use super::trace::{Record, Trace};
+use super::trace::Trace;
 use super::world::World;
 use super::{Ack, Protocol, ReceiveError, SetError};
 use tightwire_core::schema::{Dynamic, ObjectId};
-use tightwire_core::stream::{ReadError, ReadStream, Wire};
+use tightwire_core::stream::{ReadError, Wire};
 
 /// Gets the world from a [`Sender`](crate::Sender), packet by packet.
 ///
@@ -152,98 +150,41 @@ impl Receiver {
         self.handle(packet, Some(trace))
     }
 
-    fn handle(
-        &mut self,
-        packet: &[u8],
-        mut trace: Option<&mut Trace>,
-    ) -> Result<Received, ReceiveError> {
-        let mut header = Header::default();
-        let mut stream = ReadStream::new(packet);
-        let newest = self.world.next.saturating_sub(1);
-        let is_known_base = Cell::new(true);
-        let told = |number| {
-            let told = self.world.packet(number).and_then(|packet| packet.told);
-            is_known_base.set(told.is_some());
-            told
-        };
-        let read = match &mut trace {
-            None => header.serialize(&mut stream, newest, told),
-            Some(trace) => trace.read_header(&mut header, &mut stream, newest, told),
-        };
-        if let Err(error) = read {
-            let is_late = header.number < self.world.next;
-            return Err(match is_known_base.get() {
-                _ if is_late && stream.position() > 12 => ReceiveError::Late,
-                true => ReceiveError::Malformed(error),
-                false => ReceiveError::UnknownBase,
-            });
-        }
-        if header.number < self.world.next || header.start < self.world.start {
-            return Err(ReceiveError::Late);
-        }
-        let at = (stream.position() as usize).div_ceil(8);
-        let record = trace.as_mut().map(|trace| (&mut trace.record, at));
-        let read = self.read_body(&header, packet, at, record);
-        if let Some(trace) = trace {
-            trace.keep(body::sent_check(packet, at), &self.mentions);
-        }
-        read?;
-        self.changes.clear();
-        self.world.apply(&header, &self.mentions, &mut self.model, &mut self.changes);
-        Ok(Received { tick: header.tick, is_complete: header.is_complete })
-    }
-
-    /// Reads the body, which begins `at` a byte.
-    fn read_body(
-        &mut self,
-        header: &Header,
-        packet: &[u8],
-        at: usize,
-        trace: Option<(&mut Record, usize)>,
-    ) -> Result<(), ReceiveError> {
-        self.mentions.clear();
-        let knowledge = ReceiverKnowledge::new(&self.world, header);
-        let learned = match knowledge.base() {
-            Some(base) => base.model.as_ref().ok_or(ReceiveError::UnknownBase)?,
-            None => &self.pristine,
-        };
-        self.model.clone_from(learned);
-        let body = packet.get(at..).unwrap_or_default();
-        let Self { protocol, mentions, model, .. } = self;
-        body::read(protocol, body, mentions, &knowledge, model, trace).map_err(
-            |error| match error {
-                BodyError::Malformed(ReadError { kind, bit }) => {
-                    ReceiveError::Malformed(ReadError { kind, bit: bit + 8 * at as u64 })
-                }
-                BodyError::Check { sent, computed } => ReceiveError::Check { at, sent, computed },
-            },
-        )?;
-        let mut added = 0;
-        for mention in self.mentions.list.iter().filter(|mention| mention.change != Change::Gone) {
-            let class = &self.protocol.classes()[usize::from(mention.class)];
-            let cells = self.mentions.cells_of(mention).unwrap_or_default();
-            self.value.resize(class.max_bytes, 0);
-            if !class.layout.accepts(cells, &mut self.value) {
-                return Err(ReceiveError::Object(mention.id));
-            }
-            added += usize::from(!self.world.has(mention.id));
-        }
-        // Those that are gone take places until both sides know, and the next ones are there already.
-        match self.world.len() + added > 2 * self.protocol.config().max_objects {
-            true => Err(ReceiveError::TooManyObjects),
-            false => Ok(()),
-        }
+    /// Takes snapshots of any sender from now on, beginning with one that is relative to no other. For a
+    /// receiver that goes on with another sender, as one that was started again, which it otherwise
+    /// [refuses](ReceiveError::OtherSender). Objects stay as they are until a snapshot is complete.
+    ///
+    /// A [`Playback`](crate::Playback) of the same world begins anew too if the ticks of the sender do.
+    ///
+    /// ```
+    /// use tightwire::snapshot::{self, Leaving};
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
+    /// let mut receiver = snapshot::Receiver::new(&protocol);
+    /// for epoch in [17, 18] {
+    ///     let mut sender = snapshot::Sender::new(&protocol).with_epoch(epoch);
+    ///     let client = sender.add_receiver(Leaving::Despawn);
+    ///     sender.begin_tick(1);
+    ///     sender.set(epoch, &300u16)?;
+    ///     let packet = sender.snapshot(client, 1000).unwrap();
+    ///     if epoch == 18 {
+    ///         let refused = snapshot::ReceiveError::OtherSender { here: 17, sent: 18 };
+    ///         assert_eq!(receiver.handle_snapshot(packet), Err(refused));
+    ///         receiver.resync();
+    ///     }
+    ///     receiver.handle_snapshot(packet)?;
+    ///     assert_eq!(receiver.iter::<u16>().collect::<Vec<_>>(), [(epoch.into(), 300)]);
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn resync(&mut self) {
+        self.world.resync();
     }
 
     /// What arrived, for the sender: send it with whatever goes there next. None at the beginning.
     #[must_use]
     pub fn ack(&self) -> Option<Ack> {
-        let newest = self.world.next.checked_sub(1).filter(|&newest| newest > 0)?;
-        let arrived = |&bit: &u32| {
-            newest.checked_sub(bit + 1).is_some_and(|number| self.world.packet(number).is_some())
-        };
-        let earlier = (0..u32::BITS).filter(arrived).fold(0, |bits, bit| bits | 1 << bit);
-        Some(Ack { newest: newest as u16, earlier })
+        Ack::new(self.world.next.checked_sub(1)?, &self.world.checksums)
     }
 
     /// What the newest snapshot was.

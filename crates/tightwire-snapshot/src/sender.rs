@@ -1,19 +1,18 @@
 //! The side that has the world.
 
 mod dynamic;
+mod make;
 
 use alloc::vec::Vec;
 
-use super::body::{Bodies, Recipe};
-use super::header::Header;
-use super::knowledge::SenderKnowledge;
+use super::body::Bodies;
 use super::mention::Mentions;
-use super::select::{Candidate, Interest, Selection};
+use super::select::Selection;
 use super::store::Store;
-use super::view::{SentObject, View};
+use super::view::View;
 use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
-use tightwire_core::stream::{Wire, WriteStream};
+use tightwire_core::stream::Wire;
 
 /// Which receiver of a [`Sender`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -64,6 +63,10 @@ pub struct Sender {
     views: Vec<Option<View>>,
     /// Which receiver each place has, or had last.
     generations: Vec<u32>,
+    epoch: u32,
+    /// The number of the first packet to a new receiver: above those of all that were removed, so that one that
+    /// goes on with another view knows that it begins anew.
+    first_number: u32,
     /// Somebody has a snapshot of this tick: nothing of it can change any more.
     is_sent: bool,
     bodies: Bodies,
@@ -83,6 +86,8 @@ impl Sender {
             store: Store::new(protocol),
             views: Vec::new(),
             generations: Vec::new(),
+            epoch: 0,
+            first_number: 1,
             is_sent: false,
             bodies: Bodies::new(protocol),
             selection: Selection::default(),
@@ -91,6 +96,28 @@ impl Sender {
             cells: Vec::new(),
             packet: Vec::new(),
         }
+    }
+
+    /// Gives the sender an epoch, by which receivers tell it from others, as from the one before a restart: any
+    /// number that those are not likely to have, as a random one or the time. 0 unless given.
+    ///
+    /// A receiver that goes on with a sender of another epoch
+    /// [refuses](crate::ReceiveError::OtherSender) its snapshots, until it is told to
+    /// [resync](crate::Receiver::resync). Two senders of the same epoch are told apart by what they
+    /// sent, and never mixed up either, but the refusal may not name the reason.
+    ///
+    /// ```
+    /// use tightwire::snapshot;
+    ///
+    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
+    /// let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    /// let sender = snapshot::Sender::new(&protocol).with_epoch(started.as_millis() as u32);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_epoch(mut self, epoch: u32) -> Self {
+        self.epoch = epoch;
+        self
     }
 
     /// Before the first tick: adds an object that every receiver knows from the beginning, as one that
@@ -169,7 +196,7 @@ impl Sender {
             self.generations.push(0);
             self.views.len() - 1
         });
-        self.views[place] = Some(View::new(leaving));
+        self.views[place] = Some(View::new(leaving, self.first_number));
         self.generations[place] = self.generations[place].wrapping_add(1);
         ReceiverId { place: place as u32, generation: self.generations[place] }
     }
@@ -178,6 +205,7 @@ impl Sender {
     pub fn remove_receiver(&mut self, receiver: ReceiverId) {
         if let Some(view) = self.place_of(receiver).and_then(|place| self.views[place].take()) {
             view.bodies().for_each(|body| self.bodies.release(body));
+            self.first_number = self.first_number.max(view.next());
         }
     }
 
@@ -253,144 +281,11 @@ impl Sender {
         self.make_snapshot(receiver, budget, Some(&mut interest))
     }
 
-    fn make_snapshot(
-        &mut self,
-        receiver: ReceiverId,
-        budget: usize,
-        interest: Option<&mut Interest<'_>>,
-    ) -> Option<&[u8]> {
-        let place = self.place_of(receiver)?;
-        let mut view = self.views[place].take()?;
-        let budget = budget.min(MAX_BUDGET);
-        let is_made = budget >= MIN_BUDGET
-            && !view.is_served(self.store.tick)
-            && self.make_for(&mut view, budget, interest);
-        self.views[place] = Some(view);
-        self.is_sent |= is_made;
-        is_made.then_some(&self.packet)
-    }
-
     /// The place of a receiver that is there.
     fn place_of(&self, receiver: ReceiverId) -> Option<usize> {
         let place = receiver.place as usize;
         let is_it = self.generations.get(place) == Some(&receiver.generation);
         is_it.then_some(place).filter(|&place| self.views[place].is_some())
-    }
-
-    fn make_for(
-        &mut self,
-        view: &mut View,
-        budget: usize,
-        interest: Option<&mut Interest<'_>>,
-    ) -> bool {
-        if view.is_lost() {
-            view.restart(|body| self.bodies.release(body));
-        }
-        self.selection.collect(&self.protocol, &self.store, view, interest);
-        // Whether it is complete does not change how long it is.
-        let mut header = view.header(self.store.tick, true);
-        let Some(length) = self.write_header(view, &header) else { return false };
-        let Some((body, is_complete)) = self.fitting_body(view, budget - length) else {
-            return false;
-        };
-        header.is_complete = is_complete;
-        if !is_complete && self.write_header(view, &header).is_none() {
-            return false;
-        }
-        self.packet.extend_from_slice(self.bodies.bytes(body));
-        self.bodies.retain(body);
-        let chosen = &self.selection.chosen;
-        let sent = view.sent(&header, chosen.len(), |body| self.bodies.release(body));
-        sent.body = Some(body);
-        let object = |&Candidate { slot, change, version, .. }: &Candidate| SentObject {
-            slot,
-            change,
-            version,
-        };
-        sent.objects.extend(chosen.iter().map(object));
-        sent.ids.extend(chosen.iter().map(|candidate| candidate.id));
-        for candidate in chosen {
-            let seen = &mut view.objects[candidate.slot as usize];
-            seen.sent = Some(self.store.tick);
-            seen.urgency = 0;
-        }
-        true
-    }
-
-    /// Begins the packet; how long the header is.
-    fn write_header(&mut self, view: &View, header: &Header) -> Option<usize> {
-        self.packet.resize(MAX_HEADER, 0);
-        let mut stream = WriteStream::new(&mut self.packet);
-        let Ok(()) =
-            header.clone().serialize(&mut stream, header.number, |packet| view.told(packet));
-        let length = stream.finish().ok()?.len();
-        self.packet.truncate(length);
-        Some(length)
-    }
-
-    /// The body that mentions as much as fits; whether that is everything.
-    fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
-        let everything = self.selection.differing;
-        let affordable = room * 8 * 16 / view.mention_cost.max(1);
-        if !self.selection.never_complete && everything <= 2 * affordable + 64 {
-            self.selection.choose_all();
-            if let Some(body) = self.body_of_chosen(view, true, room) {
-                return Some((body, true));
-            }
-        }
-        self.selection.sort_by_urgency(view);
-        let mut has_large = self.selection.keep_one_large(&self.store, room);
-        let mut count = self.selection.candidates.len().min(affordable + 1);
-        loop {
-            self.selection.choose_first(count);
-            if let Some(body) = self.body_of_chosen(view, false, room) {
-                return Some((body, false));
-            }
-            if has_large {
-                // It has its turn again, and is not to keep others waiting until then.
-                let large = self.selection.candidates.remove(0);
-                view.objects[large.slot as usize].urgency = 0;
-                has_large = false;
-            } else if count == 0 {
-                return None;
-            } else {
-                count = count * 3 / 4;
-            }
-            count = count.min(self.selection.candidates.len());
-        }
-    }
-
-    /// The body that mentions what is chosen.
-    fn body_of_chosen(&mut self, view: &mut View, is_complete: bool, room: usize) -> Option<u32> {
-        // The view is not among the others while a packet is made for it.
-        let is_shared = self.views.iter().any(Option::is_some);
-        let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete, is_shared };
-        let body = match self.bodies.find(recipe, room) {
-            Some(body) => body,
-            None => self.make_body(view, is_complete, is_shared, room),
-        }?;
-        view.measure_mentions(self.selection.chosen.len(), self.bodies.bytes(body).len());
-        Some(body)
-    }
-
-    /// Codes the body that mentions what is chosen; `None` if it takes more than `room` bytes.
-    fn make_body(
-        &mut self,
-        view: &View,
-        is_complete: bool,
-        is_shared: bool,
-        room: usize,
-    ) -> Option<u32> {
-        self.mentions.clear();
-        for candidate in &self.selection.chosen {
-            let Candidate { id, change, version, .. } = *candidate;
-            let now = self.store.history.newest(version)?;
-            self.mentions.push(id, now.class, change, now.cells.unwrap_or_default());
-        }
-        let chosen = &self.selection.chosen;
-        let recipe = Recipe { view, chosen, is_complete, is_shared };
-        let knowledge = SenderKnowledge::new(&self.store, view, chosen);
-        self.bodies.make(&self.protocol, recipe, &mut self.mentions, &knowledge, room)
     }
 
     /// How often mentions were coded.
@@ -423,12 +318,3 @@ impl Sender {
         store.gone = gone;
     }
 }
-
-/// Below, not even a packet that mentions nothing is sure to fit.
-const MIN_BUDGET: usize = 64;
-
-/// Above, a budget is as good as none.
-const MAX_BUDGET: usize = 1 << 24;
-
-/// The bytes of the longest header.
-const MAX_HEADER: usize = 64;

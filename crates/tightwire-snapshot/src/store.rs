@@ -5,6 +5,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::{replace, take};
 
+use super::check::Origin;
 use super::history::{History, Stamp, State, Versions};
 use super::protocol::Protocol;
 use super::slots::Slots;
@@ -26,6 +27,7 @@ pub(super) struct Store {
     /// Records have room for as many as there ever were, so that in time none has to grow.
     most_changes: usize,
     remembered: u32,
+    pub(super) origin: Origin,
 }
 
 /// The place of an object, while anybody may know of it.
@@ -70,6 +72,7 @@ impl Store {
             most: config.max_objects,
             most_changes: 0,
             remembered: config.history,
+            origin: Origin::default(),
         }
     }
 
@@ -200,6 +203,9 @@ impl Store {
         }
         if let Some(slot) = self.slots.find(id) {
             let slot = &mut self.slots[slot];
+            let before = self.history.newest(slot.initial);
+            let before = before.and_then(|before| Some((before.class, before.cells?)));
+            self.origin.replace(id, before, (class, cells));
             self.history.retain(&mut slot.initial, |_, _| false);
             self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
         }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
+use super::check::Checksums;
 use super::config::PAST_TICKS;
 use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
 use super::history::{State, Versions};
@@ -26,8 +27,9 @@ pub(super) struct View {
     pub(super) leaving: Leaving,
     /// Somebody decided what the receiver sees.
     pub(super) has_interest: bool,
-    /// The packets of late, by their numbers, which begin with 1.
+    /// The packets of late, by their numbers.
     packets: Vec<Sent>,
+    pub(super) checksums: Checksums,
     next: u32,
     /// The first packet that counts.
     start: u32,
@@ -93,7 +95,8 @@ pub(super) struct Sent {
 }
 
 impl View {
-    pub(super) fn new(leaving: Leaving) -> Self {
+    /// Of a receiver that has nothing; its packets are numbered from `first` on.
+    pub(super) fn new(leaving: Leaving, first: u32) -> Self {
         Self {
             objects: Vec::new(),
             outdated: Vec::new(),
@@ -102,8 +105,9 @@ impl View {
             leaving,
             has_interest: false,
             packets: (0..SPAN).map(|_| Sent::default()).collect(),
-            next: 1,
-            start: 1,
+            checksums: Checksums::default(),
+            next: first,
+            start: first,
             base: None,
             known: Known::default(),
             most_mentions: 0,
@@ -129,6 +133,11 @@ impl View {
         self.next - self.base.map_or(self.start, |base| base + 1)
     }
 
+    /// The number of the next packet.
+    pub(super) fn next(&self) -> u32 {
+        self.next
+    }
+
     /// Whether the receiver had a packet of this tick, or of a later one.
     pub(super) fn is_served(&self, tick: u32) -> bool {
         let newest = self.next.checked_sub(1).and_then(|newest| self.told(newest));
@@ -152,13 +161,14 @@ impl View {
     }
 
     /// The header of the next packet.
-    pub(super) fn header(&self, tick: u32, is_complete: bool) -> Header {
+    pub(super) fn header(&self, tick: u32, epoch: u32) -> Header {
         let mut known = self.known.clone();
         known.first = match self.base.and_then(|base| self.told(base)) {
             Some(told) => first_untold(told),
             None => self.start,
         };
-        Header { number: self.next, tick, is_complete, start: self.start, base: self.base, known }
+        let Self { next: number, start, base, .. } = *self;
+        Header { number, tick, is_complete: true, epoch, start, base, known }
     }
 
     pub(super) fn told(&self, number: u32) -> Option<Told> {
@@ -241,8 +251,10 @@ impl View {
     /// What the receiver says that it has.
     pub(super) fn handle_ack(&mut self, store: &Store, ack: Ack, mut release: impl FnMut(u32)) {
         let Some(newest_sent) = self.next.checked_sub(1) else { return };
+        // Of packets that this receiver was never sent, as of another sender.
+        let Some(packets) = ack.packets(newest_sent, &self.checksums) else { return };
         let (first_base, first) = (self.base.unwrap_or(self.start), self.first_in_flight());
-        for number in ack.packets(newest_sent) {
+        for number in packets {
             if number < self.first_in_flight() || self.known.contains(number) {
                 continue;
             }

@@ -201,10 +201,10 @@ impl Snapshots {
         let flow = &mut flows[at];
         flow.heard = self.count;
         let mut received = flow.receiver.handle_snapshot_traced(bytes, trace);
-        if received == Err(snapshot::ReceiveError::Late)
+        let is_late = received == Err(snapshot::ReceiveError::Late)
             && said(trace, snapshot::TracePart::Base).as_deref() == Some("none")
-            && number_of(trace).is_some_and(|number| number + MAX_LATE < flow.newest)
-        {
+            && number_of(trace).is_some_and(|number| number + MAX_LATE < flow.newest);
+        if is_late || matches!(received, Err(snapshot::ReceiveError::OtherSender { .. })) {
             flow.receiver = snapshot::Receiver::new(protocol);
             flow.newest = 0;
             received = flow.receiver.handle_snapshot_traced(bytes, trace);

@@ -5,6 +5,7 @@ mod shown;
 use alloc::vec::Vec;
 use core::mem::take;
 
+use super::check::{Checksum, Checksums, Origin};
 use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
 use super::mention::{MANY, MOST_PASTS, Mentions};
@@ -19,6 +20,10 @@ pub(super) struct World {
     slots: Slots<Slot>,
     history: History,
     packets: Vec<Got>,
+    pub(super) checksums: Checksums,
+    pub(super) origin: Origin,
+    /// The epoch of the sender, once it is known.
+    pub(super) epoch: Option<u32>,
     pub(super) newest: Option<Received>,
     /// The number of the next packet; there may be gaps.
     pub(super) next: u32,
@@ -70,6 +75,9 @@ impl World {
             slots: Slots::default(),
             history: History::new(columns),
             packets: (0..SPAN).map(|_| Got::default()).collect(),
+            checksums: Checksums::default(),
+            origin: Origin::default(),
+            epoch: None,
             newest: None,
             next: 1,
             start: 0,
@@ -130,6 +138,9 @@ impl World {
             None => self.add(id),
         };
         let slot = &mut self.slots[slot];
+        let before = self.history.newest(slot.initial);
+        let before = before.and_then(|before| Some((before.class, before.cells?)));
+        self.origin.replace(id, before, (class, cells));
         self.history.retain(&mut slot.initial, |_, _| false);
         self.history.retain(&mut slot.shown, |_, _| false);
         self.history.push(&mut slot.initial, Stamp::default(), class, Some(cells));
@@ -142,10 +153,26 @@ impl World {
         self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
     }
 
+    /// Whether a packet was taken that is relative to one since the start: the sender knows of some that they
+    /// arrived, and its next ones are relative to these or to later ones.
+    pub(super) fn has_base(&self) -> bool {
+        self.first_base >= self.start.max(1)
+    }
+
+    /// Forgets the sender: the next packet without a base is taken, whoever sent it.
+    pub(super) fn resync(&mut self) {
+        self.forget_packets(0);
+        for slot in self.slots.iter_mut() {
+            // The next sender may give its packets the same numbers.
+            self.history.set_packet(slot.shown, 0);
+        }
+        (self.next, self.first_base, self.epoch, self.is_stale) = (1, 0, None, true);
+    }
+
     /// Makes the world as a packet says, of which `model` was learned.
     pub(super) fn apply(
         &mut self,
-        header: &Header,
+        (header, checksum): (&Header, Checksum),
         mentions: &Mentions,
         model: &mut Model,
         changes: &mut Vec<ObjectChange>,
@@ -154,6 +181,10 @@ impl World {
             self.forget_packets(header.start);
             self.is_stale = true;
         }
+        if header.base.is_none() {
+            self.epoch = Some(header.epoch);
+        }
+        self.checksums.set(header.number, checksum);
         // What the sender had sent before it started anew stays until it has sent everything again, or
         // enough of it.
         let starts_anew =
@@ -186,6 +217,7 @@ impl World {
         for got in &mut self.packets {
             got.number = None;
         }
+        self.checksums.clear();
         self.start = start;
         self.first = start;
     }

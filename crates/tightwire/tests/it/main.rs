@@ -56,6 +56,7 @@ mod snapshots_hostile;
 mod snapshots_interest;
 mod snapshots_no_allocation;
 mod snapshots_playback;
+mod snapshots_resync;
 mod snapshots_trace;
 mod subset;
 mod tally;

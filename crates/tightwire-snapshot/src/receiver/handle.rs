@@ -1,0 +1,129 @@
+//! Reads packets, and refuses those that are not of this sender, or not as they were.
+
+use core::cell::Cell;
+
+use super::{Received, Receiver};
+use crate::ReceiveError;
+use crate::body;
+use crate::check::Checksum;
+use crate::header::Header;
+use crate::knowledge::ReceiverKnowledge;
+use crate::mention::Change;
+use crate::trace::{Record, Trace};
+use tightwire_core::stream::{ErrorKind, ReadError, ReadStream};
+
+impl Receiver {
+    /// Reads a packet, and makes the world as it says.
+    pub(super) fn handle(
+        &mut self,
+        packet: &[u8],
+        mut trace: Option<&mut Trace>,
+    ) -> Result<Received, ReceiveError> {
+        let mut header = Header::default();
+        let mut stream = ReadStream::new(packet);
+        let newest = self.world.next.saturating_sub(1);
+        let is_known_base = Cell::new(true);
+        let told = |number| {
+            let told = self.world.packet(number).and_then(|packet| packet.told);
+            is_known_base.set(told.is_some());
+            told
+        };
+        let read = match &mut trace {
+            None => header.serialize(&mut stream, newest, told),
+            Some(trace) => trace.read_header(&mut header, &mut stream, newest, told),
+        };
+        if let Err(error) = read {
+            let is_late = header.number < self.world.next;
+            return Err(match is_known_base.get() {
+                _ if is_late && stream.position() > 12 => ReceiveError::Late,
+                true => ReceiveError::Malformed(error),
+                false => ReceiveError::UnknownBase,
+            });
+        }
+        self.check_sender(&header)?;
+        if header.number < self.world.next || header.start < self.world.start {
+            return Err(ReceiveError::Late);
+        }
+        let at = (stream.position() as usize).div_ceil(8);
+        check_padding(packet, stream.position())?;
+        let record = trace.as_mut().map(|trace| (&mut trace.record, at));
+        let read = self.read_body(&header, packet, at, record);
+        if let Some(trace) = trace {
+            trace.keep(body::sent_check(packet, at), &self.mentions);
+        }
+        let checksum = read?;
+        self.changes.clear();
+        self.world.apply((&header, checksum), &self.mentions, &mut self.model, &mut self.changes);
+        Ok(Received { tick: header.tick, is_complete: header.is_complete })
+    }
+
+    /// Refuses a packet without a base that is not of the sender of those before.
+    fn check_sender(&self, header: &Header) -> Result<(), ReceiveError> {
+        let (Some(here), None) = (self.world.epoch, header.base) else { return Ok(()) };
+        let sent = header.epoch;
+        // A sender that knows that packets arrived goes on with them, until it gives everything anew.
+        let is_other = here != sent
+            || header.number >= self.world.next
+                && header.start == self.world.start
+                && self.world.has_base();
+        if is_other { Err(ReceiveError::OtherSender { here, sent }) } else { Ok(()) }
+    }
+
+    /// Reads the body, which begins `at` a byte; the checksum of the packet.
+    fn read_body(
+        &mut self,
+        header: &Header,
+        packet: &[u8],
+        at: usize,
+        trace: Option<(&mut Record, usize)>,
+    ) -> Result<Checksum, ReceiveError> {
+        self.mentions.clear();
+        let knowledge = ReceiverKnowledge::new(&self.world, header);
+        let learned = match knowledge.base() {
+            Some(base) => base.model.as_ref().ok_or(ReceiveError::UnknownBase)?,
+            None => &self.pristine,
+        };
+        self.model.clone_from(learned);
+        let body = packet.get(at..).unwrap_or_default();
+        let Self { protocol, mentions, model, .. } = self;
+        let sent = body::read(protocol, body, mentions, &knowledge, model, trace).map_err(
+            |ReadError { kind, bit }| {
+                ReceiveError::Malformed(ReadError { kind, bit: bit + 8 * at as u64 })
+            },
+        )?;
+        let check = mentions.check_of_read();
+        let checksum = check.packet(header, self.world.origin, &self.world.checksums);
+        // It is relative to a packet that did not arrive: of another sender, or to another receiver.
+        let checksum = checksum.ok_or(ReceiveError::UnknownBase)?;
+        let computed = checksum.short();
+        if sent != computed {
+            return Err(ReceiveError::Check { at, sent, computed });
+        }
+        let mut added = 0;
+        for mention in self.mentions.list.iter().filter(|mention| mention.change != Change::Gone) {
+            let class = &self.protocol.classes()[usize::from(mention.class)];
+            let cells = self.mentions.cells_of(mention).unwrap_or_default();
+            self.value.resize(class.max_bytes, 0);
+            if !class.layout.accepts(cells, &mut self.value) {
+                return Err(ReceiveError::Object(mention.id));
+            }
+            added += usize::from(!self.world.has(mention.id));
+        }
+        // Those that are gone take places until both sides know, and the next ones are there already.
+        match self.world.len() + added > 2 * self.protocol.config().max_objects {
+            true => Err(ReceiveError::TooManyObjects),
+            false => Ok(checksum),
+        }
+    }
+}
+
+/// Refuses a header that is not filled with zeros to a whole byte.
+fn check_padding(packet: &[u8], bit: u64) -> Result<(), ReceiveError> {
+    let last = packet.get(bit as usize / 8).filter(|_| !bit.is_multiple_of(8));
+    match last {
+        Some(last) if last >> (bit % 8) != 0 => {
+            Err(ReceiveError::Malformed(ReadError { kind: ErrorKind::Padding, bit }))
+        }
+        _ => Ok(()),
+    }
+}
