@@ -19,9 +19,10 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport}
 /// A record is one message, with the header of 5 bytes that
 /// [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema) describes; the recorder is
 /// made with the [identity](tightwire_net::session::ServerBuilder::capture_identity) of that. The session's own messages
-/// are not in it. Those with more than
-/// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED) are [left out](Self::left_out), and so is what
-/// follows a mistake in a batch.
+/// are not in it. Of one with more than
+/// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED), the file has its beginning and
+/// [how long it is](tightwire_net::message::RawMessage::CUT). What follows a mistake in a batch is
+/// [left out](Self::left_out).
 ///
 /// * **Time** is that of the last [`handle_input`](Transport::handle_input) behind the session's start.
 /// * **Addresses** are the local one that was given, and that of the peer, if the transport knows it.
@@ -98,6 +99,7 @@ struct Log<W> {
     /// The record at hand; kept for its memory.
     record: Vec<u8>,
     recorded: u64,
+    cut: u64,
     left_out: u64,
 }
 
@@ -121,6 +123,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
             addresses: BTreeMap::new(),
             record: Vec::new(),
             recorded: 0,
+            cut: 0,
             left_out: 0,
         };
         Self { transport, log }
@@ -144,7 +147,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.error.as_ref()
     }
 
-    /// How many messages are in the file.
+    /// How many messages are in the file, also those of which it has [only the beginning](Self::cut).
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -162,8 +165,27 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.recorded
     }
 
-    /// How many messages came or went that are not in the file: since they were too long, since their
-    /// batch made no sense where they would begin, which counts as one, or since the file
+    /// How many messages are in the file with their beginning and their length alone, since they have
+    /// more than [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED).
+    ///
+    /// ```
+    /// # use tightwire::inspect::CaptureWriter;
+    /// # use tightwire::packet::Identity;
+    /// # use tightwire::inspect::Captured;
+    /// # use tightwire::transport::{InProcess, InProcessConfig};
+    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
+    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
+    /// assert_eq!(captured.cut(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn cut(&self) -> u64 {
+        self.log.cut
+    }
+
+    /// How many messages came or went that are not in the file: since their batch made no sense where
+    /// they would begin, which counts as one, or since the file
     /// [could not be written](Self::error).
     ///
     /// ```
@@ -228,18 +250,21 @@ impl<W: Write> Log<W> {
         let peer = self.addresses.get(&with.0).copied().unwrap_or_else(|| made_up(with));
         let time = self.unix_start.saturating_add(self.now);
         for message in messages_in(batch, delivery) {
-            let is_recorded = match message {
+            let is_whole = match message {
                 Ok(message) if message.is_internal() => continue,
-                Ok(message) => message.write_record(&mut self.record),
-                Err(_) => false,
+                Ok(message) => Some(message.write_record(&mut self.record)),
+                Err(_) => None,
             };
-            if is_recorded && self.error.is_none() {
+            if is_whole.is_some() && self.error.is_none() {
                 let Self { recorder, record, local, .. } = self;
                 self.error = recorder.record(time, direction, *local, peer, record).err();
             }
-            match is_recorded && self.error.is_none() {
-                true => self.recorded += 1,
-                false => self.left_out += 1,
+            match is_whole {
+                Some(is_whole) if self.error.is_none() => {
+                    self.recorded += 1;
+                    self.cut += u64::from(!is_whole);
+                }
+                _ => self.left_out += 1,
             }
         }
     }
@@ -336,6 +361,7 @@ impl<T, W> fmt::Debug for Captured<T, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Captured")
             .field("recorded", &self.log.recorded)
+            .field("cut", &self.log.cut)
             .field("left_out", &self.log.left_out)
             .finish_non_exhaustive()
     }

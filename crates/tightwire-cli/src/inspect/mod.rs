@@ -5,6 +5,7 @@
 //! ([`view`], [`summary`], [`page`]) show what is remembered.
 
 mod chosen;
+mod cut;
 pub(crate) mod every_view;
 mod fields;
 mod input;

@@ -63,6 +63,8 @@ impl Summary<'_> {
             bytes: survey.bytes,
             seconds: survey.seconds,
             refused: survey.refused,
+            cut_messages: survey.cut.messages,
+            missing_bytes: survey.cut.missing_bytes,
             passed_over: self.passed_over.0,
             other_ports: self.passed_over.1,
             read_bytes_per_second: self.speed,
@@ -98,6 +100,9 @@ pub(crate) struct Document<'a> {
     bytes: u64,
     seconds: f64,
     refused: u64,
+    /// Messages of which the capture has only the beginning, and what is missing of them.
+    cut_messages: u64,
+    missing_bytes: u64,
     passed_over: u64,
     other_ports: u64,
     read_bytes_per_second: Option<f64>,

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use tightwire::packet::Tally;
 
+use super::cut::CutTotal;
 use super::meaning::Meaning;
 use super::reading::{Refusal, Seen, UNKNOWN};
 use super::refusals::Refusals;
@@ -60,6 +61,8 @@ pub(crate) struct Survey {
     pub(crate) kinds: Vec<KindTotal>,
     pub(crate) not_let_in: KindTotal,
     pub(crate) refusals: Refusals,
+    /// Messages of which the capture has only the beginning.
+    pub(crate) cut: CutTotal,
     pub(crate) timeline: Timeline,
     shown: usize,
     first: Vec<Mark>,
@@ -96,6 +99,7 @@ impl Survey {
         } else {
             self.overhead_bytes += seen.overhead() as u64;
             self.packet_bytes += bytes - seen.overhead() as u64;
+            self.cut.add(seen);
         }
         self.timeline.add(seen.time, seen.kind(), bytes);
         if self.first.len() < self.shown {

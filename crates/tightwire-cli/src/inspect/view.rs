@@ -62,12 +62,35 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
             ))
         );
     }
+    let cut = &survey.cut;
+    if cut.messages > 0 {
+        let kinds = cut.kinds(summary.meaning().identity().schema());
+        let kinds: Vec<_> = kinds
+            .iter()
+            .map(|(name, count)| format!("{} {}", thousands(*count), safe(name)))
+            .collect();
+        let said = format!(
+            "{} too long for the capture ({}), which has their beginning: {} missing",
+            counted(cut.messages, "message"),
+            cut_list(&kinds),
+            bytes(cut.missing_bytes as f64)
+        );
+        let _ = writeln!(text, "{}", paint.refused(&said));
+    }
     for note in &summary.notes {
         let _ = writeln!(text, "{}", paint.refused(note));
     }
     let heights = survey.timeline.totals();
     if heights.len() > 1 {
         let _ = writeln!(text, "{}", paint.numbered(0, &sparkline(&heights, paint.width())));
+    }
+}
+
+/// The first of a list.
+fn cut_list(items: &[String]) -> String {
+    match items.get(..MAX_KINDS) {
+        Some(first) if first.len() < items.len() => format!("{}, …", first.join(", ")),
+        _ => items.join(", "),
     }
 }
 

@@ -5,14 +5,16 @@
 
 use super::header;
 use super::registry::{FIRST, capture_schema_of};
-use super::{Messenger, MessengerBuilder};
+use super::split::{CUT_NUMBER, CutMessage};
+use super::{Messenger, MessengerBuilder, RawMessage};
 use tightwire_core::schema::{Schema, SchemaError};
-use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Op, Shape};
+use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Wire as _};
 
 impl<C: 'static> Messenger<C> {
     /// The layout of one message as a capture of a session holds it, header and all: a struct of
     /// `number`, `stage`, `size` and `channel`, and of every message, each there when the number is
-    /// its own. [`messages_in`](crate::message::messages_in) and
+    /// its own; at last, what there is of a message that is [too long](crate::message::RawMessage::CUT) for a
+    /// record. [`messages_in`](crate::message::messages_in) and
     /// [`RawMessage::write_record`](crate::message::RawMessage::write_record) make such records of a batch.
     ///
     /// A check within a message is 32 bits like others here. A message that is called as a field of the
@@ -86,7 +88,7 @@ pub(super) fn capture_schema<'e>(
     messages: impl Iterator<Item = (&'e str, Shape)>,
 ) -> Result<Schema, SchemaError> {
     let mut fields = header::described();
-    for (number, (name, shape)) in (FIRST..=u8::MAX).zip(messages) {
+    let mut add = |number: u8, name: &str, shape| {
         let operands = [
             Condition::Field(vec![Name::from(NUMBER)]),
             Condition::Number(Number::Unsigned(number.into())),
@@ -95,7 +97,11 @@ pub(super) fn capture_schema<'e>(
             when: Some(Condition::Binary(Binary::Equal, Box::new(operands))),
             ..Field::new(name, with_checks(shape))
         });
+    };
+    for (number, (name, shape)) in (FIRST..=u8::MAX).zip(messages) {
+        add(number, name, shape);
     }
+    add(CUT_NUMBER, RawMessage::CUT, CutMessage::describe());
     Schema::new(Shape::Struct { name: "Message".into(), fields })
 }
 

@@ -2,9 +2,12 @@
 
 use core::ops::Range;
 
+use tightwire_core::Wire;
+
 use super::header::{Header, Sizes};
 use super::registry::FIRST;
 use super::{Delivery, MessageError};
+use tightwire_core::stream::encode;
 
 /// The messages of a batch, as it stands when a transport carries it, without looking into them: for
 /// those who record or count.
@@ -75,8 +78,27 @@ pub struct RawMessage<'b> {
 }
 
 impl RawMessage<'_> {
-    /// The longest body that [`write_record`](Self::write_record) takes.
+    /// The longest body that [`write_record`](Self::write_record) takes whole.
     pub const MAX_RECORDED: usize = 65_000;
+
+    /// The field of a capture's schema that has what there is of a longer one: the `number` of its type,
+    /// how many `bytes` its body has, and the `beginning` of these.
+    ///
+    /// ```
+    /// use tightwire::{Message, Wire};
+    /// use tightwire::message::{Messenger, MessengerConfig, RawMessage};
+    /// use tightwire::stream::Shape;
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Jump;
+    ///
+    /// let builder = Messenger::<()>::builder(MessengerConfig::default()).send_only::<Jump>();
+    /// let schema = builder.capture_schema()?;
+    /// let Shape::Struct { fields, .. } = schema.root() else { unreachable!() };
+    /// assert_eq!(&*fields.last().unwrap().name, RawMessage::CUT);
+    /// # Ok::<(), tightwire::schema::SchemaError>(())
+    /// ```
+    pub const CUT: &'static str = "cut message";
 
     /// Whether it is one of a session's own, and not of the application: see
     /// [`InternalBatch`](crate::message::InternalBatch).
@@ -97,8 +119,8 @@ impl RawMessage<'_> {
 
     /// Replaces `out` by the message as a capture holds it, which
     /// [`Messenger::capture_schema`](crate::message::Messenger::capture_schema) describes: a header of 5 bytes,
-    /// whatever the delivery, and the body. False, and `out` is empty, if the body has more than
-    /// [`MAX_RECORDED`](Self::MAX_RECORDED) bytes.
+    /// whatever the delivery, and the body. False if the body has more than
+    /// [`MAX_RECORDED`](Self::MAX_RECORDED) bytes: `out` is then a record of the [beginning](Self::CUT).
     ///
     /// ```
     /// use tightwire::Delivery;
@@ -113,15 +135,52 @@ impl RawMessage<'_> {
     /// # Ok::<(), tightwire::message::MessageError>(())
     /// ```
     pub fn write_record(&self, out: &mut Vec<u8>) -> bool {
-        out.clear();
-        if self.body.len() > Self::MAX_RECORDED {
-            return false;
-        }
         let &Self { number, stage, channel, body, .. } = self;
+        out.clear();
         out.resize(Sizes::SMALL.header(), 0);
-        Sizes::SMALL.put_header(out, Header { number, stage, size: body.len() as u32, channel });
-        out.extend_from_slice(body);
-        true
+        let is_whole = body.len() <= Self::MAX_RECORDED;
+        match is_whole {
+            true => out.extend_from_slice(body),
+            false => CutMessage::new(number, body).append_to(out),
+        }
+        let number = if is_whole { number } else { CUT_NUMBER };
+        let size = (out.len() - Sizes::SMALL.header()) as u32;
+        Sizes::SMALL.put_header(out, Header { number, stage, size, channel });
+        is_whole
+    }
+}
+
+/// The number of records that are not whole: of a session's own messages, which nobody records.
+pub(super) const CUT_NUMBER: u8 = FIRST - 1;
+
+/// As much as a record holds of a longer message. Every field is whole bytes, and so has the same form
+/// in either packing.
+#[derive(Wire)]
+pub(super) struct CutMessage {
+    number: u8,
+    bytes: u32,
+    #[wire(max_len = 0xffff)]
+    beginning: Vec<u8>,
+}
+
+impl CutMessage {
+    /// What stands before the beginning of a message.
+    const HEAD: usize = 7;
+
+    fn new(number: u8, body: &[u8]) -> Self {
+        let bytes = u32::try_from(body.len()).unwrap_or(u32::MAX);
+        let kept = body.len().min(RawMessage::MAX_RECORDED - Self::HEAD);
+        let beginning = body.get(..kept).unwrap_or_default().to_vec();
+        Self { number, bytes, beginning }
+    }
+
+    fn append_to(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        // Writers need whole words.
+        out.resize(start + Self::HEAD + self.beginning.len() + 8, 0);
+        let space = out.get_mut(start..).unwrap_or_default();
+        let length = encode(self, space).map_or(0, <[u8]>::len);
+        out.truncate(start + length);
     }
 }
 

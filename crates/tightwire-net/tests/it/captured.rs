@@ -7,7 +7,7 @@ use tightwire::bytes::Packing;
 use tightwire::inspect::Captured;
 use tightwire::inspect::{Capture, CaptureWriter, Direction};
 use tightwire::link::LinkConfig;
-use tightwire::message::{MessengerBuilder, MessengerConfig};
+use tightwire::message::{MessengerBuilder, MessengerConfig, RawMessage};
 use tightwire::quic::{Network, Quic, QuicConfig};
 use tightwire::schema::Dynamic;
 use tightwire::snapshot::Leaving;
@@ -85,6 +85,7 @@ struct Played {
     said: Vec<Chat>,
     /// The newest world of the client.
     world: Vec<Option<Ball>>,
+    cut: u64,
     left_out: u64,
     recorded: u64,
 }
@@ -159,6 +160,7 @@ fn play(packing: Packing) -> Played {
         file: transport.file(Vec::clone),
         said,
         world: (0..BALLS).map(|id| receiver.get(id)).collect(),
+        cut: transport.cut(),
         left_out: transport.left_out(),
         recorded: transport.recorded(),
     }
@@ -182,7 +184,7 @@ fn a_session_is_read_back_by_the_file_alone() {
         // As the client would have heard it without losses.
         let mut receiver = snapshot::Receiver::new(&protocol);
         let (mut heard, mut levels, mut snapshots, mut records) = (Vec::new(), 0, 0, 0);
-        let mut last = Duration::ZERO;
+        let (mut last, mut cuts) = (Duration::ZERO, Vec::new());
         while let Some(record) = capture.next_record() {
             let record = record.unwrap();
             records += 1;
@@ -207,6 +209,17 @@ fn a_session_is_read_back_by_the_file_alone() {
                 snapshots += 1;
             } else if field(&tree, "Level").is_some() {
                 levels += 1;
+            } else if let Some(cut) = field(&tree, RawMessage::CUT) {
+                // A level too, of which the header takes a few bytes.
+                assert_eq!(record.datagram.len(), 5 + RawMessage::MAX_RECORDED);
+                let Some(Dynamic::Value(Value::Number(bytes))) = field(cut, "bytes") else {
+                    panic!("{cut}")
+                };
+                cuts.push(bytes.to_string());
+                let Some(Dynamic::Value(Value::Bytes(beginning))) = field(cut, "beginning") else {
+                    panic!("{cut}")
+                };
+                assert_eq!(beginning.last(), Some(&7));
             } else {
                 assert!(field(&tree, "Ack").is_some(), "{tree}");
             }
@@ -219,8 +232,10 @@ fn a_session_is_read_back_by_the_file_alone() {
         assert_eq!(heard, said);
         assert_eq!(records, played.recorded);
         assert!(snapshots > 200);
-        // One is too long for a datagram.
-        assert_eq!((levels, played.left_out), (1, 1));
+        // One is too long for a datagram: 18 bits of the length, padding, and the data itself.
+        assert_eq!((levels, played.cut, played.left_out), (1, 1, 0));
+        let header = if packing == Packing::Bits { 3 } else { 4 };
+        assert_eq!(cuts, [(100_000 + header).to_string()]);
 
         // The last snapshot that was sent is of the last tick; the client is a latency behind.
         for id in 0..BALLS {

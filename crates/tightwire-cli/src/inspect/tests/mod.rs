@@ -6,6 +6,7 @@ mod corpus;
 mod game;
 mod hostile;
 mod page;
+mod sessions;
 mod snapshots;
 mod speed;
 #[path = "../../../tests/it/support.rs"]
