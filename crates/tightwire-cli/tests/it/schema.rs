@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use tightwire::Wire;
 use tightwire::bytes::Packing;
 use tightwire::inspect::{CaptureWriter, Direction};
+use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::packet::{Identity, Protection, Protocol};
 use tightwire::schema::Schema;
+use tightwire::snapshot::SnapshotPacket;
+use tightwire::{Message, Wire, snapshot};
 
 use crate::common::tightwire;
 use crate::support::seed;
@@ -245,6 +247,42 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
             "{wasteful}: {text}"
         );
     }
+}
+
+/// What no packet can save together is not added up, and what is Tightwire's own not advised on.
+#[test]
+fn a_session_is_advised_on_without_what_is_not_its_own() {
+    #[derive(Wire, Message, Default)]
+    struct Move {
+        #[wire(range = 0..=8)]
+        x: u8,
+        fixed: [(); 3],
+        ack: Option<snapshot::Ack>,
+    }
+    #[derive(Wire, Message, Default)]
+    struct Snapshot {
+        #[wire(range = 0..=16)]
+        part: u8,
+        packet: SnapshotPacket,
+    }
+    let builder = Messenger::<()>::builder(MessengerConfig::default());
+    let builder = builder.send_only::<Move>().send_only::<Snapshot>();
+    let schema = serde_json::to_string(&builder.capture_schema().unwrap()).unwrap();
+    let path = file("session.json", schema);
+    let text = printed(&["schema", "lint", "--json", &path], 0);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let advice = json["advice"].as_array().unwrap().iter();
+    let advised: Vec<_> =
+        advice.map(|of| (of["path"].as_str().unwrap(), of["in_every_packet"].clone())).collect();
+    let never = serde_json::Value::Bool(false);
+    assert_eq!(
+        advised,
+        [("Message.Move.x", never.clone()), ("Message.Snapshot.part", never)],
+        "{text}"
+    );
+    // A packet has one of the messages.
+    let text = printed(&["schema", "lint", &path], 0);
+    assert!(text.ends_with("\n2 pieces of advice.\n"), "{text}");
 }
 
 #[test]

@@ -29,11 +29,12 @@ impl Lint<'_> {
             let fits = DATAGRAM * 8 / unit_bits.max(1);
             let fewer = words::width(fits);
             let what = format!(
-                "up to {max_len} {unit} are more than fit into a datagram of {DATAGRAM} bytes: \
-                 `max_len = {fits}` is as much as that, and its length takes {fewer} bits instead of \
-                 {bits}"
+                "up to {max_len} {unit} are more than fit into a datagram of {DATAGRAM} bytes: unless it \
+                 travels in fragments, `max_len = {fits}` is as much as that, and its length takes \
+                 {fewer} bits instead of {bits}"
             );
-            return self.advise("huge-length", what, Saving::Always(bits - fewer));
+            // It may be meant for a message that travels in fragments.
+            return self.advise("huge-length", what, Saving::UpTo(bits - fewer));
         }
         if let Some(fewer) = numbers::one_bit_fewer(max_len.into()) {
             let what = format!(

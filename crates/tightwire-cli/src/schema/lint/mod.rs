@@ -8,7 +8,10 @@ mod report;
 pub(super) mod seen;
 
 use tightwire::bytes::Packing;
+use tightwire::message::RawMessage;
+use tightwire::snapshot::SnapshotPacket;
 use tightwire::stream::{Field, Shape};
+use tightwire::{Wire, snapshot};
 
 use crate::source::Source;
 use crate::terminal::safe;
@@ -30,6 +33,8 @@ pub(super) struct Advice {
     times: u64,
     /// It is within a list, and there for each of its elements.
     is_in_list: bool,
+    /// Nothing decides whether it is sent: no condition, option or variant.
+    is_always_sent: bool,
 }
 
 /// The bits that a packet is shorter by.
@@ -50,6 +55,9 @@ struct Lint<'a> {
     path: String,
     times: u64,
     is_in_list: bool,
+    is_always_sent: bool,
+    /// Types of the library, of which nobody else can change a bit.
+    own: Vec<Shape>,
     advice: Vec<Advice>,
 }
 
@@ -61,6 +69,8 @@ pub(super) fn lint(source: &Source, seen: Option<&Seen>) -> Vec<Advice> {
         path: String::new(),
         times: 1,
         is_in_list: false,
+        is_always_sent: true,
+        own: vec![SnapshotPacket::describe(), snapshot::Ack::describe()],
         advice: Vec::new(),
     };
     for shape in source.shapes() {
@@ -82,8 +92,21 @@ pub(super) fn root_name(shape: &Shape) -> String {
 
 impl Lint<'_> {
     fn advise(&mut self, rule: &'static str, what: String, saves: Saving) {
-        let (path, times, is_in_list) = (self.path.clone(), self.times, self.is_in_list);
-        self.advice.push(Advice { path, rule, what, saves, times, is_in_list });
+        // What saves nothing is no advice.
+        if matches!(saves, Saving::Always(0) | Saving::UpTo(0)) {
+            return;
+        }
+        let &mut Self { times, is_in_list, is_always_sent, .. } = self;
+        let path = self.path.clone();
+        self.advice.push(Advice { path, rule, what, saves, times, is_in_list, is_always_sent });
+    }
+
+    /// What is not in every packet.
+    fn perhaps(&mut self, is_certain: bool, inside: impl FnOnce(&mut Self)) {
+        let outside = self.is_always_sent;
+        self.is_always_sent &= is_certain;
+        inside(self);
+        self.is_always_sent = outside;
     }
 
     /// Goes to what has another name, and comes back.
@@ -95,6 +118,9 @@ impl Lint<'_> {
     }
 
     fn shape(&mut self, shape: &Shape) {
+        if self.own.contains(shape) {
+            return;
+        }
         // What never varies needs no other advice.
         if self.cannot_vary(shape) || self.never_varied(shape) {
             return;
@@ -109,10 +135,13 @@ impl Lint<'_> {
                 self.variants(variants.len());
                 for variant in variants {
                     let name = format!(".{}", safe(&variant.name));
-                    self.step(&name, |lint| lint.fields(&variant.fields));
+                    let is_only = variants.len() == 1;
+                    self.step(&name, |lint| {
+                        lint.perhaps(is_only, |lint| lint.fields(&variant.fields));
+                    });
                 }
             }
-            Shape::Option(inner) => self.shape(inner),
+            Shape::Option(inner) => self.perhaps(false, |lint| lint.shape(inner)),
             Shape::Array { len, element } => {
                 let outside = self.times;
                 self.times = outside.saturating_mul(*len);
@@ -146,7 +175,9 @@ impl Lint<'_> {
             advised = advised.saturating_sub(1);
             if !is_advised && !is_of_a_session(&self.path, &field.name) {
                 let name = format!(".{}", safe(&field.name));
-                self.step(&name, |lint| lint.shape(&field.shape));
+                self.step(&name, |lint| {
+                    lint.perhaps(field.when.is_none(), |lint| lint.shape(&field.shape));
+                });
             }
         }
     }
@@ -186,5 +217,5 @@ impl Lint<'_> {
 
 /// What stands before each message of a recorded session: ours, and not to be advised on.
 fn is_of_a_session(path: &str, name: &str) -> bool {
-    path == "Message" && matches!(name, "number" | "stage" | "size" | "channel")
+    path == "Message" && matches!(name, "number" | "stage" | "size" | "channel" | RawMessage::CUT)
 }

@@ -30,18 +30,22 @@ pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -
     match advice.len() {
         0 => text += "Nothing to advise on.\n",
         count => {
-            let always =
-                advice.iter().filter(|piece| !piece.is_in_list).map(|piece| match piece.saves {
-                    Saving::Always(bits) => bits.saturating_mul(piece.times),
-                    Saving::UpTo(_) | Saving::OnAverage(_) => 0,
-                });
+            // Of variants, conditions and lists, no packet has all.
+            let is_in_all = |piece: &&Advice| piece.is_always_sent && !piece.is_in_list;
+            let always = advice.iter().filter(is_in_all).map(|piece| match piece.saves {
+                Saving::Always(bits) => bits.saturating_mul(piece.times),
+                Saving::UpTo(_) | Saving::OnAverage(_) => 0,
+            });
             let bits = always.fold(0, u64::saturating_add);
             let pieces =
                 if count == 1 { "One piece".to_owned() } else { format!("{count} pieces") };
             let _ = write!(text, "\n{pieces} of advice");
             if bits > 0 {
-                let _ =
-                    write!(text, "; what is certain and in no list saves {}", counted(bits, "bit"));
+                let _ = write!(
+                    text,
+                    "; what is certain and in every packet saves {}",
+                    counted(bits, "bit")
+                );
             }
             text += ".\n";
         }
@@ -51,7 +55,6 @@ pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -
 
 fn saving(advice: &Advice) -> String {
     let mut text = match advice.saves {
-        Saving::Always(0) => return "saves no bits".to_owned(),
         Saving::Always(bits) => format!("saves {}", counted(bits, "bit")),
         Saving::UpTo(bits) => format!("saves up to {}", counted(bits, "bit")),
         Saving::OnAverage(bits) => format!("saves {bits:.1} bits on average"),
@@ -80,6 +83,7 @@ pub(crate) fn json(advice: &[Advice]) -> String {
             "saves": when,
             "times": piece.times,
             "for_each_element": piece.is_in_list,
+            "in_every_packet": piece.is_always_sent && !piece.is_in_list,
         })
     };
     format!("{:#}\n", json!({"advice": advice.iter().map(piece).collect::<Vec<_>>()}))
