@@ -89,6 +89,13 @@ impl Dissector {
                  which hold them after decryption, can be read"
             );
         }
+        if is_session(&identity) {
+            eprintln!(
+                "tightwire: these are messages of a session, which are encrypted on their way: the \
+                 dissector reads captures that the session wrote itself, and leaves other packets of \
+                 port {port} to Wireshark"
+            );
+        }
         let mut lua = String::new();
         write!(lua, "{HEAD}")?;
         description(&mut lua, &identity, &name, port, &shapes)?;
@@ -145,6 +152,7 @@ fn description(
     writeln!(lua, "    protection = {},", text(protection))?;
     writeln!(lua, "    id = {},", bytes(&identity.id().to_le_bytes()))?;
     writeln!(lua, "    packing = {},", text(packing))?;
+    writeln!(lua, "    is_session = {},", is_session(identity))?;
     if let Some(check) = shapes.end_check {
         writeln!(lua, "    end_check = {check},")?;
     }
@@ -152,6 +160,18 @@ fn description(
     writeln!(lua, "    root_name = {},", text(&shown(root_name(identity.schema()))))?;
     writeln!(lua, "}}\n")?;
     Ok(())
+}
+
+/// Whether the packets are records of a session's messages: with their header, which says how long they
+/// are.
+fn is_session(identity: &Identity) -> bool {
+    let Shape::Struct { name, fields } = identity.schema().root() else { return false };
+    let header = [("number", 8), ("stage", 8), ("size", 16), ("channel", 8)];
+    let is_header = fields.len() > header.len()
+        && header.iter().zip(fields).all(|((name, bits), field)| {
+            *field.name == **name && field.when.is_none() && field.shape.max_bits() == *bits
+        });
+    &**name == "Message" && is_header && identity.protection() == Protection::None
 }
 
 /// What the whole packet is called where nothing else names it.

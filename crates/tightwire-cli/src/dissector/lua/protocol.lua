@@ -189,7 +189,16 @@ do
         end
     end
 
+    -- Whether the bytes are a message with its header. What travels is encrypted, and only a capture that
+    -- the session wrote has such: anything else on the port is for others to read.
+    local function is_record(tvb)
+        return tvb:len() >= 5 and tvb:reported_len() == 5 + tvb(2, 2):le_uint()
+    end
+
     function protocol.dissector(tvb, pinfo, tree)
+        if description.is_session and not is_record(tvb) then
+            return 0
+        end
         pinfo.cols.protocol = description.column
         local root = tree:add(protocol, tvb())
         root:set_text(description.title)
