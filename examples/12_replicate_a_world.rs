@@ -1,11 +1,13 @@
-//! Two processes: a server sends a world of 100 balls 60 times a second, and a client shows it.
+//! Two processes: a server sends a world of 100 balls 60 times a second, and a client shows it. What
+//! travelled is in a capture, for `tightwire inspect`.
 
 use std::time::{Duration, Instant};
 use std::{env, error::Error, process::Command, thread};
 
+use tightwire::inspect::{Captured, CaptureWriter};
 use tightwire::message::MessengerBuilder;
 use tightwire::quic::{Certificate, Quic, QuicConfig, Trust, Udp};
-use tightwire::snapshot::{self, Leaving, Playback};
+use tightwire::snapshot::{self, Leaving, Playback, SnapshotPacket};
 use tightwire::{Client, Context, Delivery, Message, Server, SessionConfig, SessionEvent, Wire};
 
 type Done = Result<(), Box<dyn Error>>;
@@ -26,8 +28,9 @@ fn ball(id: u32, tick: u32) -> Ball {
     Ball { position, velocity: [0.0, 0.0, 6.0 - 9.81 * flight] }
 }
 
+/// Not as a list of bytes: tools take a `SnapshotPacket` apart.
 #[derive(Wire, Message, Default)]
-struct Snapshot(#[wire(max_len = 1000)] Vec<u8>);
+struct Snapshot(SnapshotPacket);
 
 #[derive(Wire, Message, Default)]
 struct Ack(snapshot::Ack);
@@ -40,7 +43,7 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
     builder
         .handle(|ack: &Ack, context: &mut Context<'_, Inbox>| context.state.0.push(ack.0))
         .handle(|it: &Snapshot, context: &mut Context<'_, Inbox>| {
-            context.state.1.push(it.0.clone());
+            context.state.1.push(it.0.bytes.clone());
         })
 }
 
@@ -59,11 +62,16 @@ fn server(protocol: &snapshot::Protocol, config: SessionConfig) -> Done {
     let socket = Udp::server("127.0.0.1:0".parse()?)?;
     let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
     let arguments = [transport.address().to_string(), certificate.fingerprint().to_string()];
-    let mut server =
-        Server::builder(config).register(messages).open_to_anyone().build(transport)?;
+    let (address, unix_start) = (transport.address(), config.unix_start);
+    let builder = Server::builder(config).register(messages).open_to_anyone();
+    // Into memory here: a file would be `BufWriter::new(File::create("balls.pcapng")?)`.
+    let recorder =
+        CaptureWriter::with_snapshots(Vec::new(), &builder.capture_identity()?, protocol)?;
+    let mut server = builder.build(Captured::new(transport, recorder, address, unix_start))?;
     let mut process = Command::new(env::current_exe()?).args(arguments).spawn()?;
     let (mut inbox, mut player, start) = (Inbox::default(), None, Instant::now());
-    let (mut sender, mut tick) = (snapshot::Sender::new(protocol), 0);
+    let (mut sender, mut snapshot) = (snapshot::Sender::new(protocol), Snapshot::default());
+    let mut tick = 0;
     while process.try_wait()?.is_none() {
         tick += 1;
         server.receive(start.elapsed(), &mut inbox);
@@ -76,12 +84,15 @@ fn server(protocol: &snapshot::Protocol, config: SessionConfig) -> Done {
         (0..100).try_for_each(|id| sender.set(id, &ball(id, tick)))?;
         if let Some((peer, receiver)) = player {
             inbox.0.drain(..).for_each(|ack| sender.handle_ack(receiver, ack));
-            let packet = sender.snapshot(receiver, 1000).unwrap_or_default().to_vec();
-            let _ = server.send(peer, &Snapshot(packet), Delivery::Unreliable);
+            snapshot.0.replace(sender.snapshot(receiver, 1000).unwrap_or_default());
+            let _ = server.send(peer, &snapshot, Delivery::Unreliable);
         }
         server.transmit(start.elapsed());
         thread::sleep((Duration::from_secs(tick.into()) / 60).saturating_sub(start.elapsed()));
     }
+    let file = server.transport().file(Vec::clone);
+    println!("{} messages are a capture of {} bytes", server.transport().recorded(), file.len());
+    assert!(Capture::new(&file[..])?.snapshots().is_some());
     process.wait()?.success().then_some(()).ok_or("the client failed".into())
 }
 
