@@ -112,6 +112,8 @@ pub enum MessageError {
     Malformed(ReadError),
     /// The queue of its stage was full.
     QueueFull(Stage),
+    /// As many of its type wait to be [drained](crate::message::Messenger::drain) as may.
+    NotDrained,
     /// Too much of this peer waits already.
     PeerLimit,
     /// The handler returned an error, or panicked.
@@ -215,6 +217,7 @@ impl fmt::Display for MessageError {
             Self::UnknownChannel { channel } => write!(f, "there is no channel {channel}"),
             Self::Malformed(refused) => refused.fmt(f),
             Self::QueueFull(stage) => write!(f, "the queue of {stage:?} is full"),
+            Self::NotDrained => f.write_str("too many of its type wait to be drained"),
             Self::PeerLimit => f.write_str("too much of this peer waits already"),
             Self::Handler => f.write_str("its handler failed"),
             Self::Vetoed => f.write_str("vetoed by a hook"),

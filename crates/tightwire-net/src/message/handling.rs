@@ -3,13 +3,14 @@
 use super::context::Origin;
 use super::error::HandlerError;
 use super::inbox::Item;
-use super::registry::{NotHandled, Receive};
+use super::registry::{Entry, NotHandled, Receive};
 use super::{Context, Message, MessageError, MessageEvent, Messenger, Stage};
+use tightwire_core::stream::ExplainedError;
 
 impl<C: 'static> Messenger<C> {
     /// Handles one message and those of its run, no more than are left; `false` if there is none.
     pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
-        let Some((origin, item)) = self.inbox.pop(stage) else { return false };
+        let Some((origin, item)) = self.inbox.pop(stage.into()) else { return false };
         Handling::new(self, origin, Some(item)).handle(state, left);
         true
     }
@@ -67,6 +68,43 @@ impl<'m, C: 'static> Handling<'m, C> {
         if let Some(hooks) = &mut messenger.hooks {
             hooks.after_handle(&event());
         }
+    }
+
+    /// Reads a message of a type that is drained into the value that is kept for it: `false` if it was
+    /// refused.
+    pub(super) fn read<M: Message>(&mut self) -> bool {
+        let Self { messenger, origin, item: Some(item), is_running, .. } = self else {
+            return false;
+        };
+        let Origin { sender, route, number, .. } = *origin;
+        messenger.count_popped(sender, &mut 1);
+        let size = Some(item.size());
+        let event = || MessageEvent { peer: sender, message: M::NAME, route, size };
+        if messenger.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
+            messenger.refuse(sender, Some(number), MessageError::Vetoed);
+            return false;
+        }
+        let packing = messenger.packing();
+        let Messenger { registry, inbox, .. } = &mut **messenger;
+        let Some(value) = registry.entry(number).and_then(Entry::value_mut::<M>) else {
+            return false;
+        };
+        *is_running = true;
+        let read = packing.decode_into(inbox.body(item), value);
+        *is_running = false;
+        if let Err(refused) = read {
+            let fault = MessageError::Malformed(refused);
+            messenger.refuse_explained(sender, Some(number), fault, |inbox| {
+                let trace = packing.explain::<M>(inbox.body(item));
+                Some(ExplainedError::new(refused.kind, refused.bit, trace))
+            });
+        } else {
+            messenger.count_handled(number, Ok(()), event);
+        }
+        if let Some(hooks) = &mut messenger.hooks {
+            hooks.after_handle(&event());
+        }
+        read.is_ok()
     }
 
     /// Gives a message that was never written to its handler; nothing if that one is running.

@@ -56,13 +56,13 @@ pub trait Hooks: Send + Sync {
         let _ = event;
     }
 
-    /// Before a message is read and given to its handler. `false` stops it.
+    /// Before a message is read and given to its handler, or to whoever drains it. `false` stops it.
     fn before_handle(&mut self, event: &MessageEvent) -> bool {
         let _ = event;
         true
     }
 
-    /// When its handler has returned, or it could not be read.
+    /// When its handler has returned, or it could not be read; when one that is drained was read.
     fn after_handle(&mut self, event: &MessageEvent) {
         let _ = event;
     }

@@ -3,7 +3,6 @@
 //! A received batch is copied once and kept until its messages are handled; queues hold places in it.
 //! Memory is limited by number and by bytes for each peer; the queue of a stage is shared by all.
 
-use core::array;
 use core::ops::Range;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -13,10 +12,12 @@ use super::header::Sizes;
 use super::pool::Pool;
 use super::{Delivery, PeerId, Route, Stage};
 
-/// A queue of messages for each stage, and the batches that they stand in.
+/// A queue of messages for each stage and for each type that is drained, and the batches that they stand
+/// in.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    queues: [Queue; Stage::ALL.len()],
+    /// Those of the stages come first.
+    queues: Vec<Queue>,
     queue_length: usize,
     batches: Vec<Option<Held>>,
     free: Vec<usize>,
@@ -24,8 +25,12 @@ pub(super) struct Inbox {
     local: Option<usize>,
 }
 
-/// What waits for a stage.
-#[derive(Debug)]
+/// One of the queues: of a stage, or of a type that is drained.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lane(usize);
+
+/// What waits in a queue.
+#[derive(Debug, Default)]
 struct Queue {
     runs: VecDeque<Run>,
     /// The messages in all of them.
@@ -44,6 +49,7 @@ struct Run {
     number: u8,
     delivery: Delivery,
     channel: u8,
+    stage: Stage,
 }
 
 /// A message that waited, and where its body stands.
@@ -71,13 +77,30 @@ impl Item {
     }
 }
 
+impl Lane {
+    /// The queue of the type that is drained and has this place among those.
+    pub(super) fn drained(place: usize) -> Self {
+        Self(Stage::ALL.len() + place)
+    }
+}
+
+impl From<Stage> for Lane {
+    #[inline]
+    fn from(stage: Stage) -> Self {
+        Self(stage as usize)
+    }
+}
+
 impl Inbox {
-    pub(super) fn new(queue_length: usize) -> Self {
+    /// With so many types that are drained.
+    pub(super) fn new(queue_length: usize, drained: usize) -> Self {
+        let stage = |_| {
+            let runs = VecDeque::with_capacity(queue_length.min(RESERVED));
+            Queue { runs, messages: 0 }
+        };
+        let stages = Stage::ALL.into_iter().map(stage);
         Self {
-            queues: array::from_fn(|_| Queue {
-                runs: VecDeque::with_capacity(queue_length.min(RESERVED)),
-                messages: 0,
-            }),
+            queues: stages.chain((0..drained).map(|_| Queue::default())).collect(),
             queue_length,
             batches: Vec::new(),
             free: Vec::new(),
@@ -132,13 +155,18 @@ impl Inbox {
         (place, start..start + body.len())
     }
 
-    pub(super) fn has_room(&self, stage: Stage) -> bool {
-        self.room(stage) > 0
+    pub(super) fn has_room(&self, lane: Lane) -> bool {
+        self.room(lane) > 0
     }
 
-    /// How many messages a stage's queue can still take.
-    pub(super) fn room(&self, stage: Stage) -> usize {
-        self.queue_length.saturating_sub(self.queues[stage as usize].messages)
+    /// How many messages a queue can still take.
+    pub(super) fn room(&self, lane: Lane) -> usize {
+        self.queue_length.saturating_sub(self.queues[lane.0].messages)
+    }
+
+    /// The queues of the types that are drained.
+    pub(super) fn drained(&self) -> impl Iterator<Item = Lane> {
+        (Stage::ALL.len()..self.queues.len()).map(Lane)
     }
 
     /// Queues so many messages with the same header of which the bodies are kept, the first of them
@@ -147,6 +175,7 @@ impl Inbox {
     pub(super) fn push(
         &mut self,
         origin: &Origin,
+        lane: Lane,
         batch: usize,
         first: Range<usize>,
         messages: usize,
@@ -157,32 +186,41 @@ impl Inbox {
         let Origin { route, number, .. } = *origin;
         let Route { delivery, channel, stage } = route;
         let (start, size) = (first.start, first.len() as u32);
-        let queue = &mut self.queues[stage as usize];
+        let queue = &mut self.queues[lane.0];
         queue.messages += messages;
         let (messages, batch) = (messages as u32, batch as u32);
-        queue.runs.push_back(Run { start, size, messages, batch, number, delivery, channel });
+        queue.runs.push_back(Run {
+            start,
+            size,
+            messages,
+            batch,
+            number,
+            delivery,
+            channel,
+            stage,
+        });
     }
 
-    /// The next message of a stage, and where it comes from. Its batch is kept until it is released.
+    /// The next message of a queue, and where it comes from. Its batch is kept until it is released.
     #[inline]
-    pub(super) fn pop(&mut self, stage: Stage) -> Option<(Origin, Item)> {
-        let run = *self.queues[stage as usize].runs.front()?;
-        let item = self.take(stage)?;
+    pub(super) fn pop(&mut self, lane: Lane) -> Option<(Origin, Item)> {
+        let run = *self.queues[lane.0].runs.front()?;
+        let item = self.take(lane)?;
         let held = self.batches[item.batch].as_ref()?;
-        let route = Route { delivery: run.delivery, channel: run.channel, stage };
+        let route = Route { delivery: run.delivery, channel: run.channel, stage: run.stage };
         Some((Origin { sender: held.owner, route, time: held.time, number: run.number }, item))
     }
 
-    /// The next message of a stage, if it is of the run of the one before: it has the same origin, and
+    /// The next message of a queue, if it is of the run of the one before: it has the same origin, and
     /// stands in the same batch.
     #[inline]
-    pub(super) fn pop_behind(&mut self, stage: Stage, before: &Item) -> Option<Item> {
-        if before.behind == 0 { None } else { self.take(stage) }
+    pub(super) fn pop_behind(&mut self, lane: Lane, before: &Item) -> Option<Item> {
+        if before.behind == 0 { None } else { self.take(lane) }
     }
 
     #[inline]
-    fn take(&mut self, stage: Stage) -> Option<Item> {
-        let queue = &mut self.queues[stage as usize];
+    fn take(&mut self, lane: Lane) -> Option<Item> {
+        let queue = &mut self.queues[lane.0];
         let run = queue.runs.front_mut()?;
         let (batch, body) = (run.batch as usize, run.start..run.start + run.size as usize);
         run.messages -= 1;

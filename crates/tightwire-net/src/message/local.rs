@@ -9,7 +9,8 @@ use tightwire_core::stream::check;
 
 impl<C: 'static> Messenger<C> {
     /// Sends a message to this side. It is handled at once, and not written, if its stage is the one
-    /// that runs and its handler is not running; else it waits for its stage.
+    /// that runs and its handler is not running; else it waits for its stage. One that is
+    /// [drained](Self::drain) waits for that.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
@@ -58,6 +59,7 @@ impl<C: 'static> Messenger<C> {
         if !self.registry.entry(number).is_some_and(|entry| entry.is_handled) {
             return Err(SendError::NotHandled { message: M::NAME });
         }
+        let lane = entry.lane(route.stage);
         if !self.config.stages.contains(&route.stage) {
             return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
         }
@@ -70,7 +72,7 @@ impl<C: 'static> Messenger<C> {
             self.handle_now(state, origin, message, &event)?;
             return Ok(None);
         }
-        if !self.inbox.has_room(route.stage) {
+        if !self.inbox.has_room(lane) {
             return Err(SendError::QueueFull(PeerId::LOCAL));
         }
         let header_len = Sizes::of(route.delivery).header();
@@ -84,7 +86,7 @@ impl<C: 'static> Messenger<C> {
             }
         };
         let size = body.len();
-        self.inbox.push(&origin, batch, body, 1);
+        self.inbox.push(&origin, lane, batch, body, 1);
         if let Some(entry) = self.registry.entry(number) {
             entry.stats.received.add(size);
         }

@@ -20,7 +20,7 @@ use tightwire_core::schema::{Schema, SchemaError};
 /// A frame is [`begin_frame`](Self::begin_frame), [`receive`](Self::receive) for each batch that came,
 /// [`run_stage`](Self::run_stage) for each stage of the frame, in order, and
 /// [`end_frame`](Self::end_frame), which hands out batches. In between, the application
-/// [sends](Self::send).
+/// [sends](Self::send), and [drains](Self::drain) the messages that no handler gets.
 ///
 /// ```
 /// use std::time::Duration;
@@ -110,6 +110,14 @@ impl<C: 'static> MessengerBuilder<C> {
         self
     }
 
+    /// Keeps the messages of a type until the application takes them with [`Messenger::drain`]: for games
+    /// whose systems pull, each when it runs. Nobody handles them.
+    #[must_use]
+    pub fn queue<M: Message>(mut self) -> Self {
+        self.entries.push(Entry::drained::<M>());
+        self
+    }
+
     /// A type that this side only sends. Both sides register the same types, since these decide the
     /// numbers.
     #[must_use]
@@ -142,10 +150,11 @@ impl<C: 'static> MessengerBuilder<C> {
         if config.channels == 0 || config.channels > 256 {
             return Err(RegistryError::Config("`channels`: there are 1 to 256"));
         }
+        let registry = Registry::new(entries)?;
         Ok(Messenger {
-            registry: Registry::new(entries)?,
+            inbox: Inbox::new(config.receive_queue, registry.drained()),
+            registry,
             peers: Peers::default(),
-            inbox: Inbox::new(config.receive_queue),
             pool: Pool::new(config.pool_bytes),
             scratch: Vec::new(),
             stage: None,

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::context::Origin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
-use super::inbox::{Inbox, Item};
+use super::inbox::{Inbox, Item, Lane};
 use super::split::{Broken, Split};
 use super::{
     Delivery, MessageError, MessageEvent, Messenger, PeerId, RefusedMessageError, Route, Stage,
@@ -79,9 +79,10 @@ impl<C: 'static> Messenger<C> {
     #[must_use]
     pub fn room(&self, peer: PeerId) -> usize {
         let Some(peer) = self.peers.get(peer) else { return 0 };
-        let stages = self.config.stages.iter().map(|stage| self.inbox.room(*stage));
+        let stages = self.config.stages.iter().map(|stage| Lane::from(*stage));
+        let rooms = stages.chain(self.inbox.drained()).map(|lane| self.inbox.room(lane));
         let own = self.config.peer_messages.saturating_sub(peer.waiting_messages);
-        stages.fold(own, usize::min)
+        rooms.fold(own, usize::min)
     }
 
     /// Whether any batch that an honest peer sends can be received now, and nothing of it would be
@@ -153,8 +154,8 @@ impl<C: 'static> Messenger<C> {
         while let Some(message) = split.next() {
             let (header, body) = message?;
             let (number, size) = (header.number, header.size as usize);
-            let route = match self.admit(from, delivery, &header, taken.room) {
-                Ok(route) => route,
+            let (route, lane) = match self.admit(from, delivery, &header, taken.room) {
+                Ok(admitted) => admitted,
                 Err(fault) => {
                     self.refuse(from, Some(number), fault);
                     continue;
@@ -164,11 +165,11 @@ impl<C: 'static> Messenger<C> {
             let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
             // Those with the same header may wait as well, as long as there is room. Hooks are asked
             // for each.
-            let room = taken.room.min(inbox.room(route.stage));
+            let room = taken.room.min(inbox.room(lane));
             let more = if self.hooks.is_none() { split.skip_same(room - 1) } else { 0 };
             let messages = 1 + more;
             let origin = Origin { sender: from, route, time: now, number };
-            inbox.push(&origin, held, body, messages);
+            inbox.push(&origin, lane, held, body, messages);
             taken.room -= messages;
             taken.messages += messages;
             if let Some(peer) = self.peers.get_mut(from) {
@@ -186,7 +187,7 @@ impl<C: 'static> Messenger<C> {
         Ok(())
     }
 
-    /// Whether a message may wait for its stage, if so many of its sender still may.
+    /// Whether a message may wait, if so many of its sender still may: how it came, and where it does.
     #[inline]
     fn admit(
         &mut self,
@@ -194,13 +195,15 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         header: &Header,
         room: usize,
-    ) -> Result<Route, MessageError> {
+    ) -> Result<(Route, Lane), MessageError> {
         let &Header { number, stage, size, channel } = header;
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
-        let message = entry.ok_or(MessageError::UnknownMessage { number })?.name;
+        let entry = entry.ok_or(MessageError::UnknownMessage { number })?;
+        let message = entry.name;
         let known = Stage::ALL.get(usize::from(stage));
         let known = known.filter(|stage| self.config.stages.contains(stage));
         let stage = known.ok_or(MessageError::UnknownStage { stage })?;
+        let (lane, is_drained) = (entry.lane(*stage), entry.drained.is_some());
         if usize::from(channel) >= self.config.channels {
             return Err(MessageError::UnknownChannel { channel });
         }
@@ -214,10 +217,11 @@ impl<C: 'static> Messenger<C> {
         if room == 0 {
             return Err(MessageError::PeerLimit);
         }
-        if !self.inbox.has_room(route.stage) {
-            return Err(MessageError::QueueFull(route.stage));
+        if !self.inbox.has_room(lane) {
+            let full = MessageError::QueueFull(route.stage);
+            return Err(if is_drained { MessageError::NotDrained } else { full });
         }
-        Ok(route)
+        Ok((route, lane))
     }
 
     /// After a message was handled, the next of its run, if one more may be. With hooks each message
@@ -232,7 +236,7 @@ impl<C: 'static> Messenger<C> {
         if *left == 0 || self.hooks.is_some() {
             return None;
         }
-        let item = self.inbox.pop_behind(origin.route.stage, handled)?;
+        let item = self.inbox.pop_behind(origin.route.stage.into(), handled)?;
         self.count_popped(origin.sender, left);
         if let Some(entry) = self.registry.entry(origin.number) {
             entry.stats.handled += 1;

@@ -13,8 +13,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::capture_schema::capture_schema;
 use super::context::Origin;
 use super::error::HandlerError;
-use super::inbox::Item;
-use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError};
+use super::inbox::{Item, Lane};
+use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError, Stage};
 use tightwire_core::bytes::Packing;
 use tightwire_core::schema::{Schema, SchemaError};
 use tightwire_core::stream::{ExplainedError, Field, ReadError, Shape, Variant};
@@ -61,10 +61,21 @@ pub(super) struct Entry<C> {
     shape: fn() -> Shape,
     /// The fingerprint of the type.
     layout: fn() -> u64,
+    /// Whether this side takes messages of this type.
     pub(super) is_handled: bool,
+    /// Set if it is drained instead of handled.
+    pub(super) drained: Option<Drained>,
     /// Away while its handler runs.
     pub(super) receiver: Option<Box<dyn Receive<C>>>,
     pub(super) stats: MessageStats,
+}
+
+/// A type of message that waits until the application takes it.
+pub(super) struct Drained {
+    /// Its place among those.
+    place: usize,
+    /// The value that messages of the type are read into.
+    value: Box<dyn Any + Send + Sync>,
 }
 
 /// Reads and handles the messages of one type.
@@ -157,9 +168,30 @@ impl<C: 'static> Entry<C> {
             shape: M::describe,
             layout: || Schema::of::<M>().fingerprint(),
             is_handled: false,
+            drained: None,
             receiver: None,
             stats: MessageStats::default(),
         }
+    }
+
+    /// Of a type that is drained. The registry gives it a place.
+    pub(super) fn drained<M: Message>() -> Self {
+        let drained = Drained { place: 0, value: Box::new(M::default()) };
+        Self { is_handled: true, drained: Some(drained), ..Self::sent::<M>() }
+    }
+
+    /// Where messages of this type wait that were sent to this stage.
+    #[inline]
+    pub(super) fn lane(&self, stage: Stage) -> Lane {
+        match &self.drained {
+            None => stage.into(),
+            Some(drained) => Lane::drained(drained.place),
+        }
+    }
+
+    /// The value that messages of a type are read into that is drained.
+    pub(super) fn value_mut<M: Message>(&mut self) -> Option<&mut M> {
+        self.drained.as_mut()?.value.downcast_mut()
     }
 
     pub(super) fn handled<M: Message, R: Outcome>(
@@ -193,7 +225,17 @@ impl<C: 'static> Registry<C> {
             .map(|(number, entry)| (entry.type_id, number))
             .collect();
         numbers.sort_unstable();
+        for (place, drained) in
+            entries.iter_mut().filter_map(|entry| entry.drained.as_mut()).enumerate()
+        {
+            drained.place = place;
+        }
         Ok(Self { entries, numbers })
+    }
+
+    /// How many types are drained.
+    pub(super) fn drained(&self) -> usize {
+        self.entries.iter().filter(|entry| entry.drained.is_some()).count()
     }
 
     pub(super) fn number<M: Message>(&self) -> Option<u8> {

@@ -22,7 +22,7 @@ pub struct MessageStats {
     pub sent: Traffic,
     /// Queued for a stage, from peers and from this side itself; not what is handled at once.
     pub received: Traffic,
-    /// Given to the handler, which returned no error.
+    /// Given to the handler, which returned no error, or to whoever drained it.
     pub handled: u64,
     /// PacketError when they came in or when they were read, and failed in the handler.
     pub refused: u64,
@@ -61,7 +61,7 @@ pub struct PeerStats {
 /// How many batches and messages were refused for each reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "named after the variants of `MessageError`")]
+#[expect(missing_docs, reason = "named after the variants of `MessageFault`")]
 pub struct FaultCounters {
     pub unknown_peer: u64,
     pub batch_too_long: u64,
@@ -198,7 +198,7 @@ impl FaultCounters {
             MessageError::UnknownStage { .. } => &mut self.unknown_stage,
             MessageError::UnknownChannel { .. } => &mut self.unknown_channel,
             MessageError::Malformed(_) => &mut self.malformed,
-            MessageError::QueueFull(_) => &mut self.queue_full,
+            MessageError::QueueFull(_) | MessageError::NotDrained => &mut self.queue_full,
             MessageError::PeerLimit => &mut self.peer_limit,
             MessageError::Handler => &mut self.handler,
             MessageError::Vetoed => &mut self.vetoed,

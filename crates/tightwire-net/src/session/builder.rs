@@ -47,6 +47,13 @@ macro_rules! registers_messages {
                 self.register(|messages| messages.handle(handler))
             }
 
+            /// Keeps the messages of a type until the application drains them: see
+            /// [`MessengerBuilder::queue`].
+            #[must_use]
+            pub fn queue<M: Message>(self) -> Self {
+                self.register(MessengerBuilder::queue::<M>)
+            }
+
             /// A type that this side only sends: see [`MessengerBuilder::send_only`].
             #[must_use]
             pub fn send_only<M: Message>(self) -> Self {

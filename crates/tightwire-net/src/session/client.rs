@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::message::{Message, Messenger, PeerId, Route, SendError, Stage};
+use crate::message::{Drain, Message, Messenger, PeerId, Route, SendError, Stage};
 use tightwire_core::packet::Identity;
 
 use super::common::Session;
@@ -47,6 +47,13 @@ impl<C: 'static, T: Transport> Client<C, T> {
     /// Handles the messages that wait for a stage: see [`Messenger::run_stage`].
     pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
         self.session.run_stage(stage, state);
+    }
+
+    /// Takes the messages of a type that was registered with [`queue`](crate::session::ClientBuilder::queue): see
+    /// [`Messenger::drain`]. Do it between [`receive`](Self::receive) and [`transmit`](Self::transmit), which
+    /// forgets a server that has gone with everything that waits.
+    pub fn drain<M: Message>(&mut self) -> Drain<'_, M, C> {
+        self.session.hub.messenger.drain()
     }
 
     /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were

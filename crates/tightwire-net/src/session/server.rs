@@ -3,7 +3,7 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::message::{Message, Messenger, PeerId, Route, SendError, SentTo, Stage};
+use crate::message::{Drain, Message, Messenger, PeerId, Route, SendError, SentTo, Stage};
 use tightwire_core::packet::Identity;
 
 use super::common::Session;
@@ -100,6 +100,45 @@ impl<C: 'static, T: Transport> Server<C, T> {
     /// Handles the messages that wait for a stage: see [`Messenger::run_stage`].
     pub fn run_stage(&mut self, stage: Stage, state: &mut C) {
         self.session.run_stage(stage, state);
+    }
+
+    /// Takes the messages of a type that was registered with [`queue`](crate::session::ServerBuilder::queue): see
+    /// [`Messenger::drain`]. Do it between [`receive`](Self::receive) and [`transmit`](Self::transmit), which
+    /// forgets clients that have left with everything that waits.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Delivery, Message, Wire};
+    /// use tightwire::{Client, Server, SessionConfig};
+    /// use tightwire::transport::InProcess;
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Input { stick: i8 }
+    ///
+    /// let (client_end, server_end) = InProcess::pair();
+    /// let config = SessionConfig::new("arena", "1.0");
+    /// let mut server = Server::<(), _>::builder(config.clone())
+    ///     .queue::<Input>()
+    ///     .open_to_anyone()
+    ///     .build(server_end)?;
+    /// let mut client = Client::<(), _>::builder(config).queue::<Input>().build(client_end)?;
+    /// let mut sticks = Vec::new();
+    /// for frame in 0..10 {
+    ///     let now = Duration::from_millis(16) * frame;
+    ///     client.receive(now, &mut ());
+    ///     if client.server().is_some() {
+    ///         client.send(&Input { stick: 7 }, Delivery::Unreliable)?;
+    ///     }
+    ///     client.transmit(now);
+    ///     server.receive(now, &mut ());
+    ///     sticks.extend(server.drain::<Input>().map(|input| input.message.stick));
+    ///     server.transmit(now);
+    /// }
+    /// assert!(sticks.starts_with(&[7]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn drain<M: Message>(&mut self) -> Drain<'_, M, C> {
+        self.session.hub.messenger.drain()
     }
 
     /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were

@@ -25,6 +25,7 @@ mod golden;
 mod hostile;
 mod link;
 mod messages;
+mod messages_drained;
 mod messages_hostile;
 mod messages_limits;
 mod messages_model;

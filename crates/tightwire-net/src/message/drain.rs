@@ -1,0 +1,144 @@
+//! Messages that the application takes when it wants them.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::time::Duration;
+
+use super::context::Origin;
+use super::handling::Handling;
+use super::inbox::Lane;
+use super::{Message, Messenger, PeerId, Route, Stage};
+
+/// A message that was taken, or a reference to one, and where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ReceivedMessage<M> {
+    /// What was sent.
+    pub message: M,
+    /// Who sent it.
+    pub sender: PeerId,
+    /// How it came: its delivery, channel and stage.
+    pub route: Route,
+    /// When its batch came, as [`Messenger::receive`] was told; if it was sent by this side, the time of
+    /// the frame, as [`Messenger::begin_frame`] was told.
+    pub received_at: Duration,
+}
+
+/// The messages of a type that wait, in the order in which they came: see [`Messenger::drain`]. Those that
+/// are not taken go on waiting.
+// It has no destructor, so that in `while let Some(chat) = messenger.drain::<Chat>().next()` the
+// messenger can be used.
+pub struct Drain<'m, M, C> {
+    messenger: &'m mut Messenger<C>,
+    lane: Option<Lane>,
+    messages: PhantomData<fn() -> M>,
+}
+
+impl<C: 'static> Messenger<C> {
+    /// Takes the messages of a type that was registered with [`queue`](super::MessengerBuilder::queue), in the
+    /// order in which they came. Of another type there are none.
+    ///
+    /// Each is there as soon as it was [received](Self::receive), and stays until it is taken or its
+    /// sender is [removed](Self::remove_peer). It does not wait for a stage: that is the part of its
+    /// [`ReceivedMessage::route`] for which the game may look at it. Messages that cannot be read are
+    /// refused when it is their turn, and passed over.
+    ///
+    /// What waits counts as any other: a peer has [`peer_messages`](super::MessengerConfig::peer_messages) and
+    /// [`peer_bytes`](super::MessengerConfig::peer_bytes), and a type
+    /// [`receive_queue`](super::MessengerConfig::receive_queue) messages of all peers. So a type that is not
+    /// drained in each frame or so holds up those who send it: they are not
+    /// [received](Self::can_receive) from any more, and nothing grows.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Delivery, Message, Wire};
+    /// use tightwire::message::{Messenger, MessengerConfig};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Input { stick: u8 }
+    ///
+    /// let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).queue::<Input>().build()?;
+    /// let peer = messenger.add_peer(1200);
+    /// let batch = [12, 0, 16, 4, 1, 0, 0, 7, 16, 4, 1, 0, 0, 9];
+    /// messenger.receive(peer, Delivery::Unreliable, &batch, Duration::ZERO)?;
+    ///
+    /// let mut sticks = Vec::new();
+    /// for input in messenger.drain::<Input>() {
+    ///     sticks.push((input.sender, input.message.stick));
+    /// }
+    /// assert_eq!(sticks, [(peer, 7), (peer, 9)]);
+    ///
+    /// // One by one, to answer each.
+    /// while let Some(input) = messenger.drain::<Input>().next() {
+    ///     messenger.send(input.sender, &input.message, Delivery::Reliable)?;
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn drain<M: Message>(&mut self) -> Drain<'_, M, C> {
+        let entry = self.registry.number::<M>().and_then(|number| self.registry.entry(number));
+        let entry = entry.filter(|entry| entry.drained.is_some());
+        // The stage does not matter for a type that is drained.
+        let lane = entry.map(|entry| entry.lane(Stage::Update));
+        Drain { messenger: self, lane, messages: PhantomData }
+    }
+}
+
+impl<M: Message, C: 'static> Drain<'_, M, C> {
+    /// Lends the next message, which is read into a value that is kept for its type: strings and lists keep
+    /// their memory, where [`next`](Iterator::next) gives it away.
+    ///
+    /// ```
+    /// use tightwire::{Delivery, Message, PeerId, Wire};
+    /// use tightwire::message::{Messenger, MessengerConfig};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Chat { #[wire(max_len = 100)] text: String }
+    ///
+    /// let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).queue::<Chat>().build()?;
+    /// messenger.send(PeerId::LOCAL, &Chat { text: "gg".into() }, Delivery::Reliable)?;
+    /// let mut letters = 0;
+    /// let mut chats = messenger.drain::<Chat>();
+    /// while let Some(chat) = chats.next_ref() {
+    ///     letters += chat.message.text.len();
+    /// }
+    /// assert_eq!(letters, 2);
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn next_ref(&mut self) -> Option<ReceivedMessage<&M>> {
+        let (origin, message) = self.read_next()?;
+        Some(received(origin, message))
+    }
+
+    /// Reads messages until one is not refused.
+    fn read_next(&mut self) -> Option<(Origin, &mut M)> {
+        let origin = loop {
+            let (origin, item) = self.messenger.inbox.pop(self.lane?)?;
+            if Handling::new(self.messenger, origin, Some(item)).read::<M>() {
+                break origin;
+            }
+        };
+        let entry = self.messenger.registry.entry(origin.number)?;
+        Some((origin, entry.value_mut()?))
+    }
+}
+
+impl<M: Message, C: 'static> Iterator for Drain<'_, M, C> {
+    type Item = ReceivedMessage<M>;
+
+    fn next(&mut self) -> Option<ReceivedMessage<M>> {
+        let (origin, message) = self.read_next()?;
+        Some(received(origin, mem::take(message)))
+    }
+}
+
+impl<M: Message, C> fmt::Debug for Drain<'_, M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drain").field("message", &M::NAME).finish_non_exhaustive()
+    }
+}
+
+fn received<M>(origin: Origin, message: M) -> ReceivedMessage<M> {
+    let Origin { sender, route, time, .. } = origin;
+    ReceivedMessage { message, sender, route, received_at: time }
+}
