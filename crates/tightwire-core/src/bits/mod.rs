@@ -1,7 +1,7 @@
 //! The bitpacker: bits in and out of a byte slice, a word at a time.
 //!
-//! Bits fill a packet from the least significant bit of its first byte upwards. Nothing here
-//! knows about ranges, types or errors with names: that is the business of the streams above.
+//! Bits fill a packet from the least significant bit of its first byte upwards. This layer knows
+//! widths only; ranges, types and named errors belong to the streams above it.
 
 mod reader;
 mod width;
@@ -19,10 +19,10 @@ const fn low_mask(width: u32) -> u64 {
     (1 << width) - 1
 }
 
-/// Up to seven bytes as the upper ones of a word.
+/// Loads up to seven bytes into the upper bytes of a word.
 ///
-/// Small packets of any length are what a server reads most, and a loop over their bytes would
-/// mispredict its end: the halves overlap instead, and bits that meet are the same.
+/// Servers mostly read small packets of varying length. A loop over their bytes would mispredict
+/// its end, so two loads overlap instead; the bits that they share are equal.
 #[inline(never)]
 pub(crate) fn short_word(data: &[u8]) -> u64 {
     let at = |index: usize| u64::from(data[index]) << (8 * index);

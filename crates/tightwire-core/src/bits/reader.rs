@@ -1,20 +1,20 @@
 //! Reading bits out of a byte slice.
 //!
-//! A failure is kept in the position, so that the one comparison that every read makes anyway also
-//! finds an earlier failure.
+//! A failure is stored in the position, so that the one bounds comparison of every read also
+//! detects an earlier failure.
 
 use core::fmt;
 
 use super::{WORD_FIELD, low_mask, short_word};
 
-/// Reads bits out of exactly the bytes it is given: it needs no slack behind them and never
-/// looks there.
+/// Reads bits from a byte slice of any length, without padding behind it: no load goes past the
+/// end.
 ///
-/// A read loads the 64-bit word that starts at its byte; the last word of the packet was loaded
-/// when the reader was made, so that the end needs no slower way. After a refusal every further
-/// read is refused too.
+/// A read loads the 64-bit word that starts at its byte. The last word of the packet is loaded when
+/// the reader is created, so the end of the packet needs no slow path. After a failed read every
+/// further read fails too.
 ///
-/// Nouns are getters, verbs read.
+/// Method grammar: nouns are getters, verbs read.
 ///
 /// ```
 /// use tightwire::bits::{BitReader, BitReadError};
@@ -30,24 +30,24 @@ use super::{WORD_FIELD, low_mask, short_word};
 #[derive(Clone)]
 pub struct BitReader<'a> {
     data: &'a [u8],
-    /// The last eight bytes of the packet; a shorter one stands in the upper ones.
+    /// Last eight bytes of the packet; a shorter packet is in the upper bytes.
     last_word: u64,
-    /// The bits read so far; with [`FAILED`] on top after a refusal, so that the one comparison
-    /// with `end` refuses everything.
+    /// Bits read so far. [`FAILED`] is set after a failure, so that the one comparison with `end`
+    /// fails every further read.
     position: u64,
-    /// The bits of the packet; none after a refusal.
+    /// Length of the packet in bits; 0 after a failure.
     end: u64,
 }
 
-/// Far beyond the end of any packet.
+/// Flag in `position` after a failure, beyond the end of any packet.
 const FAILED: u64 = 1 << 62;
 
-/// The packet ended before the value did, or a width was above 64.
+/// Error of a read: the packet ended before the value did, or the width was above 64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BitReadError;
 
 impl<'a> BitReader<'a> {
-    /// Starts at the first bit of `data`.
+    /// Creates a reader at the first bit of `data`.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(data: &'a [u8]) -> Self {
@@ -58,21 +58,21 @@ impl<'a> BitReader<'a> {
         Self { data, last_word, position: 0, end: data.len() as u64 * 8 }
     }
 
-    /// The bits read so far.
+    /// Number of bits read so far.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> u64 {
         self.position & !FAILED
     }
 
-    /// The bits that are left; none after a refusal.
+    /// Number of bits left; 0 after a failure.
     #[must_use]
     #[inline]
     pub fn remaining(&self) -> u64 {
         self.end.saturating_sub(self.position)
     }
 
-    /// Whether a read was refused.
+    /// Whether a read has failed.
     #[must_use]
     #[inline]
     pub fn has_failed(&self) -> bool {
@@ -83,13 +83,13 @@ impl<'a> BitReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`BitReadError`] if fewer bits are left.
+    /// [`BitReadError`] if fewer than `width` bits are left.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bits(&mut self, width: u32) -> Result<u64, BitReadError> {
         if width <= WORD_FIELD {
             return self.read_word(width);
         }
-        // A ninth byte holds what the word that starts with the first one does not.
+        // The field can span nine bytes: the ninth holds the bits beyond the first word.
         let start = (self.position >> 3) as usize;
         if let Some((&last, bytes)) = self.data.get(start..start + 9).and_then(<[u8]>::split_last)
             && let Ok(bytes) = bytes.try_into()
@@ -100,7 +100,7 @@ impl<'a> BitReader<'a> {
             self.position += u64::from(width);
             return Ok(value & u64::MAX >> (u64::BITS - width));
         }
-        // Asked before the first half is taken, so that a refusal takes nothing.
+        // Checked before the first half is read, so that a failed read consumes nothing.
         if self.position + u64::from(width) > self.end || width > u64::BITS {
             return self.refuse();
         }
@@ -114,14 +114,15 @@ impl<'a> BitReader<'a> {
         let start = (self.position >> 3) as usize;
         let bytes = self.data.get(start..start + 8).and_then(|bytes| bytes.try_into().ok());
         let (word, shift) = match bytes {
-            // A whole word is there, so any field of up to `WORD_FIELD` bits is.
+            // Eight bytes are left, so any field of up to `WORD_FIELD` bits is complete.
             Some(bytes) => (u64::from_le_bytes(bytes), self.position & 7),
             None => {
                 let remaining = self.end.wrapping_sub(self.position);
                 if i64::from(width) > remaining.cast_signed() {
                     return self.refuse();
                 }
-                // What is left stands on top. If nothing is left, only a field of no bits is here.
+                // The bits left are the upper bits of `last_word`. If none are left, the width is
+                // 0.
                 (self.last_word, remaining.wrapping_neg() & 63)
             }
         };
@@ -129,8 +130,8 @@ impl<'a> BitReader<'a> {
         Ok(word >> shift & low_mask(width))
     }
 
-    /// Counts the zeros in front of the next one, and takes them and the one. After `limit` zeros
-    /// no one follows, and none is taken.
+    /// Reads a unary number: counts zeros up to the next one bit, and consumes both. After `limit`
+    /// zeros no one bit follows, and none is consumed.
     ///
     /// # Errors
     ///
@@ -139,7 +140,8 @@ impl<'a> BitReader<'a> {
     pub fn read_unary(&mut self, limit: u32) -> Result<u32, BitReadError> {
         let mut zeros = 0;
         loop {
-            // Fewer at the end of the packet, but never none before the limit: that is refused.
+            // Fewer bits at the end of the packet, but at least one before the limit, so that a
+            // read past the end fails.
             let ahead = (limit - zeros).min(WORD_FIELD).min(self.remaining().clamp(1, 64) as u32);
             let start = self.position;
             let bits = self.read_word(ahead)?;
@@ -155,19 +157,20 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Goes on to the next whole byte. `Ok(false)` says that a bit of the padding was set; the
-    /// reader has not moved then, and refuses to go on.
+    /// Skips to the next whole byte. Returns `Ok(false)` if a padding bit was set; the reader then
+    /// has not moved, and every further read fails.
     ///
     /// # Errors
     ///
-    /// [`BitReadError`] if the reader has failed before.
+    /// [`BitReadError`] if the reader has already failed.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn align(&mut self) -> Result<bool, BitReadError> {
         let used = self.position & 7;
         if used == 0 {
             return if self.has_failed() { Err(BitReadError) } else { Ok(true) };
         }
-        // One byte, since the padding never reaches into the next: this stands before every text.
+        // One byte is enough, since padding never reaches into the next. Every string is aligned,
+        // so this is hot.
         let Some(byte) = self.data.get((self.position >> 3) as usize) else { return self.refuse() };
         let is_zero = byte >> used == 0;
         if is_zero {
@@ -178,7 +181,8 @@ impl<'a> BitReader<'a> {
         Ok(is_zero)
     }
 
-    /// The next `length` bytes as they stand in the packet; the position must be a whole byte.
+    /// Returns the next `length` bytes of the packet without copying them; the position must be a
+    /// whole byte.
     ///
     /// # Errors
     ///
@@ -197,7 +201,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// Whether the packet has been read: all of it but less than a byte of zeros.
+    /// Whether the whole packet has been read, except for less than a byte of zero padding.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn is_at_end(&self) -> bool {
@@ -205,7 +209,7 @@ impl<'a> BitReader<'a> {
         remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0
     }
 
-    /// From here on, every read is refused.
+    /// Makes every further read fail.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn fail(&mut self) {
         self.position |= FAILED;
@@ -213,7 +217,8 @@ impl<'a> BitReader<'a> {
         self.end = 0;
     }
 
-    /// Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    /// Inlined, like every function that takes `self`: a call would force the state out of
+    /// registers.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse<T>(&mut self) -> Result<T, BitReadError> {
         self.fail();

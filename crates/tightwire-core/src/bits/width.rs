@@ -1,9 +1,10 @@
-//! How many bits a range needs.
+//! Number of bits that a range needs.
 
-/// The bits that hold every value of `min..=max`: those of the largest offset from `min`.
+/// Returns the number of bits that hold every value of `min..=max`, coded as an offset from `min`.
 ///
-/// It takes bounds of every integer type up to 64 bits and `i128`; [`bits_required_u128`] is
-/// for bounds that only `u128` can hold. A range of one value needs no bits at all.
+/// Bounds of every integer type up to 64 bits, and of `i128`, fit the arguments;
+/// [`bits_required_u128`] is for bounds that only `u128` can hold. A range of one value needs no
+/// bits at all.
 ///
 /// ```
 /// use tightwire::bits::bits_required;
@@ -38,7 +39,7 @@ pub const fn bits_required_u128(min: u128, max: u128) -> u32 {
     width_of(max.wrapping_sub(min))
 }
 
-/// The bits of the number `span`: the width of a field whose offsets are `0..=span`.
+/// Width of the number `span`: of a field whose offsets are `0..=span`.
 const fn width_of(span: u128) -> u32 {
     u128::BITS - span.leading_zeros()
 }

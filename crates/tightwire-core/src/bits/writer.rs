@@ -7,12 +7,12 @@ use super::short_word;
 
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
-/// Bits collect in a 64-bit word. Every write stores the whole word and then decides, without a
-/// branch, whether it was full: random widths would mispredict one. A slice that is too small is
-/// never exceeded; the writer goes on counting, and [`finish`](Self::finish) says how many bits
-/// would have been needed. Bytes of the slice behind the packet may be overwritten.
+/// Bits collect in a 64-bit word. Every write stores the whole word and then checks without a
+/// branch whether the word is full: with random widths a branch would be mispredicted. The writer
+/// never writes past a slice that is too small; it goes on counting, and [`finish`](Self::finish)
+/// reports how many bits are needed. Bytes of the slice behind the packet may be overwritten.
 ///
-/// Nouns are getters, verbs write; only `finish` reports.
+/// Method grammar: nouns are getters, verbs write; only `finish` returns errors.
 ///
 /// ```
 /// use tightwire::bits::{BitReader, BitWriter};
@@ -35,40 +35,40 @@ pub struct BitWriter<'a> {
     state: Checkpoint,
 }
 
-/// A place to come back to: see [`BitWriter::checkpoint`].
+/// A position to roll back to: see [`BitWriter::checkpoint`].
 #[derive(Clone, Copy, Debug)]
 pub struct Checkpoint {
-    /// The word of the slice that is being filled.
+    /// Index of the word of the slice that is being filled.
     word_index: usize,
-    /// Its lower bits, which are written; above them zeros.
+    /// Contents of that word: the bits written so far, and zeros above them.
     word: u64,
-    /// How many those are, `0..64`.
+    /// Number of bits written into the word, `0..64`.
     used: u32,
-    /// The bit of the first refused value, above eight bits that say why; or [`NONE_REFUSED`]. One
+    /// Bit of the first refused value, above eight bits for the reason; or [`NONE_REFUSED`]. One
     /// number, since every field that can be refused carries it past the refusal.
     refused: u64,
 }
 
-/// Why [`BitWriter::finish`] hands out no bytes.
+/// Reasons why [`BitWriter::finish`] returns no bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BitWriteError {
     /// The slice was too small.
     Full {
-        /// The bits that were written, with and without room.
+        /// Number of bits written, including those that did not fit.
         needed_bits: u64,
-        /// The bits that the slice holds.
+        /// Number of bits that the slice holds.
         capacity_bits: u64,
     },
-    /// A value was larger than its width, a width larger than 64, or the caller refused it.
+    /// A value was larger than its width, a width was above 64, or the caller refused the value.
     Value {
-        /// Where the value would have stood.
+        /// Position in bits where the value would have started.
         bit: u64,
     },
 }
 
 impl<'a> BitWriter<'a> {
-    /// Starts at the first bit of `data`, whose contents do not matter.
+    /// Creates a writer at the first bit of `data`, whose contents do not matter.
     #[must_use]
     #[inline]
     pub fn new(data: &'a mut [u8]) -> Self {
@@ -76,35 +76,36 @@ impl<'a> BitWriter<'a> {
         Self { data, state }
     }
 
-    /// The bits written so far; more than [`capacity`](Self::capacity) after an overflow.
+    /// Number of bits written so far; more than [`capacity`](Self::capacity) after an overflow.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> u64 {
         self.state.word_index as u64 * 64 + u64::from(self.state.used)
     }
 
-    /// The bits that the slice holds.
+    /// Number of bits that the slice holds.
     #[must_use]
     #[inline]
     pub fn capacity(&self) -> u64 {
         self.data.len() as u64 * 8
     }
 
-    /// Whether more was written than the slice holds.
+    /// Whether more bits were written than the slice holds.
     #[must_use]
     #[inline]
     pub fn has_overflowed(&self) -> bool {
         self.position() > self.capacity()
     }
 
-    /// Where the first value stood that was refused, if one was.
+    /// Position in bits of the first refused value; `None` if no value was refused.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn refused_at(&self) -> Option<u64> {
         self.refusal().map(|(bit, _)| bit)
     }
 
-    /// The same, with the reason that [`refuse_because`](Self::refuse_because) was given.
+    /// Position and reason of the first refused value, the reason as given to
+    /// [`refuse_because`](Self::refuse_because).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn refusal(&self) -> Option<(u64, u8)> {
         let refused = self.state.refused;
@@ -128,8 +129,8 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// As [`push`](Self::push), for many bits at once: in an empty word, nothing is stored yet. That
-    /// is known at compile time where a packet begins, and rarely so within.
+    /// Like [`push`](Self::push), for many bits at once: into an empty word, without storing it
+    /// yet. At the start of a packet the compiler knows that the word is empty, elsewhere rarely.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn push_word(&mut self, value: u64, width: u32) {
         if self.state.used == 0 && width < u64::BITS {
@@ -140,20 +141,22 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Writes `width <= 64` bits of a `value` that needs no more.
+    /// Writes the lowest `width <= 64` bits of `value`, which has no higher bits set.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn push(&mut self, value: u64, width: u32) {
         self.state.word |= value << self.state.used;
         let filled = self.state.word.to_le_bytes();
         match self.word_in_slice() {
             Some(bytes) => *bytes = filled,
-            // The last bytes of a slice that is not made of whole words: `finish` stores them.
+            // The last bytes of a slice whose length is not a multiple of eight: `finish` stores
+            // them.
             None => cold_path(),
         }
         let Checkpoint { word_index, word, used, .. } = &mut self.state;
-        // What of `value` is beyond the word.
+        // The bits of `value` that do not fit into the word.
         let beyond = if width < u64::BITS {
-            // For `used == 0` this is `value` itself, but then the word does not get full.
+            // For `used == 0` the shift gives `value` itself, but then the word does not become
+            // full.
             value.wrapping_shr(used.wrapping_neg())
         } else {
             value >> 1 >> (63 - *used)
@@ -164,7 +167,7 @@ impl<'a> BitWriter<'a> {
         *used %= u64::BITS;
     }
 
-    /// Writes `zeros` zeros, and then a one unless `zeros` is at its `limit`.
+    /// Writes `zeros` zero bits, and then a one bit unless `zeros` equals `limit`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_unary(&mut self, zeros: u32, limit: u32) {
         if zeros > limit {
@@ -215,17 +218,17 @@ impl<'a> BitWriter<'a> {
         self.state.word_index = end / 8;
         self.state.used = (end % 8 * 8) as u32;
         // The copy ended within a word, whose lower bits are the last bytes. They are taken from
-        // the source: loading what was just stored piece by piece would wait for it.
+        // the source: loading bytes that were just stored piece by piece would stall on the stores.
         self.state.word = u64::from_le_bytes(*last).unbounded_shr(u64::BITS - self.state.used);
     }
 
-    /// The bytes of the word that is being filled, if the slice holds all of them.
+    /// Bytes of the word that is being filled; `None` if the slice does not hold all eight.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn word_in_slice(&mut self) -> Option<&mut [u8; 8]> {
         self.data.as_chunks_mut().0.get_mut(self.state.word_index)
     }
 
-    /// Stores the word that is being filled, or as much of it as there is room for.
+    /// Stores the word that is being filled, or as many of its bytes as fit.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn store_word(&mut self) {
         let value = self.state.word.to_le_bytes();
@@ -236,7 +239,7 @@ impl<'a> BitWriter<'a> {
         store_tail(self.data, self.state.word_index * 8, value);
     }
 
-    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows.
+    /// Returns the current position, for [`rollback`](Self::rollback).
     ///
     /// ```
     /// use tightwire::bits::BitWriter;
@@ -264,20 +267,20 @@ impl<'a> BitWriter<'a> {
         self.state
     }
 
-    /// Takes back everything written since `checkpoint`, mistakes and overflow included.
+    /// Undoes everything written since `checkpoint`, including refusals and an overflow.
     ///
-    /// A checkpoint of another writer, or of a place that a rollback has since left behind, is
-    /// a programming error: the bytes are then unspecified.
+    /// A checkpoint of another writer, or one that a rollback has since undone, is a programming
+    /// error: the bytes are then unspecified.
     #[inline]
     pub fn rollback(&mut self, checkpoint: Checkpoint) {
         self.state = checkpoint;
     }
 
-    /// The packet: the bytes written, the unused bits of the last one zero.
+    /// Returns the packet: the bytes written, with zeros in the unused bits of the last byte.
     ///
     /// # Errors
     ///
-    /// [`BitWriteError`] if the slice was too small, or a value did not fit its width.
+    /// [`BitWriteError`] if the slice was too small, or a value was refused.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn finish(self) -> Result<&'a [u8], BitWriteError> {
         self.finish_or(|refusal, needed_bits, capacity_bits| match refusal {
@@ -286,8 +289,8 @@ impl<'a> BitWriter<'a> {
         })
     }
 
-    /// As [`finish`](Self::finish), with an error made of the first refusal, the bits that are needed
-    /// and those that there are.
+    /// Like [`finish`](Self::finish), with an error made from the first refusal, the bits needed
+    /// and the capacity in bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn finish_or<E>(
         mut self,
@@ -296,7 +299,7 @@ impl<'a> BitWriter<'a> {
         self.store_word();
         let (refusal, needed_bits, capacity_bits) =
             (self.refusal(), self.position(), self.capacity());
-        // Shorter than `div_ceil`, which is careful about sums that no packet has.
+        // Shorter code than `div_ceil`, which avoids an overflow that no packet length reaches.
         match self.data.get(..((needed_bits + 7) >> 3) as usize) {
             Some(packet) if refusal.is_none() => Ok(packet),
             _ => {
@@ -306,14 +309,16 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Remembers that the value at `bit` must not be sent: `finish` refuses the packet.
+    /// Marks the value at `bit` as one that must not be sent: `finish` refuses the packet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn refuse(&mut self, bit: u64) {
         self.refuse_because(bit, 0);
     }
 
-    /// As [`refuse`](Self::refuse), with a reason that the caller understands. The first one stands.
-    // Inlined, as everything that takes `self`: a call would keep the state out of registers.
+    /// Like [`refuse`](Self::refuse), with a reason whose meaning the caller defines. Only the
+    /// first refusal is kept.
+    // Inlined, like every function that takes `self`: a call would force the state out of
+    // registers.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn refuse_because(&mut self, bit: u64, reason: u8) {
         if self.state.refused == NONE_REFUSED {
@@ -322,9 +327,10 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-/// [`BitWriter::copy`] as a call, since that is long and would stand at every text of every type. The
-/// state goes by value: with its address, all fields around it would go through memory. All of it
-/// fits into registers, which a tuple of its three parts would not.
+/// [`BitWriter::copy`] as a call, since its long code would otherwise be repeated for every string
+/// of every type. The state is passed by value: taking its address would force it through memory
+/// around every other field. Position and word fit into registers; a tuple of three parts would
+/// not.
 #[inline(never)]
 fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, u64) {
     let mut writer = BitWriter::new(data);
@@ -333,7 +339,7 @@ fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, 
     (writer.position(), writer.state.word)
 }
 
-/// Stores what there is room for, where a slice does not end with a whole word.
+/// Stores as many bytes of `word` as fit at the end of a slice that is not made of whole words.
 #[inline(never)]
 fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
     let room = data.get_mut(start..).unwrap_or_default();
@@ -342,8 +348,8 @@ fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
     }
 }
 
-/// The largest value of each width below 64. A look-up is cheaper than shifting, and constant
-/// widths never get to it.
+/// Largest value of each width below 64. A look-up is cheaper than a shift, and a constant width is
+/// folded at compile time.
 const LARGEST: [u64; 64] = {
     let mut largest = [0; 64];
     let mut width = 0;
@@ -354,13 +360,13 @@ const LARGEST: [u64; 64] = {
     largest
 };
 
-/// More than any refusal.
+/// Value of `Checkpoint::refused` without a refusal, above every refusal.
 const NONE_REFUSED: u64 = u64::MAX;
 
-/// The bits of a reason.
+/// Width of a refusal's reason.
 const REASON_BITS: u32 = 8;
 
-/// The last bit that can be told beside a reason, behind every packet.
+/// Largest position that fits beside a reason, beyond the end of any packet.
 const LAST_BIT: u64 = (u64::MAX >> REASON_BITS) - 1;
 
 impl fmt::Debug for BitWriter<'_> {
