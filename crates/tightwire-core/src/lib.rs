@@ -1,11 +1,12 @@
-//! Bits, streams, schemas and packets: the lower layers of [Tightwire](https://docs.rs/tightwire),
-//! the crate to add, which re-exports everything that is here and has the tour.
+//! Bits, streams, schemas and packets: the lower layers of [Tightwire](https://docs.rs/tightwire).
+//! Programs add the crate `tightwire`, which re-exports everything here and has the tour.
 //!
-//! [`bits`] → [`stream`] → [`bytes`] and [`schema`] → [`packet`]: a module imports only what stands to its left.
+//! [`bits`] → [`stream`] → [`bytes`] and [`schema`] → [`packet`]: a module imports only from its
+//! left.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
-// Derived code says `::tightwire`, also where this crate derives.
+// Derived code uses the path `::tightwire`, also inside this crate.
 extern crate self as tightwire;
 
 pub mod bits;

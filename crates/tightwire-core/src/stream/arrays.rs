@@ -33,7 +33,7 @@ impl<const N: usize> TextBuffer for ArrayString<N> {
     }
 }
 
-/// Up to as many elements as there is room for.
+/// Up to `N` elements.
 impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
     const MAX_BITS: u64 = derived::list_bits(N, T::MAX_BITS);
     const DEPTH: u32 = 1 + T::DEPTH;
@@ -51,7 +51,7 @@ impl<T: Wire + Default, const N: usize> Wire for ArrayVec<T, N> {
     }
 }
 
-/// Text of up to as many bytes as there is room for.
+/// Text of up to `N` bytes.
 impl<const N: usize> Wire for ArrayString<N> {
     const MAX_BITS: u64 = derived::text_bits(N);
 

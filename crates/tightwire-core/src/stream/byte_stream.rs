@@ -1,16 +1,17 @@
-//! The stream that packs nothing.
+//! The stream that writes whole bytes instead of packing bits.
 //!
-//! This is a view of a stream and not the `ByteWriter` itself: a stream remembers its first refusal to
-//! the end, counts bits, and leaves half a value behind, where `ByteWriter::write_wire` writes a value
+//! `ByteStream` wraps a stream and not a `ByteWriter`: a stream keeps its first refusal to the end,
+//! counts bits, and may leave a partial value behind, while `ByteWriter::write_wire` writes a value
 //! or nothing.
 
 use super::{ErrorKind, Op, RawStream, Scope, Value};
 
-/// Runs another stream, and gives each number whole bytes: 1, 2, 4, 8 or 16, the lowest first.
+/// Wraps another stream, and gives each number whole bytes: 1, 2, 4, 8 or 16, little-endian.
 ///
-/// This is the debug mode of a protocol. Integers are what they are, not offsets in a range, so that
-/// a hex dump can be read; ranges, lengths, checks and refusals stay in force, and a value comes out
-/// as it does when it is packed. [`Packing`](crate::bytes::Packing) chooses between the two.
+/// This is the debug mode of a protocol. Integers are written as themselves, not as offsets in a
+/// range, so that a hex dump can be read. Ranges, lengths, checks and refusals stay in force, and
+/// every value reads back as it does from packed bits. [`Packing`](crate::bytes::Packing) chooses
+/// between the two.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -32,14 +33,15 @@ pub struct ByteStream<S> {
 }
 
 impl<S: RawStream> ByteStream<S> {
-    /// Widens what goes to `inner` from now on, which should be at a whole byte.
+    /// Creates a stream that widens every number before passing it to `inner`, which should be at a
+    /// whole byte.
     #[must_use]
     #[inline]
     pub fn new(inner: S) -> Self {
         Self { inner }
     }
 
-    /// The stream that did the work: it finishes the packet.
+    /// Returns the inner stream, which finishes the packet.
     #[must_use]
     #[inline]
     pub fn into_inner(self) -> S {
@@ -47,7 +49,7 @@ impl<S: RawStream> ByteStream<S> {
     }
 }
 
-/// The bits of the smallest integer type that holds `width` bits; nothing is nothing.
+/// Width of the smallest integer type that holds `width` bits; 0 for a width of 0.
 fn whole_bytes(width: u32) -> u32 {
     if width == 0 { 0 } else { width.next_power_of_two().max(8) }
 }
@@ -70,7 +72,7 @@ impl<S: RawStream> RawStream for ByteStream<S> {
         let start = self.inner.position();
         let fits = |value: u64| value.unbounded_shr(width) == 0;
         let mut whole = *value;
-        // The wider field would take what the narrow one refuses.
+        // The widened field would accept values that the narrow one refuses.
         if S::WRITING && !fits(whole) {
             self.inner.refuse_at(ErrorKind::OutOfRange, start)?;
             whole = 0;

@@ -7,24 +7,24 @@ use alloc::vec::Vec;
 use super::raw::group;
 use super::{ErrorKind, Pod, Scope, Stream, Target, misuse, still_good};
 
-/// Elements in a row: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
+/// A sequence of elements: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
 pub trait Elements {
     /// The type of an element.
     type Item;
 
-    /// The elements.
+    /// The elements as a slice.
     fn as_slice(&self) -> &[Self::Item];
 
-    /// The elements, to read into.
+    /// The elements as a mutable slice, for reading into.
     fn as_mut_slice(&mut self) -> &mut [Self::Item];
 }
 
-/// Elements whose number can change: a `Vec`, or behind its feature an `ArrayVec`.
+/// A sequence whose length can change: a `Vec`, or behind its feature an `ArrayVec`.
 pub trait List: Elements {
-    /// Drops what is beyond `len` elements.
+    /// Drops the elements beyond the first `len`.
     fn truncate(&mut self, len: usize);
 
-    /// Adds an element; `false` if there is no room.
+    /// Appends a default element; returns `false` if there is no room.
     fn push_default(&mut self) -> bool;
 }
 
@@ -63,7 +63,7 @@ impl<T: Default> List for Vec<T> {
     }
 }
 
-/// The place of `value` in `variants`.
+/// The index of `value` in `variants`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn enumerate<S: Stream, E: Copy + PartialEq>(
     stream: &mut S,
@@ -106,7 +106,8 @@ pub(super) fn variant<S: Stream>(
     Ok(())
 }
 
-/// A bit, and the value if it is set. A value that is there already is read into.
+/// A bit, and the value if the bit is set. Reading into a value that is already there keeps its
+/// memory.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn option<S: Stream, T: Default>(
     stream: &mut S,
@@ -127,7 +128,7 @@ pub(super) fn option<S: Stream, T: Default>(
     }
 }
 
-/// The length, then the elements. Those that are there already are read into.
+/// The length, then the elements. Reading into elements that are already there keeps their memory.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn array<S: Stream, L: List>(
     stream: &mut S,
@@ -144,8 +145,8 @@ pub(super) fn array<S: Stream, L: List>(
     grown_array(stream, items, length, &mut element)
 }
 
-/// The length of a list, and the place behind it. Elements that take no bits are paid by nothing: a
-/// few bytes could ask for all of memory.
+/// Serializes the length of a list, and returns the position behind it. A length too large for the
+/// bits left is refused: elements that take no bits would let a few bytes ask for all of memory.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn begin_list<S: Stream>(
     stream: &mut S,
@@ -160,7 +161,7 @@ pub(super) fn begin_list<S: Stream>(
     Ok(start)
 }
 
-/// A writer refuses what [`begin_list`] would refuse to read.
+/// Refuses to write a list that [`begin_list`] would refuse to read.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn end_list<S: Stream>(
     stream: &mut S,
@@ -174,7 +175,7 @@ pub(super) fn end_list<S: Stream>(
     }
 }
 
-/// Elements that are read into memory that grows to what is there.
+/// Reads elements into a list that grows element by element.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn grown_array<S: Stream, L: List>(
     stream: &mut S,
@@ -188,13 +189,13 @@ fn grown_array<S: Stream, L: List>(
         if index == items.as_mut_slice().len() && !items.push_default() {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
-        // One by one: the packet pays for an element before memory for many is taken.
+        // Grown one by one: memory for an element is only taken after the packet held those before.
         one_of(stream, index, Target::from(&mut items.as_mut_slice()[index]), element)?;
     }
     Ok(())
 }
 
-/// As an array of `pod`, in one copy.
+/// The same bytes as an array of `pod`, in one copy.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn pods<S: Stream, T: Pod>(
     stream: &mut S,
@@ -208,7 +209,7 @@ pub(super) fn pods<S: Stream, T: Pod>(
         return stream.refuse_at(ErrorKind::OutOfRange, start);
     }
     if let Some(items) = items.when_reading() {
-        // What the packet does not hold is refused before room for it is made.
+        // Lengths beyond the end of the packet are refused before memory is allocated.
         let bits = (length as u64).saturating_mul(size_of::<T>() as u64 * 8);
         if bits > stream.remaining() {
             return stream.refuse_at(ErrorKind::UnexpectedEnd, start);
@@ -221,10 +222,10 @@ pub(super) fn pods<S: Stream, T: Pod>(
     stream.named("items").pod(items.parts(Vec::as_slice, Vec::as_mut_slice))
 }
 
-/// How many more elements than bits an array may have.
+/// Number of elements that an array may have beyond its bits.
 const FREE_ELEMENTS: u64 = 1024;
 
-/// The elements alone, since both sides know how many there are.
+/// The elements alone, since both sides know their number.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn fixed_array<S: Stream, T>(
     stream: &mut S,
@@ -237,7 +238,7 @@ pub(super) fn fixed_array<S: Stream, T>(
     if items.is_empty() { still_good(stream) } else { Ok(()) }
 }
 
-/// An element with its place in the path.
+/// One element, with its index in the path of traces.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn one_of<S: Stream, T>(
     stream: &mut S,

@@ -1,9 +1,11 @@
-//! What derived code computes at compile time, and the few operations that only it needs.
+//! Functions that derived code evaluates at compile time, and the few operations that only derived
+//! code needs.
 //!
-//! Derived code is small before it is optimised: `if const` and associated constants drop what a type
-//! or a stream does not use (names, whole-byte packing, a second copy for short buffers) before code is
-//! generated. Errors are passed on by `if let` instead of `?`, and inlining is forced only in builds
-//! without debug assertions. `./ci.sh compile-time` prints the effect.
+//! Derived code is small before it is optimised: `if const` and associated constants remove
+//! everything that a type or a stream does not use (names, whole-byte packing, a second copy for
+//! short buffers) before code is generated. Errors are propagated by `if let` instead of `?`, and
+//! inlining is forced only in builds without debug assertions. `./ci.sh compile-time` measures the
+//! effect.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -16,20 +18,19 @@ use super::{
     Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
 };
 
-/// The fields of a type, as far as their widths are fixed: a list for a struct, one for each
-/// variant of an enum. `None` stands for a field of any width, and between fields that are not
-/// sent together.
+/// Widths of the fields of a type: one list for a struct, one for each variant of an enum. `None`
+/// stands for a field of variable width, and separates fields that are not sent together.
 pub trait Slots {
-    /// The widths.
+    /// Widths in bits, by variant and field.
     const SLOTS: &'static [&'static [Option<u32>]];
 }
 
-/// The bits of the run that begins with a field; none if the field before belongs to it.
+/// Bits of the run that begins with `field`; 0 if the field before it belongs to the same run.
 pub const fn run_bits(slots: &[Option<u32>], field: usize) -> u32 {
     if field > 0 && slots[field - 1].is_some() { 0 } else { rest_of_run(slots, field) }
 }
 
-/// The bits from a field to the end of its run.
+/// Bits from `field` to the end of its run.
 pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
     let mut bits = 0;
     while field < slots.len() {
@@ -40,7 +41,7 @@ pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
     bits
 }
 
-/// The bits of a type, if they are always the same.
+/// Bits of a type, if the number is always the same.
 pub const fn fixed_bits(slots: &[Option<u32>]) -> Option<u32> {
     let mut field = 0;
     while field < slots.len() {
@@ -52,7 +53,7 @@ pub const fn fixed_bits(slots: &[Option<u32>]) -> Option<u32> {
     Some(rest_of_run(slots, 0))
 }
 
-/// The same for an enum: every variant has as many.
+/// Bits of an enum's fields, if the number is the same in every variant.
 pub const fn fixed_enum_bits(variants: &[&[Option<u32>]]) -> Option<u32> {
     let first = fixed_bits(variants[0]);
     let mut variant = 1;
@@ -65,8 +66,8 @@ pub const fn fixed_enum_bits(variants: &[&[Option<u32>]]) -> Option<u32> {
     first
 }
 
-/// The bits of an array, if they are few and always the same: a longer one is a loop, in which
-/// nothing is known at compile time.
+/// Bits of an array, if they are few and the number is always the same. A longer array becomes a
+/// loop, in which no position is known at compile time.
 pub const fn array_bits(element: Option<u32>, len: usize) -> Option<u32> {
     match element {
         Some(bits) if len <= 8 && bits * len as u32 <= 128 => Some(bits * len as u32),
@@ -74,31 +75,32 @@ pub const fn array_bits(element: Option<u32>, len: usize) -> Option<u32> {
     }
 }
 
-/// The bits of a range, given as two's complement.
+/// Width of a range, with bounds given in two's complement.
 pub const fn int_bits(is_ordered: bool, min: u128, max: u128) -> u32 {
     assert!(is_ordered, "range: the first bound is above the second, swap them");
     u128::BITS - max.wrapping_sub(min).leading_zeros()
 }
 
-/// The `bits` of an attribute, if they are possible.
+/// Checks the `bits` of an attribute and returns them.
 pub const fn low_bits_width(bits: u32, type_bits: u32) -> u32 {
     assert!(bits <= 64, "bits: a field has at most 64");
     assert!(bits <= type_bits, "bits: more than the field's type has");
     bits
 }
 
-/// The bits at most of a variable-length integer.
+/// Largest size in bits of a variable-length integer.
 pub const fn varint_bits(type_bits: u32) -> u64 {
     type_bits.div_ceil(7) as u64 * 8
 }
 
-/// The range of an attribute, if it makes sense.
+/// Checks the range of an attribute and returns it.
 pub const fn float_range(min: f32, max: f32, resolution: f32) -> FloatRange {
     assert!(min.is_finite() && max.is_finite(), "min, max: both must be finite");
     assert!(min < max, "min, max: min must be below max");
     assert!(resolution.is_finite(), "resolution: it must be finite");
     assert!(resolution > 0.0, "resolution: it must be above zero");
-    // Beyond, the arithmetic of an `f32` is coarser than the steps, and does not keep the promise.
+    // With more steps, the arithmetic of an `f32` is coarser than one step, and the resolution does
+    // not hold.
     assert!(
         (max - min) / resolution <= (1 << 23) as f32,
         "resolution: an `f32` is not that exact over this range: write a coarser one, or send it whole"
@@ -106,24 +108,24 @@ pub const fn float_range(min: f32, max: f32, resolution: f32) -> FloatRange {
     FloatRange::new(min, max, resolution)
 }
 
-/// The bits of a rotation.
+/// Width of a rotation.
 pub const fn smallest_three_bits(bits: u32) -> u32 {
     assert!(3 <= bits && bits <= 20, "smallest_three: 3 to 20 bits per component are possible");
     2 + 3 * bits
 }
 
-/// The bits of a direction.
+/// Width of a direction.
 pub const fn unit_bits(bits: u32) -> u32 {
     assert!(2 <= bits && bits <= 20, "unit: 2 to 20 bits per coordinate are possible");
     2 * bits
 }
 
-/// The bits at most of text or bytes of up to `max_len`.
+/// Largest size in bits of text or bytes of up to `max_len`.
 pub const fn text_bits(max_len: usize) -> u64 {
     list_bits(max_len, 8).saturating_add(7)
 }
 
-/// The bits at most of up to `max_len` elements.
+/// Largest size in bits of a list of up to `max_len` elements.
 pub const fn list_bits(max_len: usize, element: u64) -> u64 {
     assert!(
         max_len as u64 <= MAX_LEN,
@@ -180,12 +182,12 @@ pub const fn length_bits(max_len: usize) -> u64 {
     (u64::BITS - (max_len as u64).leading_zeros()) as u64
 }
 
-/// The bits of an enum's ordinal.
+/// Width of an enum's ordinal.
 pub const fn ordinal_bits(variants: usize) -> u32 {
     length_bits(variants - 1) as u32
 }
 
-/// The larger one.
+/// The larger of two numbers, as a `const fn`.
 pub const fn max(a: u64, b: u64) -> u64 {
     if a > b { a } else { b }
 }
@@ -257,20 +259,21 @@ pub const fn hinted_bits(bits: u64) -> u64 {
     0
 }
 
-/// Nothing, if a position has as many components as positions have.
+/// Checks that a position has 2 or 3 components; returns 0.
 pub const fn spatial_components(components: usize) -> u64 {
     assert!(components == 2 || components == 3, "spatial: a position has 2 or 3 components");
     0
 }
 
-/// Nothing, if a rotation is four numbers, and one of them can be a place.
+/// Checks that a rotation is four numbers of a width that can hold the largest component's index;
+/// returns 0.
 pub const fn rotation_components(components: usize, bits: u64) -> u64 {
     assert!(components == 4, "rotation: the place of the largest component, and three codes");
     assert!(2 <= bits && bits <= 20, "rotation: codes of 2 to 20 bits are possible");
     0
 }
 
-/// Nothing, if a derivative has as many components as what it changes.
+/// Checks that a derivative has as many components as the field it belongs to; returns 0.
 pub const fn derivative_components(own: usize, others: usize) -> u64 {
     assert!(own == others, "derivative_of: both must have the same number of components");
     0
@@ -287,7 +290,8 @@ pub fn int_shape<T: Int>(min: T, max: T) -> Shape {
     Shape::Op(Op::int(&(min..=max)))
 }
 
-/// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
+/// The ordinal of an enum. No caller is tracked, since a trace shows the ordinal as the enum
+/// itself.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn ordinal<S: Stream>(
     stream: &mut S,
@@ -297,7 +301,8 @@ pub fn ordinal<S: Stream>(
     stream.variant(ordinal, names.len(), |ordinal| names[ordinal])
 }
 
-/// A ranged integer, by its bounds: a range would be built and taken apart for each field.
+/// A ranged integer, with two bounds instead of a range, which would be built and taken apart for
+/// each field.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn int<S: Stream, T: Int>(
@@ -315,7 +320,7 @@ pub fn int<S: Stream, T: Int>(
     )
 }
 
-/// A value of an array or an option.
+/// An element of an array, or the value of an option.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn object<S: Stream, T: Wire>(
     value: Target<'_, S::Access, T>,
@@ -324,13 +329,13 @@ pub fn object<S: Stream, T: Wire>(
     stream.object(value)
 }
 
-/// The value in a box.
+/// Borrows the value inside a box.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn unboxed<A: Access, T: ?Sized>(value: Target<'_, A, Box<T>>) -> Target<'_, A, T> {
     value.into_parts(|value| &**value, |value| &mut **value)
 }
 
-/// The lowest bits of an integer of any type.
+/// The lowest `width` bits of an integer of any type.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn low_bits<S: Stream, T: Int>(
@@ -364,7 +369,7 @@ fn narrow<S: Stream, T: Int>(
     Ok(())
 }
 
-/// Text of any type that holds some.
+/// Text of any type that implements `TextBuffer`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn text<S: Stream, T: text::TextBuffer>(
@@ -381,7 +386,8 @@ pub fn text<S: Stream, T: text::TextBuffer>(
     )
 }
 
-/// Plain structs as their memory images: the bytes of an array of `pod`, in one copy.
+/// A list of plain structs as their memory images: the same bytes as an array of `pod`, in one
+/// copy.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn pods<S: Stream, T: Pod>(
@@ -392,20 +398,21 @@ pub fn pods<S: Stream, T: Pod>(
     group!(S, stream, super::Scope::Group("array"), collection::pods(stream, items, max_len))
 }
 
-/// A constant of a condition. What is not `Wire` has no form as data: see [`NoConstant`].
+/// A constant of a condition. A constant whose type is not `Wire` cannot be described as data: see
+/// [`NoConstant`].
 #[expect(missing_debug_implementations, reason = "lives for one expression of derived code")]
 pub struct Constant<T>(Cell<Option<T>>);
 
 impl<T> Constant<T> {
-    /// Of any type.
+    /// Wraps a constant of any type.
     pub fn new(value: T) -> Self {
         Self(Cell::new(Some(value)))
     }
 }
 
-/// Found first by a method call on `&Constant<T>`, where `T` is `Wire`.
+/// Method that a call on `&Constant<T>` resolves to first, if `T` is `Wire`.
 pub trait WireConstant {
-    /// The constant as data, if it is one number, truth value or variant.
+    /// Returns the constant as data, if it is a single number, `bool` or variant.
     fn condition(&self) -> Option<Condition>;
 }
 
@@ -422,9 +429,9 @@ impl<T: Wire> WireConstant for Constant<T> {
     }
 }
 
-/// Found second, for every other type.
+/// Method that a call on `&Constant<T>` resolves to second, for every other type.
 pub trait NoConstant {
-    /// Nothing.
+    /// Returns `None`.
     fn condition(&self) -> Option<Condition>;
 }
 
@@ -434,7 +441,7 @@ impl<T> NoConstant for &Constant<T> {
     }
 }
 
-/// A name.
+/// Converts a string into a [`Name`].
 pub fn name(name: &str) -> Name {
     name.into()
 }
@@ -444,7 +451,7 @@ pub fn check_shape(name: &'static str) -> Shape {
     Shape::Op(Op::Check { name: Cow::Borrowed(name) })
 }
 
-/// An integer literal of a condition.
+/// Describes an integer literal of a condition.
 pub fn whole(number: i128) -> Condition {
     Condition::Number(Number::Signed(number))
 }

@@ -1,4 +1,4 @@
-//! Operations that are data, run on a stream: what a schema is read and written with.
+//! Operations described as data, run on a stream: how a schema reads and writes packets.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,14 +9,14 @@ use super::float::compressed_slice;
 use super::raw::{group, operation};
 use super::{Number, Op, Scope, Stream, Target, Value, int, still_good, text, vector};
 
-/// Why an operation was not run to its end.
+/// Reasons why an operation was not completed.
 #[derive(Debug)]
 pub(crate) enum RunError<E> {
-    /// The stream refused.
+    /// The stream refused the value.
     Stream(E),
-    /// The value is of another kind than the operation carries: this one.
+    /// The value has another kind than the operation carries; the string names the expected kind.
     Mismatch(&'static str),
-    /// The operation needs something that only the program knows.
+    /// The operation needs a value that only the program knows, such as a previous index.
     NoContext,
 }
 
@@ -26,10 +26,10 @@ impl<E> From<E> for RunError<E> {
     }
 }
 
-/// The most components of a vector that is described by data.
+/// Largest number of components of a vector that is described as data.
 pub(crate) const MAX_DIMENSIONS: usize = 64;
 
-/// Runs `op` on `value`, which gets the kind that the operation carries.
+/// Runs `op` on `value`. Reading gives `value` the kind that the operation carries.
 pub(crate) fn run_op<S: Stream>(
     stream: &mut S,
     op: &Op,
@@ -88,13 +88,14 @@ pub(crate) fn run_op<S: Stream>(
         Op::Check { ref name } => carried(stream, value, UNIT, |_, s| {
             operation!(S, s, op.clone(), int::check(s, name), Value::Unit)
         }),
-        // Bounds of two types are not from `Stream::int`.
+        // Bounds of two different types do not come from `Stream::int`.
         Op::Int { .. } | Op::Fixed { .. } => Err(RunError::NoContext),
         Op::Index { .. } | Op::IntRelative | Op::Selection { .. } => Err(RunError::NoContext),
     }
 }
 
-/// The ordinal of an enum, which a trace shows as the enum itself: no caller is tracked.
+/// The ordinal of an enum. No caller is tracked, since a trace shows the ordinal as the enum
+/// itself.
 pub(crate) fn run_ordinal<'n, S: Stream>(
     stream: &mut S,
     ordinal: &mut usize,
@@ -104,7 +105,7 @@ pub(crate) fn run_ordinal<'n, S: Stream>(
     stream.variant(ordinal, count, name)
 }
 
-/// [`Stream::fixed_array`] with a number of elements that is data.
+/// [`Stream::fixed_array`] with a length that is only known at run time.
 pub(crate) fn known_array<S: Stream, T: Default>(
     stream: &mut S,
     items: &mut Vec<T>,
@@ -114,7 +115,8 @@ pub(crate) fn known_array<S: Stream, T: Default>(
     group!(S, stream, Scope::Group("fixed_array"), each(stream, items, length, element))
 }
 
-/// [`Stream::array`] of a tree, of which a writer has a copy that it may change.
+/// [`Stream::array`] for a tree of values; a writer has its own copy of the tree, so `&mut` is
+/// fine.
 pub(crate) fn tree_list<S: Stream, T: Default>(
     stream: &mut S,
     items: &mut Vec<T>,
@@ -130,7 +132,8 @@ pub(crate) fn tree_list<S: Stream, T: Default>(
     })
 }
 
-/// [`Stream::option`] of a tree, of which a writer has a copy that it may change.
+/// [`Stream::option`] for a tree of values; a writer has its own copy of the tree, so `&mut` is
+/// fine.
 pub(crate) fn tree_option<S: Stream, T: Default>(
     stream: &mut S,
     value: &mut Option<T>,
@@ -148,7 +151,8 @@ pub(crate) fn tree_option<S: Stream, T: Default>(
     })
 }
 
-/// Elements of a tree. A reader makes room for one when the packet has paid for those before.
+/// Serializes the elements of a tree. A reader makes room for an element only after the packet held
+/// those before it.
 fn each<S: Stream, T: Default>(
     stream: &mut S,
     items: &mut Vec<T>,
@@ -168,7 +172,7 @@ fn each<S: Stream, T: Default>(
     if length == 0 { still_good(stream) } else { Ok(()) }
 }
 
-/// A kind of value: what it is called, how it is taken out of a [`Value`] and put back.
+/// A kind of [`Value`]: its name, and functions that take the contents out and put them back.
 type Kind<T> = (&'static str, fn(&mut Value) -> Option<T>, fn(T) -> Value);
 
 const UNIT: Kind<()> =
@@ -239,7 +243,7 @@ fn carried<S: Stream, T: Default>(
 ) -> Result<(), RunError<S::Error>> {
     let mut typed = match S::WRITING {
         true => get(value).ok_or(RunError::Mismatch(name))?,
-        // What has memory is read into it again.
+        // Strings and vectors are read into the memory that they already have.
         false if needs_drop::<T>() => get(value).unwrap_or_default(),
         false => T::default(),
     };
@@ -248,7 +252,7 @@ fn carried<S: Stream, T: Default>(
     Ok(result?)
 }
 
-/// A number of at most 64 bits; a larger one is out of every range that it can have.
+/// A number of at most 64 bits; a larger one is outside every range that the operation can have.
 fn small<S: Stream>(
     stream: &mut S,
     value: &mut Value,
@@ -292,7 +296,7 @@ fn varint<S: Stream>(
     }
 }
 
-/// A varint of a type; none is a number that the type does not have.
+/// A varint of type `T`; `number` is `None` if the type cannot hold it.
 fn as_type<S: Stream, T: super::Int>(
     stream: &mut S,
     number: Option<T>,

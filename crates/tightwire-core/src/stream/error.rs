@@ -1,10 +1,10 @@
-//! Why a stream refuses.
+//! Errors of streams.
 
 use core::fmt;
 
 use crate::bits::BitWriteError;
 
-/// What was wrong with a value, on either side.
+/// Reason why a value was refused, when writing or when reading.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -12,41 +12,42 @@ pub enum ErrorKind {
     UnexpectedEnd,
     /// The buffer ended before the value did.
     Full,
-    /// A number, a length, an ordinal or an index outside its declared range.
+    /// A number, a length, an ordinal or an index is outside its declared range.
     OutOfRange,
-    /// A set bit where alignment writes zeros.
+    /// A padding bit is set where alignment writes zeros.
     Padding,
-    /// Text that is not well-formed UTF-8 or UTF-16.
+    /// Text is not well-formed UTF-8 or UTF-16.
     MalformedText,
-    /// A zero character inside text.
+    /// Text contains a NUL character.
     InteriorNul,
-    /// An index that is not above the one before it.
+    /// An index is not above the previous one.
     NotIncreasing,
-    /// A variable-length integer with more groups than its value needs.
+    /// A variable-length integer has more groups than its value needs.
     Overlong,
-    /// A float that is not finite, where only finite ones can be sent.
+    /// A float is infinite or NaN where only finite ones can be sent.
     NotFinite,
-    /// Four numbers that are no rotation, or three that are no direction.
+    /// Four numbers are not a rotation, or three are not a direction.
     NotUnit,
-    /// A serialization check that did not come out: the two sides read and wrote differently.
+    /// A check did not match: the two sides serialize different fields before it.
     CheckFailed,
-    /// Bytes after the end of the packet, or set bits in its last byte.
+    /// Bytes follow the end of the packet, or bits are set in the padding of its last byte.
     TrailingData,
-    /// The field was described wrongly, as by a reversed range: writing it in a debug build says how.
+    /// The field is described wrongly, such as by a reversed range. Writing it in a debug build
+    /// panics with the mistake.
     Misuse,
-    /// A value that a schema does not describe: serialized by hand, or sent under a condition that
-    /// is not data.
+    /// A schema does not describe this value: it is serialized by hand, or sent under a condition
+    /// that is not data.
     Undescribed,
-    /// A tree of values that does not have the form that its schema says.
+    /// A tree of values does not match its schema.
     Mismatch,
-    /// A reason of the application's own, given to [`Stream::refuse`](crate::stream::Stream::refuse).
+    /// The application refused the value by [`Stream::refuse`](crate::stream::Stream::refuse).
     Custom,
 }
 
-/// A refused read: what was wrong, and at which bit of the packet.
+/// A refused read: the reason, and the bit of the packet.
 ///
-/// It is small and `Copy`, and says nothing of names: [`explain`](Self::explain) reads the same bytes
-/// again and names the field.
+/// The error is small and `Copy`, and contains no names: [`explain`](Self::explain) reads the same
+/// bytes again and names the field.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -60,16 +61,18 @@ pub enum ErrorKind {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReadError {
-    /// What was wrong.
+    /// Reason of the refusal.
     pub kind: ErrorKind,
-    /// The bit, counted from the start of the packet, where the refused value begins; of a value
-    /// of several parts, as a string, the part that the packet ends in. A derived type reads
-    /// fields of fixed width together: for [`BitReadError`](ErrorKind::UnexpectedEnd) it is then
-    /// where the word begins that the packet ends in, and [`explain`](crate::stream::explain) has the field.
+    /// Position where the refused value begins, in bits from the start of the packet. For a value
+    /// of several parts, such as a string, it is the part in which the packet ends. A derived type
+    /// reads fields of fixed width together: an [`UnexpectedEnd`](ErrorKind::UnexpectedEnd) then
+    /// has the position of the word in which the packet ends, and
+    /// [`explain`](crate::stream::explain) finds the field.
     pub bit: u64,
 }
 
-/// A refused packet: why [`WriteStream::finish`](crate::stream::WriteStream::finish) hands out no bytes.
+/// A refused write: why [`WriteStream::finish`](crate::stream::WriteStream::finish) returns no
+/// bytes.
 ///
 /// [`explain`](Self::explain) names the field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -77,31 +80,31 @@ pub struct ReadError {
 pub enum WriteError {
     /// The buffer was too small.
     Full {
-        /// The bits that the packet takes.
+        /// Number of bits that the packet needs.
         needed_bits: u64,
-        /// The bits that the buffer holds.
+        /// Number of bits that the buffer holds.
         capacity_bits: u64,
     },
-    /// A value that its description does not allow; the first one, if there were several.
+    /// A value is not allowed by its description; the first such value of the packet.
     Value {
-        /// What was wrong.
+        /// Reason of the refusal.
         kind: ErrorKind,
-        /// The bit of the packet where the value would have begun.
+        /// Position in bits where the value would have begun.
         bit: u64,
     },
 }
 
 impl ErrorKind {
-    /// The kind as a reason for [`BitWriter`](crate::bits::BitWriter), which by itself refuses values
-    /// that do not fit their width, for the reason 0.
+    /// Converts the kind into a reason for [`BitWriter`](crate::bits::BitWriter). Reason 0 is
+    /// taken: the writer itself uses it for values that do not fit their width.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) const fn reason(self) -> u8 {
         self as u8 + 1
     }
 
-    /// The kind of a reason.
+    /// Converts a reason of [`BitWriter`](crate::bits::BitWriter) back into a kind.
     pub(super) const fn from_reason(reason: u8) -> Self {
-        // A kind that is missing here would be told as another one.
+        // A kind missing from this list would be reported as another one.
         const { assert!(KINDS.len() == ErrorKind::Custom as usize + 1) };
         const KINDS: [ErrorKind; 16] = [
             ErrorKind::UnexpectedEnd,
@@ -127,7 +130,7 @@ impl ErrorKind {
         }
     }
 
-    /// What was wrong, and what to do about it, without the place.
+    /// Returns a sentence that says what is wrong and what to do, without the position.
     #[must_use]
     pub fn advice(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! What was wrong with a packet, when somebody asks: the same function is run again and traced.
+//! Explained errors: the serialize function runs again under a trace, which names the refused
+//! field.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -14,9 +15,9 @@ use super::{
 
 /// A refusal that names the field: `Player.inventory[3].count at bit 412: 77 is not in 0..=64`.
 ///
-/// It comes from [`decode_explained`] and [`encode_explained`], or from
-/// [`ReadError::explain`] and [`WriteError::explain`]. Those who do not ask pay nothing for it,
-/// and those who do pay when something is refused.
+/// It comes from [`decode_explained`] and [`encode_explained`], or from [`ReadError::explain`] and
+/// [`WriteError::explain`]. Programs that do not use it pay nothing for it, and the others pay only
+/// when something is refused.
 ///
 /// ```
 /// use tightwire::stream::ErrorKind;
@@ -32,13 +33,13 @@ use super::{
 pub struct ExplainedError {
     kind: ErrorKind,
     bit: u64,
-    /// In a box, because the size of an error is part of every result that has it.
+    /// Boxed, because the size of an error is part of every result that contains it.
     trace: Box<Trace>,
 }
 
-/// As [`decode`](crate::stream::decode), with an error that names the field. A packet that is accepted costs
-/// what it costs there, and a few instructions to remember where it is; one that is refused is read
-/// once more, slowly.
+/// Like [`decode`](crate::stream::decode), with an error that names the field. An accepted packet
+/// costs the same, plus a few instructions to keep a reference to its bytes; a refused packet is
+/// read a second time, slowly.
 ///
 /// ```
 /// let refused = tightwire::decode_explained::<[Option<u16>; 2]>(&[0b1000_0010]).unwrap_err();
@@ -48,12 +49,12 @@ pub struct ExplainedError {
 ///
 /// # Errors
 ///
-/// [`ExplainedError`] for anything but a whole valid packet.
+/// [`ExplainedError`] for anything but a complete valid packet.
 #[inline]
 pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, ExplainedError> {
-    // Not by way of `decode`, or the value would be moved once more. All that a good packet pays is
-    // to keep the slice for `refuse`: by reference that is two stores, by value it would hold two
-    // registers all the way. `./ci.sh instructions` counts.
+    // Not implemented by `decode`, which would move the value once more. The only cost of an
+    // accepted packet is to keep the slice for `refuse`: two stores by reference; by value it would
+    // occupy two registers throughout. `./ci.sh instructions` counts the instructions.
     let mut value = T::default();
     match decode_into(packet, &mut value) {
         Ok(()) => Ok(value),
@@ -64,14 +65,14 @@ pub fn decode_explained<T: Wire + Default>(packet: &[u8]) -> Result<T, Explained
     }
 }
 
-/// The whole result, so that nothing is left to do after the call.
+/// Returns the whole result, so that the caller has nothing left to do after the call.
 #[cold]
 #[inline(never)]
 fn refuse<T: Wire + Default>(refused: ReadError, packet: &&[u8]) -> Result<T, ExplainedError> {
     Err(refused.explain::<T>(packet))
 }
 
-/// As [`encode`], with an error that names the field.
+/// Like [`encode`], with an error that names the field.
 ///
 /// ```
 /// let mut buffer = [0; 3];
@@ -99,8 +100,8 @@ fn refuse_write<'a, T: Wire>(refused: WriteError, value: &T) -> Result<&'a [u8],
     Err(refused.explain(value))
 }
 
-/// Reads `packet` once more, slowly, and says what every bit of it means and where and why it was
-/// refused.
+/// Reads `packet` a second time, slowly, and returns the meaning of every bit, and where and why
+/// the packet was refused.
 ///
 /// ```
 /// let trace = tightwire::explain::<[u16; 2]>(&[1, 0, 2]);
@@ -116,7 +117,7 @@ pub fn explain<T: Wire + Default>(packet: &[u8]) -> Trace {
     })
 }
 
-/// The same of a packet in whole bytes.
+/// Like [`explain`], for a packet in whole bytes.
 pub(crate) fn explain_bytes<T: Wire + Default>(packet: &[u8]) -> Trace {
     let stream = ByteStream::new(ReadStream::new(packet));
     explain_with(packet, stream, type_name::<T>(), |stream| {
@@ -124,7 +125,8 @@ pub(crate) fn explain_bytes<T: Wire + Default>(packet: &[u8]) -> Trace {
     })
 }
 
-/// Reads `packet` from its stream as `serialize` says, as an object of a type, and tells.
+/// Runs `serialize` on `stream`, which reads `packet`, as an object of type `type_name`, and
+/// returns the trace.
 pub(crate) fn explain_with<S: Reading>(
     packet: &[u8],
     stream: S,
@@ -141,7 +143,8 @@ pub(crate) fn explain_with<S: Reading>(
     trace
 }
 
-/// Writes `value` once more, slowly, and says what every bit means and what was refused.
+/// Writes `value` a second time, slowly, and returns the meaning of every bit, and the refusal if
+/// there was one.
 ///
 /// ```
 /// let trace = tightwire::stream::explain_write(&[1u16, 2]);
@@ -152,13 +155,14 @@ pub fn explain_write<T: Wire>(value: &T) -> Trace {
     explain_write_within(value, u64::MAX)
 }
 
-/// The same, in a buffer of so many bits.
+/// Like [`explain_write`], into a buffer of `capacity_bits`.
 fn explain_write_within<T: Wire>(value: &T, capacity_bits: u64) -> Trace {
     let bytes = measure(value).div_ceil(8).min(capacity_bits / 8);
     explain_write_with(type_name::<T>(), bytes * 8, |stream| T::serialize(value.into(), stream))
 }
 
-/// Writes at most so many bits as `serialize` says, as an object of a type, and tells.
+/// Writes at most `bits` bits by `serialize` as an object of type `type_name`, and returns the
+/// trace.
 pub(crate) fn explain_write_with(
     type_name: &str,
     bits: u64,
@@ -175,9 +179,9 @@ pub(crate) fn explain_write_with(
 }
 
 impl ReadError {
-    /// Names the field that [`decode`](crate::stream::decode) or [`decode_into`] refused in `packet`, by
-    /// reading it once more, field by field. A field that depends on what was in the value before
-    /// may not be found; then the error says no more than this one.
+    /// Names the field that [`decode`](crate::stream::decode) or [`decode_into`] refused in
+    /// `packet`, by reading the packet again field by field. A field that depends on the previous
+    /// contents of the value may not be found; the explained error then says no more than this one.
     ///
     /// ```
     /// let packet = [0xff];
@@ -194,8 +198,8 @@ impl ReadError {
 }
 
 impl WriteError {
-    /// Names the field that [`encode`] refused, by writing `value` once more: the one that its range
-    /// does not allow, or the first that did not fit into the buffer.
+    /// Names the field that [`encode`] refused, by writing `value` again: the field whose range
+    /// does not allow its value, or the first that did not fit into the buffer.
     ///
     /// ```
     /// let value = [1u16, 2];
@@ -217,8 +221,9 @@ impl WriteError {
 }
 
 impl ExplainedError {
-    /// The trace knows better than the error, since it goes field by field where derived types go
-    /// by the word. One that did not fail has not found the field, and blames nobody.
+    /// Combines an error with its trace. The trace is more exact, since it goes field by field
+    /// where derived types go word by word. A trace that did not fail has not found the field, and
+    /// marks none.
     #[doc(hidden)]
     #[must_use]
     pub fn new(kind: ErrorKind, bit: u64, mut trace: Trace) -> Self {
@@ -227,26 +232,26 @@ impl ExplainedError {
         Self { kind, bit, trace: Box::new(trace) }
     }
 
-    /// The names that lead to the refused field, as in `Player.inventory[3].count`; nothing if the
-    /// packet as a whole was refused, as for data after its end.
+    /// Path of the refused field, such as `Player.inventory[3].count`; `None` if the packet as a
+    /// whole was refused, such as for data after its end.
     #[must_use]
     pub fn path(&self) -> Option<String> {
         self.trace.refused().map(Node::path)
     }
 
-    /// The bit of the packet where the refused value begins.
+    /// Position in bits where the refused value begins.
     #[must_use]
     pub fn bit(&self) -> u64 {
         self.bit
     }
 
-    /// What was wrong.
+    /// Reason of the refusal.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Every field up to the refused one.
+    /// Trace of every field up to the refused one.
     #[must_use]
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -260,7 +265,7 @@ impl fmt::Display for ExplainedError {
     }
 }
 
-/// The sentence: what `unwrap` and a `main` that fails print.
+/// One sentence, for `unwrap` and a `main` that fails.
 impl fmt::Debug for ExplainedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Explained({self})")

@@ -1,8 +1,8 @@
-//! Floats: whole, or quantised to a range and a resolution.
+//! Floats: unquantised, or quantised to a range and a resolution.
 //!
-//! `FloatRange` is a value and not three arguments, so that a range has a name, is checked at compile
-//! time, and serves many fields. Four floats at a time are quantised by `wide`, which has the
-//! truncating conversion without a test for overflow.
+//! `FloatRange` is a value and not three arguments, so that a range has a name, is checked at
+//! compile time, and serves many fields. Four floats at a time are quantised with `wide`, which has
+//! the truncating conversion without an overflow check.
 
 use core::hint::cold_path;
 
@@ -10,10 +10,11 @@ use wide::f32x4;
 
 use super::{ErrorKind, Stream, Target, misuse};
 
-/// How a compressed float is quantised: a range, and the largest step between two values.
+/// Quantisation of a compressed float: a range, and the largest step between two values.
 ///
-/// The coarsest resolution that you can live with costs the fewest bits. More than some 2^22 steps
-/// are finer than an `f32` of the range, and only cost bits; beyond 2^32 they are not counted.
+/// The coarsest resolution that a game tolerates takes the fewest bits. More than some 2^22 steps
+/// are finer than the precision of an `f32` in the range, and only cost bits; the number of steps
+/// stops at 2^32.
 ///
 /// Declare it as a constant: then everything that does not depend on the value is computed at
 /// compile time.
@@ -29,14 +30,14 @@ pub struct FloatRange {
     min: f32,
     max: f32,
     resolution: f32,
-    /// The largest code: the top of the range. Zero if the declaration makes no sense.
+    /// Largest code, for the top of the range; 0 if the declaration is invalid.
     max_code: u32,
 }
 
 const INVALID: &str = "FloatRange: needs finite min < max, and a positive resolution that divides them into finitely many steps";
 
 impl FloatRange {
-    /// Values of `min..=max` in steps of at most `resolution`.
+    /// Creates a range of values `min..=max` in steps of at most `resolution`.
     ///
     /// # Panics
     ///
@@ -56,8 +57,8 @@ impl FloatRange {
         }
     }
 
-    /// As [`new`](Self::new), for numbers that the program did not choose: nothing if they make no
-    /// sense.
+    /// Like [`new`](Self::new), for numbers that the program did not choose: returns `None` if they
+    /// are invalid.
     ///
     /// ```
     /// use tightwire::FloatRange;
@@ -78,66 +79,67 @@ impl FloatRange {
         if valid { Some(Self { min, max, resolution, max_code: steps(values) }) } else { None }
     }
 
-    /// The lower bound.
+    /// Lower bound.
     #[must_use]
     pub const fn min(self) -> f32 {
         self.min
     }
 
-    /// The upper bound.
+    /// Upper bound.
     #[must_use]
     pub const fn max(self) -> f32 {
         self.max
     }
 
-    /// The resolution asked for; the real one is the next finer that divides the range.
+    /// Resolution as declared; the effective one is the next finer that divides the range evenly.
     #[must_use]
     pub const fn resolution(self) -> f32 {
         self.resolution
     }
 
-    /// The bits of one value.
+    /// Width of one value in bits.
     #[must_use]
     pub const fn width(self) -> u32 {
         u32::BITS - self.max_code.leading_zeros()
     }
 
-    /// The largest code that a value can have.
+    /// Largest code that a value can have.
     #[must_use]
     pub const fn max_code(self) -> u32 {
         self.max_code
     }
 
-    /// The code of the step nearest to `value`. Values outside the range count as its bounds; what
-    /// is not finite has no code, and gives any.
+    /// Returns the code of the step nearest to `value`. Values outside the range are clamped to its
+    /// bounds; the code of an infinity or NaN is unspecified.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn quantize(self, value: f32) -> u32 {
         self.quantize_four([value; 4])[0]
     }
 
-    /// The value that `code` stands for; the largest code can be a rounding above the upper bound.
-    /// A code above [`max_code`](Self::max_code) has no meaning, and gives any number.
+    /// Returns the value of `code`. The largest code can be a rounding error above the upper bound.
+    /// A code above [`max_code`](Self::max_code) is invalid, and its value unspecified.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn dequantize(self, code: u32) -> f32 {
         if self.max_code < SMALL_CODES {
-            // The same quotient without a division: two numbers below 2^22 have none that is nearer
-            // than 2^-47 to where an `f32` rounds, and these two roundings are off by 2^-52.
+            // The same quotient without a division. Quotients of two numbers below 2^22 are at
+            // least 2^-47 away from any point where an `f32` rounds, and the two roundings here are
+            // off by 2^-52.
             let position = (f64::from(code) * (1.0 / f64::from(self.max_code))) as f32;
             return position * (self.max - self.min) + self.min;
         }
         self.dequantize_four([code; 4])[0]
     }
 
-    /// Four at a time, as vector units do. Each step rounds to `f32`, in this order: that is the
-    /// wire format.
+    /// Quantises four values at a time, for vector units. Each step rounds to `f32`, in this order:
+    /// the order is part of the wire format.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn quantize_four(self, values: [f32; 4]) -> [u32; 4] {
         let position = (f32x4::new(values) - self.min) / (self.max - self.min);
         let position = position.fast_max(f32x4::ZERO).fast_min(f32x4::ONE);
         let rounded = position * self.max_code as f32 + 0.5;
-        // Truncation is `floor`, since nothing here is negative.
+        // Truncation equals `floor`, since no value here is negative.
         if self.max_code < SMALL_CODES {
             rounded.fast_trunc_int().to_array().map(i32::cast_unsigned)
         } else {
@@ -149,8 +151,8 @@ impl FloatRange {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
         let codes = if self.max_code < SMALL_CODES {
-            // The float 2^23 has the integers above it in its lowest bits. A conversion would be
-            // the instruction that waits for whatever its register held before.
+            // The lowest bits of the float 2^23 count the integers above it. A conversion
+            // instruction would wait for the previous contents of its register.
             const SHIFT: f32 = (1 << 23) as f32;
             f32x4::new(codes.map(|code| f32::from_bits(SHIFT.to_bits() | code))) - SHIFT
         } else {
@@ -160,17 +162,18 @@ impl FloatRange {
     }
 }
 
-/// Below this, codes and a half are exact floats, and fit what vector units convert.
+/// Below this number of codes, every code plus one half is an exact float, and fits the conversion
+/// of vector units.
 const SMALL_CODES: u32 = 1 << 22;
 
-/// The number of steps, rounded up: at least one, at most the largest `f32` below 2^32.
+/// Returns the number of steps, rounded up: at least one, at most the largest `f32` below 2^32.
 const fn steps(values: f32) -> u32 {
     let values = values.clamp(1.0, 4_294_967_040.0);
     let whole = values as u32;
     if whole as f32 == values { whole } else { whole + 1 }
 }
 
-/// The step nearest to the value, in the fewest bits.
+/// The code of the step nearest to the value, in the fewest bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed<S: Stream>(
     stream: &mut S,
@@ -187,7 +190,7 @@ pub(super) fn compressed<S: Stream>(
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
-        // A code of what is not finite can be anything, and is not sent.
+        // The code of an infinity or NaN is unspecified; the refusal keeps it from being sent.
         code = u64::from(range.quantize(*value));
         return stream.raw_fitting(&mut code, range.width());
     }
@@ -226,7 +229,7 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     Ok(())
 }
 
-/// Up to four numbers, and zeros behind them.
+/// Pads up to four numbers with zeros.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn widened<T: Copy + Default, const N: usize>(numbers: &[T; N]) -> [T; 4] {
     let mut four = [T::default(); 4];
@@ -234,7 +237,8 @@ fn widened<T: Copy + Default, const N: usize>(numbers: &[T; N]) -> [T; 4] {
     four
 }
 
-/// The same where the number is not known at compile time; there are as many codes as values.
+/// Like [`compressed_array`], with a length that is only known at run time; `codes` and `values`
+/// have the same length.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn compressed_slice<S: Stream>(
     stream: &mut S,
@@ -264,14 +268,16 @@ pub(super) fn compressed_slice<S: Stream>(
     Ok(())
 }
 
-/// Zero times a finite number is zero, zero times anything else is NaN.
+/// Whether all values are finite: zero times a finite number is zero, zero times anything else is
+/// NaN.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn all_finite(values: [f32; 4]) -> bool {
     let values = f32x4::new(values);
     (values * 0.0).is_nan().none()
 }
 
-/// Maps four elements at a time, as vector units do, the last ones with copies beside them.
+/// Maps four elements at a time, for vector units; the last chunk is padded with copies of its last
+/// element.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn by_fours<T: Copy, U: Copy>(
     values: &[T],
@@ -286,7 +292,7 @@ fn by_fours<T: Copy, U: Copy>(
     }
 }
 
-/// The 32 bits of the float, any of them.
+/// The 32 bits of the float, unchanged.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn single<S: Stream>(
     stream: &mut S,
@@ -298,7 +304,7 @@ pub(super) fn single<S: Stream>(
     Ok(())
 }
 
-/// The 64 bits of the double, any of them.
+/// The 64 bits of the double, unchanged.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn double<S: Stream>(
     stream: &mut S,
@@ -310,7 +316,7 @@ pub(super) fn double<S: Stream>(
     Ok(())
 }
 
-/// The square root, correctly rounded on every platform.
+/// Square root, correctly rounded on every platform.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn sqrt(value: f32) -> f32 {
     #[cfg(feature = "std")]

@@ -1,16 +1,16 @@
-//! Indices relative to the one before: two ladders of ever wider buckets.
+//! Indices relative to the previous one: two ladders of ever wider steps.
 
 use core::hint::cold_path;
 
 use super::{ErrorKind, Stream, Target, misuse};
 
-/// One step of a ladder: the differences `min..=max`, after as many zeros as steps lie before.
+/// One step of a ladder: differences `min..=max`, after one zero bit for each step before it.
 struct Step {
     min: u64,
     max: u64,
 }
 
-/// Both ladders have this many steps before the one for everything else.
+/// Number of steps of both ladders, before the one for every larger difference.
 const STEPS: u32 = 6;
 
 const OBJECT_INDEX: [Step; STEPS as usize] = [
@@ -31,14 +31,15 @@ const INT_RELATIVE: [Step; STEPS as usize] = [
     Step { min: 4378, max: 69914 },
 ];
 
-/// What a ladder says of a difference.
+/// Position of a difference on a ladder.
 enum Rung {
     Difference(u64),
-    /// Above every step; what follows is the ladder's own.
+    /// Above every step; each ladder codes the rest in its own way.
     Beyond,
 }
 
-/// The object-index ladder: the difference to the index before, the first one relative to -1.
+/// The object-index ladder: the difference to the previous index; the first index is relative to
+/// -1.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn object_index<S: Stream>(
     stream: &mut S,
@@ -47,7 +48,7 @@ pub(super) fn object_index<S: Stream>(
     count: u32,
 ) -> Result<(), S::Error> {
     let start = stream.position();
-    // With -1 as 0, every number here is positive.
+    // Indices are shifted by one, so that -1 becomes 0 and nothing is negative.
     let previous = previous.map_or(0, |previous| u64::from(previous) + 1);
     let end = u64::from(count) + 1;
     let mut difference = (u64::from(*index) + 1).wrapping_sub(previous);
@@ -75,7 +76,7 @@ pub(super) fn object_index<S: Stream>(
         Rung::Beyond => {
             let min = BEYOND as u64;
             if end < min {
-                // An array this small has no such differences: only a hostile packet gets here.
+                // An array this small has no such differences: only a malicious packet gets here.
                 return stream.refuse_at(ErrorKind::OutOfRange, start);
             }
             let mut offset = difference.wrapping_sub(min);
@@ -93,7 +94,7 @@ pub(super) fn object_index<S: Stream>(
     Ok(())
 }
 
-/// The ladder of the public format: differences of up to 69914, else the number itself.
+/// The ladder of the public `serialize` format: differences of up to 69914, else the number itself.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn int_relative<S: Stream>(
     stream: &mut S,
@@ -105,7 +106,7 @@ pub(super) fn int_relative<S: Stream>(
     let before = u64::from(previous);
     if before > MAX {
         return match S::READING {
-            // It may have come from the packet.
+            // The previous number may have come from the packet.
             true => stream.refuse_at(ErrorKind::OutOfRange, start),
             false => misuse(stream, "int_relative: previous must be at most i32::MAX"),
         };
@@ -123,7 +124,7 @@ pub(super) fn int_relative<S: Stream>(
     }
     let rung = match S::PACKS {
         true => rung(stream, value.wrapping_sub(before), &INT_RELATIVE)?,
-        // The number itself, as beyond the ladder.
+        // The number itself, as above every step of the ladder.
         false => Rung::Beyond,
     };
     match rung {
@@ -160,22 +161,23 @@ fn rung<S: Stream>(
     }
 }
 
-/// The bits that [`object_index`] takes for differences in an array of some length.
+/// Sizes in bits of differences as [`object_index`] writes them, for an array of some length.
 pub(super) struct ObjectIndexCost {
     beyond: u64,
 }
 
 impl ObjectIndexCost {
-    /// The costs in an array of `count` objects.
+    /// Computes the sizes for an array of `count` objects.
     pub(super) fn new(count: u32) -> Self {
         let offsets = (u64::from(count) + 1).saturating_sub(BEYOND as u64);
         Self { beyond: u64::from(STEPS + u64::BITS - offsets.leading_zeros()) }
     }
 
-    /// The bits of one difference.
+    /// Size in bits of one difference.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of(&self, difference: u64) -> u64 {
-        /// Step `n` starts at `2^(n + 1) - 2`, and has as many flags as bits; the first has none.
+        /// Step `n` starts at `2^(n + 1) - 2`, and has as many unary bits as offset bits; the first
+        /// step has no offset bits.
         const COSTS: [u8; BEYOND] = {
             let mut costs = [1; BEYOND];
             let mut difference = 2;
@@ -189,7 +191,7 @@ impl ObjectIndexCost {
     }
 }
 
-/// The first difference above every step of the object-index ladder.
+/// First difference above every step of the object-index ladder.
 const BEYOND: usize = OBJECT_INDEX[STEPS as usize - 1].max as usize + 1;
 
 #[cfg(test)]

@@ -6,43 +6,44 @@ use super::{ErrorKind, Number, Stream, Target, misuse, still_good};
 
 /// The primitive integers, signed and unsigned, of every width.
 pub trait Int: sealed::Sealed + Copy + PartialOrd + Default {
-    /// The width of the type.
+    /// Width of the type in bits.
     const BITS: u32;
 
-    /// The smallest number of the type.
+    /// Smallest number of the type.
     #[doc(hidden)]
     const LOWEST: Self;
 
-    /// The largest number of the type.
+    /// Largest number of the type.
     #[doc(hidden)]
     const HIGHEST: Self;
 
-    /// The width of the type on any machine: a `usize` may come from a larger one.
+    /// Width of the type in whole-byte packing, the same on every machine: a `usize` may come from
+    /// a 64-bit one.
     #[doc(hidden)]
     const PLAIN_BITS: u32;
 
-    /// How far `self` is above `min`, modulo the type's own range.
+    /// Returns the distance of `self` above `min`, modulo the type's own range.
     #[doc(hidden)]
     fn offset_from(self, min: Self) -> u128;
 
-    /// The value that is `offset` above `min`.
+    /// Returns the value that is `offset` above `min`.
     #[doc(hidden)]
     fn at_offset(min: Self, offset: u128) -> Self;
 
-    /// `self << bits`, if no bit is lost.
+    /// Returns `self << bits`; `None` if a bit is lost.
     #[doc(hidden)]
     fn scaled(self, bits: u32) -> Option<Self>;
 
-    /// The value as a number to show.
+    /// Returns the value for traces and errors.
     #[doc(hidden)]
     fn number(self) -> Number;
 
-    /// Small magnitudes of either sign as small unsigned numbers: 0, -1, 1, -2, … for a signed
-    /// type, the number itself for an unsigned one.
+    /// Returns the zigzag code, in which small magnitudes of either sign are small unsigned
+    /// numbers: 0, -1, 1, -2, … for a signed type, the number itself for an unsigned type.
     #[doc(hidden)]
     fn zigzag(self) -> u128;
 
-    /// The value with this zigzag code, if the type has it.
+    /// Returns the value of a zigzag code; `None` if the type does not have it.
     #[doc(hidden)]
     fn from_zigzag(code: u128) -> Option<Self>;
 }
@@ -137,7 +138,7 @@ int!(u64, i64, 64);
 int!(u128, i128, 128);
 int!(usize, isize, 64);
 
-/// The number as it is.
+/// The lowest `width` bits of the number.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bits<S: Stream>(
     stream: &mut S,
@@ -153,7 +154,7 @@ pub(super) fn bits<S: Stream>(
     Ok(())
 }
 
-/// One for true.
+/// One bit, set for `true`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bool<S: Stream>(
     stream: &mut S,
@@ -165,7 +166,7 @@ pub(super) fn bool<S: Stream>(
     Ok(())
 }
 
-/// The hash of a name, which both sides know.
+/// The hash of a name that both sides know.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Error> {
     if !stream.has_checks() {
@@ -178,13 +179,13 @@ pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Erro
     if value == expected { Ok(()) } else { stream.refuse_at(ErrorKind::CheckFailed, start) }
 }
 
-/// What stands for a check of this name.
+/// Returns the 32 bits of a check with this name.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub fn check_value(name: &str) -> u32 {
     xxhash_rust::const_xxh32::xxh32(name.as_bytes(), 0)
 }
 
-/// The offset from the start of the range, in the bits that the whole range needs.
+/// The offset from the start of the range, in the bits that the range needs.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn ranged<S: Stream, T: Int>(
     stream: &mut S,
@@ -233,7 +234,7 @@ fn wide_offset<S: Stream>(stream: &mut S, offset: &mut u128, span: u128) -> Resu
     Ok(())
 }
 
-/// The number itself, in two's complement, where nothing is packed.
+/// The number itself in two's complement, for whole-byte packing.
 fn plain<S: Stream, T: Int>(
     stream: &mut S,
     mut value: Target<'_, S::Access, T>,
@@ -260,7 +261,7 @@ fn plain<S: Stream, T: Int>(
         read = sign_extended(read, width).cast_unsigned();
     }
     let whole = T::at_offset(T::default(), read);
-    // A field can be wider than the type: that of a `usize`.
+    // The field of a `usize` can be wider than the type.
     if extended(whole) != read || whole < min || whole > max {
         return stream.refuse_at(ErrorKind::OutOfRange, start);
     }
@@ -268,20 +269,21 @@ fn plain<S: Stream, T: Int>(
     Ok(())
 }
 
-/// The number in two's complement of 128 bits.
+/// Extends a number to two's complement of 128 bits.
 fn extended<T: Int>(number: T) -> u128 {
     let bits = number.offset_from(T::default());
     if number < T::default() { sign_extended(bits, T::BITS).cast_unsigned() } else { bits }
 }
 
-/// The bits of the smallest integer type that has the whole range; none for a range of one value.
+/// Width of the smallest integer type that holds the range; 0 for a range of one value.
 fn plain_width<T: Int>(min: T, max: T) -> u32 {
     if min == max {
         return 0;
     }
     let bits = match (min.number(), max.number()) {
         (Number::Signed(min), Number::Signed(max)) if min < 0 => {
-            // One for the sign. The complement of a negative number has as many bits as it needs.
+            // One more bit for the sign. The complement of a negative number has the bits that it
+            // needs.
             1 + u128::BITS - (!min | if max < 0 { !max } else { max }).leading_zeros()
         }
         _ => u128::BITS - max.offset_from(T::default()).leading_zeros(),
@@ -289,7 +291,7 @@ fn plain_width<T: Int>(min: T, max: T) -> u32 {
     bits.next_power_of_two().max(8)
 }
 
-/// The lowest `width` bits as a number in two's complement.
+/// Interprets the lowest `width` bits as a number in two's complement.
 pub(super) fn sign_extended(bits: u128, width: u32) -> i128 {
     let above = u128::BITS - width.clamp(1, u128::BITS);
     (bits << above).cast_signed() >> above
@@ -309,7 +311,8 @@ pub(super) fn fixed<S: Stream, T: Int>(
     }
 }
 
-/// Seven bits at a time, low first, each group with a bit that says whether another follows.
+/// Seven bits at a time, lowest first; the eighth bit of each group says whether another group
+/// follows.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn varint<S: Stream, T: Int>(
     stream: &mut S,
@@ -328,7 +331,8 @@ pub(super) fn varint<S: Stream, T: Int>(
         let payload = u128::from(group & 0x7f);
         read |= payload << shift;
         if group & 0x80 == 0 {
-            // A last group of zero could have been left out; a lost bit would change the value.
+            // A last group of zero is redundant; a bit beyond the type's width would be lost and
+            // change the value.
             if S::READING && payload == 0 && shift > 0 {
                 return stream.refuse_at(ErrorKind::Overlong, start);
             }

@@ -1,4 +1,4 @@
-//! A trace for tools.
+//! Traces as JSON, for tools.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,17 +9,17 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use super::tree::printable;
 use super::{Node, Number, Scope, Trace, Value};
 
-/// Levels of the tree that are written. What reads it is allowed to be recursive: serde_json gives
-/// up at 128, and a node and the list that it is in are two.
+/// Levels of the tree that are written. Readers may be recursive: serde_json stops at 128 levels,
+/// and a node and its list of children are two.
 const MAX_DEPTH: usize = 48;
 
-/// The tree, each node with its `path`, its `bits` from the first to behind the last, and its
-/// `children`; an operation with its `op`, its `raw` bits as a binary number and its `value`. The
-/// one that was refused says so, and `failure` says why.
+/// The tree as nodes with a `path`, the half-open range `bits` and `children`; an operation also
+/// has its `op`, its `raw` bits as a binary number and its `value`. The refused node has `refused`,
+/// and `failure` gives the reason.
 ///
-/// Text has what a terminal could take for a command escaped as in Rust, and backslashes with it;
-/// bytes are hexadecimal; numbers beyond 64 bits and floats that are not finite are strings. What
-/// is nested deeper than 48 levels is counted in `deeper`.
+/// In text, characters that a terminal could take for a command are escaped as in Rust, and so are
+/// backslashes. Bytes are hexadecimal; numbers beyond 64 bits and floats that are not finite are
+/// strings. Nodes nested deeper than 48 levels are counted in `deeper`.
 ///
 /// ```
 /// let json = serde_json::to_value(tightwire::explain::<bool>(&[1]))?;
@@ -137,7 +137,7 @@ impl Serialize for Carried<'_> {
     }
 }
 
-/// A number, as a string where a number of the format may not hold it.
+/// A number, as a string where a JSON number may not hold it.
 struct Exact(Number);
 
 impl Serialize for Exact {

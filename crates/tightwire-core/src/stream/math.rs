@@ -15,7 +15,7 @@ macro_rules! vectors {
             }
         }
 
-        /// Whole floats.
+        /// Unquantised floats.
         impl Wire for $foreign {
             const MAX_BITS: u64 = 32 * $n;
             const FIXED_BITS: Option<u32> = Some(32 * $n);
@@ -54,7 +54,7 @@ impl Quaternion for mint::Quaternion<f32> {
 
 macro_rules! whole_quaternions {
     ($($foreign:ty),*) => {$(
-        /// Four whole floats.
+        /// Four unquantised floats.
         impl Wire for $foreign {
             const MAX_BITS: u64 = 128;
             const FIXED_BITS: Option<u32> = Some(128);
@@ -77,7 +77,7 @@ macro_rules! whole_quaternions {
 #[cfg(feature = "mint")]
 whole_quaternions!(mint::Quaternion<f32>);
 
-/// The types of one version of glam.
+/// Implements the traits for the types of each version of glam.
 macro_rules! glam {
     ($($feature:literal $glam:ident)*) => {$(
         #[cfg(feature = $feature)]

@@ -1,9 +1,10 @@
-//! The worst case of an operation and of a shape, in bits.
+//! Worst-case sizes of an operation and of a shape, in bits.
 
 use super::{Field, Int, Number, Op, Shape, SubsetCoding};
 
 impl Op {
-    /// The largest offset of an integer, a `bool` or an ordinal; none for anything else.
+    /// Largest offset of an integer, a `bool` or an ordinal; `None` for any other operation, and
+    /// for an invalid range.
     #[doc(hidden)]
     pub fn span(&self) -> Option<u128> {
         match *self {
@@ -16,8 +17,8 @@ impl Op {
         }
     }
 
-    /// The most bits that the operation takes, wherever in a packet it starts: seven for each
-    /// alignment. `u64::MAX` for more, and for a description that makes no sense.
+    /// Largest size in bits of the operation, at any position in a packet: seven bits for each
+    /// alignment. `u64::MAX` if the size is larger, or the description is invalid.
     ///
     /// ```
     /// use tightwire::stream::{Number, Op};
@@ -65,8 +66,8 @@ impl Op {
 }
 
 impl Shape {
-    /// The most bits that a value of this form takes, as [`Wire::MAX_BITS`](crate::stream::Wire::MAX_BITS)
-    /// of its type.
+    /// Largest size in bits of a value of this shape, equal to
+    /// [`Wire::MAX_BITS`](crate::stream::Wire::MAX_BITS) of its type.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -106,7 +107,7 @@ fn wide_width(span: u128) -> u64 {
     (u128::BITS - span.leading_zeros()).into()
 }
 
-/// How far the upper bound is above the lower, in steps of 2^-fraction_bits.
+/// Distance of the upper bound above the lower, in steps of 2^-fraction_bits.
 fn span(min: Number, max: Number, fraction_bits: u32) -> Option<u128> {
     fn of<T: Int>(min: T, max: T, fraction_bits: u32) -> Option<u128> {
         let (min, max) = (min.scaled(fraction_bits)?, max.scaled(fraction_bits)?);
@@ -119,7 +120,7 @@ fn span(min: Number, max: Number, fraction_bits: u32) -> Option<u128> {
     }
 }
 
-/// The longest step of the ladder that differences of an array of `count` elements can need.
+/// Longest code of an index into an array of `count` elements.
 fn index(count: u64) -> u64 {
     match count + 1 {
         0..=1 => 1,
@@ -132,7 +133,7 @@ fn index(count: u64) -> u64 {
     }
 }
 
-/// Not the least bound for relative indices, whose differences cannot all be large.
+/// An upper bound; not the least one for relative indices, whose differences cannot all be large.
 fn selection(len: u64, coding: SubsetCoding) -> u64 {
     match coding {
         SubsetCoding::BitPerObject => len,
@@ -143,7 +144,7 @@ fn selection(len: u64, coding: SubsetCoding) -> u64 {
         SubsetCoding::RelativeIndex => {
             len.saturating_add(1).saturating_mul(index(len.min(u64::MAX - 1)))
         }
-        // The writer takes the shortest, and a bit per object is one of them.
+        // The writer takes the shortest coding, and one bit per object is among them.
         SubsetCoding::Best => len.saturating_add(2),
     }
 }

@@ -1,11 +1,11 @@
-//! The stream that only counts.
+//! The stream that only counts bits.
 
 use core::convert::Infallible;
 
 use super::{ErrorKind, RawStream, Shared};
 
-/// Counts the bits that a value takes at most, wherever it starts in a packet: exact widths, and
-/// seven bits for each alignment.
+/// Measures the most bits that a value takes at any position in a packet: exact widths, and seven
+/// bits for each alignment.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -20,19 +20,20 @@ use super::{ErrorKind, RawStream, Shared};
 #[derive(Clone, Debug, Default)]
 pub struct MeasureStream {
     bits: u64,
-    /// The first value that a writer would refuse, and the bit where it begins.
+    /// First value that a writer would refuse, and the bit where it begins; `None` if there is
+    /// none.
     refused: Option<(ErrorKind, u64)>,
 }
 
 impl MeasureStream {
-    /// Starts at nothing.
+    /// Creates a stream that has counted no bits.
     #[must_use]
     #[inline]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The bits that `serialize` takes at most.
+    /// Returns the most bits that `serialize` takes.
     #[must_use]
     #[inline]
     pub fn bits_of(serialize: impl FnOnce(&mut Self) -> Result<(), Infallible>) -> u64 {
@@ -41,14 +42,14 @@ impl MeasureStream {
         stream.bits
     }
 
-    /// The bits so far.
+    /// Number of bits so far.
     #[must_use]
     #[inline]
     pub fn bits(&self) -> u64 {
         self.bits
     }
 
-    /// The whole bytes that hold these bits.
+    /// Number of whole bytes that hold the bits so far.
     #[must_use]
     #[inline]
     pub fn bytes(&self) -> usize {
@@ -98,7 +99,7 @@ impl RawStream for MeasureStream {
         Ok(source)
     }
 
-    /// A value that a writer refuses has no size; what was counted stands.
+    /// A refused value has no size; the bits counted so far stay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
         self.refused.get_or_insert((kind, bit));

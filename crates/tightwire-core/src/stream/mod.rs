@@ -1,7 +1,7 @@
 //! The streams: one serialize function that writes, reads, measures and traces.
 //!
-//! [`Stream`] lists every operation; what each does is in the file of its family. A stream itself
-//! is only the handful of functions of [`RawStream`].
+//! [`Stream`] lists every operation; each family of operations is implemented in its own file. A
+//! type of stream implements only the few functions of [`RawStream`].
 
 #[cfg(feature = "arrayvec")]
 mod arrays;
@@ -90,15 +90,15 @@ pub use wire::check;
 pub use wire::{Wire, decode, decode_into, encode, measure};
 pub use write::WriteStream;
 
-/// What a serialize function is written against: the same call writes a value, reads it, counts
-/// its bits or traces it, depending on the stream.
+/// Operations that a serialize function calls: the same call writes a value, reads it, measures its
+/// bits or traces it, depending on the stream.
 ///
-/// Every operation takes a place: [`at!`](crate::at) of a field, or `&mut` of a local variable. Reading
-/// goes into it, writing leaves it alone, and to a stream that writes it can be `&` too. Reading
-/// refuses what is out of range and leaves a refused scalar as it was.
+/// Every operation takes a place: [`at!`](crate::at) of a field, or `&mut` of a local variable.
+/// Reading assigns to the place and writing does not, so a stream that writes also accepts `&`.
+/// Reading refuses values out of range, and leaves the place of a refused scalar unchanged.
 ///
-/// Operations are named after what they carry. The functions of [`RawStream`] below them are for
-/// implementing a stream or an operation of your own.
+/// Operations are named after the value that they carry. The functions of [`RawStream`] below them
+/// are for implementing a stream or an operation of your own.
 ///
 /// ```
 /// use tightwire::{Stream, Target, Wire, at};
@@ -128,8 +128,8 @@ pub use write::WriteStream;
 /// ```
 pub trait Stream: RawStream {
     /// Names the next operation in traces and errors, where [`at!`](crate::at) does not. Without a
-    /// name, one that stands for itself has the path of the option or the element that it is in, and
-    /// others give the source line.
+    /// name, an operation that is alone in its option or element has the path of that option or
+    /// element, and any other operation shows its source line.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -150,7 +150,7 @@ pub trait Stream: RawStream {
         self
     }
 
-    /// An integer of a range, in the bits that the range needs; a range of one value costs nothing.
+    /// An integer of a range, in the bits that the range needs; a range of one value takes no bits.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -174,7 +174,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// The lowest `width` bits of an unsigned number, `0..=64`.
+    /// The lowest `width` bits of an unsigned number, `width` being `0..=64`.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -213,8 +213,8 @@ pub trait Stream: RawStream {
         operation!(Self, self, Op::Bool, int::bool(self, value.reborrow()), Value::Bool(*value))
     }
 
-    /// A fixed-point number with `fraction_bits` behind the point, its range in whole units: exact,
-    /// unlike a compressed float.
+    /// A fixed-point number with `fraction_bits` behind the point, and its range in whole units. It
+    /// is exact, unlike a compressed float.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -240,8 +240,8 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// An integer of any size that is usually small: 8 bits for each 7 that it has. Signed ones
-    /// cost by their distance from zero.
+    /// An integer of any size that is usually small: 8 bits on the wire for every 7 bits of the
+    /// number. The size of a signed integer depends on its distance from zero.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -264,7 +264,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A whole `f32`, every bit pattern of it.
+    /// An unquantised `f32`; every bit pattern is preserved.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -286,7 +286,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A whole `f64`, every bit pattern of it.
+    /// An unquantised `f64`; every bit pattern is preserved.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -308,8 +308,8 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A float quantised to a range and a resolution. Values outside the range become its bounds;
-    /// one that is not finite is refused.
+    /// A float quantised to a range and a resolution. Values outside the range are clamped to its
+    /// bounds; infinities and NaN are refused.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -333,7 +333,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// An enum by its place in the list of its variants.
+    /// An enum as its index in the list of its variants.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -359,8 +359,8 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// The place of an enum's variant in the list of all `count`, in the fewest bits. What follows
-    /// is up to the variant; `name` is for traces.
+    /// The ordinal of an enum's variant, one of `count`, in the fewest bits. The caller serializes
+    /// the fields of the variant after it; `name` is for traces.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -384,7 +384,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A bit that says whether there is a value, and the value.
+    /// A bit for whether there is a value, then the value.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -402,7 +402,7 @@ pub trait Stream: RawStream {
         group!(Self, self, Scope::Group("option"), collection::option(self, value, inner))
     }
 
-    /// A vector of whole floats.
+    /// A vector of unquantised floats.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -424,7 +424,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A vector, each component quantised as [`compressed_float`](Self::compressed_float) does it.
+    /// A vector, each component quantised like a [`compressed_float`](Self::compressed_float).
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -448,7 +448,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// Any quaternion, as four whole floats.
+    /// Any quaternion, as four unquantised floats.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -470,9 +470,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A rotation: a unit quaternion by its three smallest components, each in `3..=20` bits.
-    /// The identity is exact. Another length is normalised; one whose square is no normal float is
-    /// refused, and so are the four zeros of a derived `Default`.
+    /// A rotation: a unit quaternion as its three smallest components, each in `3..=20` bits. The
+    /// identity is exact. A quaternion of another length is normalised; one whose squared length is
+    /// not a normal float is refused, such as the four zeros of a derived `Default`.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -495,8 +495,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A direction: a unit vector by two coordinates on the octahedron, each in `2..=20` bits.
-    /// The axes are exact. Another length is normalised; zero and what is not finite are refused.
+    /// A direction: a unit vector as two coordinates on the octahedron, each in `2..=20` bits. The
+    /// axes are exact. A vector of another length is normalised; zero, infinities and NaN are
+    /// refused.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -519,7 +520,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// Zeros up to the next whole byte; the reader refuses anything else.
+    /// Zero padding up to the next whole byte; a reader refuses padding bits that are set.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -532,7 +533,7 @@ pub trait Stream: RawStream {
         operation!(Self, self, Op::Align, self.raw_align(), Value::Unit)
     }
 
-    /// Bytes whose number both sides know, aligned and copied.
+    /// Bytes whose length both sides know, aligned and copied.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -555,7 +556,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// Up to `max_len` bytes: their number, then as [`bytes`](Self::bytes).
+    /// Up to `max_len` bytes: their length, then the contents like [`bytes`](Self::bytes).
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -578,7 +579,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// Text of up to `max_len` bytes of UTF-8, without zero characters.
+    /// Text of up to `max_len` bytes of UTF-8, without NUL characters.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -625,7 +626,7 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// The memory image of a plain struct, or of a slice of them, aligned and copied.
+    /// The memory image of a plain struct, or of a slice of plain structs, aligned and copied.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -648,8 +649,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// Up to `max_len` elements: their number, then each as `element` says. There can be at most
-    /// 1024 more elements than bits, so that a few bytes cannot ask for any amount of memory.
+    /// Up to `max_len` elements: their number, then each by `element`. A reader refuses more than
+    /// 1024 elements beyond the number of bits left, so that a few bytes cannot make it allocate
+    /// any amount of memory.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -668,7 +670,7 @@ pub trait Stream: RawStream {
         group!(Self, self, Scope::Group("array"), collection::array(self, items, max_len, element))
     }
 
-    /// Elements whose number both sides know, each as `element` says.
+    /// Elements whose number both sides know, each by `element`.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -692,9 +694,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// The selected elements of an array whose length both sides know: which they are, then each
-    /// as `element` says. Reading leaves the other elements alone. [`Target::parts`] gives the two fields of
-    /// a struct at once.
+    /// The selected elements of an array whose length both sides know: their indices, then each
+    /// element by `element`. Reading leaves the other elements unchanged. [`Target::parts`] borrows
+    /// two fields of a struct at once.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -750,8 +752,8 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// An index into an array of `count` elements, relative to the one before: 1 bit for the next
-    /// one, 4 for the four after it, and so on. `count` itself says that there are no more.
+    /// An index into an array of `count` elements, relative to the previous index: 1 bit for the
+    /// next element, 4 bits for the four after it, and so on. The index `count` marks the end.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -776,8 +778,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// A number above `previous`, both at most `i32::MAX`, in the fewer bits the nearer it is: the
-    /// ladder of the public `serialize` format, for sequence numbers without an upper bound.
+    /// A number above `previous`, both at most `i32::MAX`: the smaller the difference, the fewer
+    /// bits. This is the ladder of the public `serialize` format, for sequence numbers without an
+    /// upper bound.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -801,8 +804,9 @@ pub trait Stream: RawStream {
         )
     }
 
-    /// 32 bits that follow from `name`, and are refused if they do not come out: put it between
-    /// the sections of a packet to see which of them the two sides serialize differently.
+    /// A check of 32 bits derived from `name`, refused if the bits read are different. Put checks
+    /// between the sections of a packet to find the section that the two sides serialize
+    /// differently.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -836,8 +840,8 @@ pub trait Stream: RawStream {
     }
 
     /// Refuses the value that was just read, or is about to be written, for a reason of the
-    /// application's own: a reader fails, a writer refuses to finish. The error's bit is this
-    /// place, behind the value that was read; a trace blames the operation before.
+    /// application: a reader fails, a writer does not finish. The error's bit is the current
+    /// position, behind the value that was read; a trace reports the operation before it.
     ///
     /// ```
     /// # use tightwire::{stream::*, *};
@@ -858,7 +862,7 @@ pub trait Stream: RawStream {
 
 impl<S: RawStream> Stream for S {}
 
-/// The value of an operation, of which a tracing stream is told the name.
+/// Converts the argument of an operation into its target, and passes its name to a tracing stream.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn place<'a, S: RawStream, T: ?Sized>(
     stream: &mut S,
@@ -872,8 +876,8 @@ fn place<'a, S: RawStream, T: ?Sized>(
     value.into_target()
 }
 
-/// The program described a field wrongly: a refusal, and when writing in a debug build a panic
-/// that says how. A reader never panics, because the description may come from the packet.
+/// Refuses a field that the program described wrongly; when writing in a debug build, panics with
+/// the message. A reader never panics, because the description may come from the packet.
 #[cold]
 fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Error> {
     debug_assert!(S::READING, "{message}");
@@ -881,7 +885,7 @@ fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Err
     stream.refuse_at(ErrorKind::Misuse, bit)
 }
 
-/// What an operation that carries nothing does: a stream that has failed refuses that too.
+/// Runs an operation that takes no bits: a stream that has failed refuses it too.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn still_good<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
     stream.raw_bits(&mut 0, 0)

@@ -1,4 +1,4 @@
-//! What an operation is and what value it carried, as data: for tracing.
+//! Operations and the values that they carry, as data: for traces and schemas.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -17,129 +17,129 @@ use super::tree::printable;
 pub enum Op {
     /// Raw bits.
     Bits {
-        /// How many.
+        /// Width in bits.
         width: u32,
     },
     /// One bit.
     Bool,
     /// An integer of a range.
     Int {
-        /// The smallest value.
+        /// Smallest value.
         min: Number,
-        /// The largest value.
+        /// Largest value.
         max: Number,
     },
     /// A fixed-point number.
     Fixed {
-        /// The bits behind the point.
+        /// Number of bits behind the point.
         fraction_bits: u32,
-        /// The smallest value, in whole units.
+        /// Smallest value, in whole units.
         min: Number,
-        /// The largest value, in whole units.
+        /// Largest value, in whole units.
         max: Number,
     },
     /// A variable-length integer.
     Varint {
-        /// The width of its type: 8, 16, 32, 64 or 128.
+        /// Width of the integer's type: 8, 16, 32, 64 or 128.
         bits: u32,
         /// Whether the type is signed.
         signed: bool,
     },
-    /// A whole `f32`.
+    /// An unquantised `f32`.
     Float,
-    /// A whole `f64`.
+    /// An unquantised `f64`.
     Double,
     /// A quantised float.
     CompressedFloat(FloatRange),
-    /// The place in a list of variants.
+    /// An index in a list of variants.
     Enumerate {
-        /// How many variants there are.
+        /// Number of variants.
         count: usize,
     },
-    /// Whole floats.
+    /// A vector of unquantised floats.
     Vector {
-        /// How many.
+        /// Number of components.
         dimensions: usize,
     },
-    /// Quantised floats.
+    /// A vector of quantised floats.
     CompressedVector {
-        /// How many.
+        /// Number of components.
         dimensions: usize,
-        /// How each is quantised.
+        /// Quantisation of each component.
         range: FloatRange,
     },
-    /// Four whole floats.
+    /// A quaternion of four unquantised floats.
     Quaternion,
-    /// A rotation by its three smallest components.
+    /// A rotation as its three smallest components.
     SmallestThree {
-        /// The bits of each.
+        /// Width of each component in bits.
         bits: u32,
     },
-    /// A direction on the octahedron.
+    /// A direction as coordinates on the octahedron.
     UnitVector {
-        /// The bits of each coordinate.
+        /// Width of each coordinate in bits.
         bits: u32,
     },
-    /// Zeros up to a whole byte.
+    /// Zero padding up to a whole byte.
     Align,
-    /// Bytes whose number both sides know.
+    /// Bytes whose length both sides know.
     Bytes {
-        /// How many.
+        /// Length in bytes.
         len: usize,
     },
-    /// Bytes with their number.
+    /// Bytes with their length.
     Blob {
-        /// The most there can be.
+        /// Largest length in bytes.
         max_len: usize,
     },
     /// UTF-8 text.
     String {
-        /// The most bytes there can be.
+        /// Largest length in bytes.
         max_len: usize,
     },
     /// Text as UTF-16 code units.
     WideString {
-        /// The most code units there can be.
+        /// Largest number of code units.
         max_len: usize,
     },
-    /// An index relative to the one before.
+    /// An index relative to the previous one.
     Index {
-        /// The length of the array.
+        /// Length of the array.
         count: u32,
     },
-    /// A number relative to the one before.
+    /// A number relative to the previous one.
     IntRelative,
-    /// Which elements of an array are there.
+    /// The selected indices of an array.
     Selection {
-        /// The length of the array.
+        /// Length of the array.
         len: usize,
-        /// How it is coded.
+        /// Coding of the selection.
         coding: SubsetCoding,
     },
-    /// A named check value.
+    /// A check.
     Check {
-        /// What the check is called.
+        /// Name of the check.
         name: Cow<'static, str>,
     },
     /// The memory image of a plain struct.
     Pod {
-        /// Its size in bytes.
+        /// Size of the struct in bytes.
         size: usize,
     },
 }
 
-/// A group of operations: a step of the path to a field.
+/// A group of operations: a step in the path of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Scope<'a> {
     /// A value with a serialize function of its own.
     Object {
-        /// The name of its type, as [`core::any::type_name`] gives it.
+        /// Name of the type, as [`core::any::type_name`] gives it.
         type_name: &'a str,
     },
     /// An option, an array or a subset, by the name of its operation.
     Group(&'a str),
-    /// An element.
+    /// An element of an array, by its index.
     Index(usize),
 }
 
@@ -159,27 +159,27 @@ pub enum Number {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the variants are named after their types")]
 pub enum Value {
-    /// Nothing but its presence, as padding.
+    /// No value, as for padding.
     Unit,
     Bool(bool),
     Number(Number),
     Vector(Vec<f32>),
     Text(String),
     Bytes(Vec<u8>),
-    /// A name, as of an enum's variant.
+    /// A name, such as of an enum's variant.
     Name(String),
-    /// Indices, as of a selection.
+    /// Indices, such as of a selection.
     Indices(Vec<usize>),
 }
 
 impl Op {
-    /// The parameters of [`Stream::int`](crate::stream::Stream::int).
+    /// Describes [`Stream::int`](crate::stream::Stream::int).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn int<T: Int>(range: &RangeInclusive<T>) -> Self {
         Self::Int { min: range.start().number(), max: range.end().number() }
     }
 
-    /// The parameters of [`Stream::varint`](crate::stream::Stream::varint): the type alone.
+    /// Describes [`Stream::varint`](crate::stream::Stream::varint) of a type.
     ///
     /// ```
     /// use tightwire::stream::Op;
@@ -192,7 +192,7 @@ impl Op {
         Self::Varint { bits: T::BITS, signed: matches!(T::default().number(), Number::Signed(_)) }
     }
 
-    /// The name of the operation, as the stream's method is called.
+    /// Name of the operation, equal to the name of the stream's method.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -224,7 +224,7 @@ impl Op {
     }
 }
 
-/// The operation with its parameters, as in `int 0..=100`.
+/// The operation with its parameters, such as `int 0..=100`.
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -268,7 +268,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Safe to show: what a terminal could take for a command is escaped.
+/// The value, with characters escaped that a terminal could take for a command.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

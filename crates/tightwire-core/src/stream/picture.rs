@@ -1,4 +1,4 @@
-//! A trace as a picture: the tree of the fields, the packet bit by bit, and what was refused.
+//! A trace as a picture: the tree of fields, the packet bit by bit, and the refusal.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -9,34 +9,35 @@ use super::ruler::draw_bits;
 use super::trace::short_type_name;
 use super::{ErrorKind, Node, Op, Scope, Trace, Value};
 
-/// Marks a field in the tree and in the ruler; after the last one they start again.
+/// Letters that mark fields in the tree and in the ruler; after the last letter they start again.
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// The colours of the fields, in turn. Red is the refused one's.
+/// Colours of the fields, in turn. Red is for the refused field.
 const COLORS: [&str; 5] = ["36", "33", "32", "35", "94"];
 
-/// Characters of a value in the tree.
+/// Largest length of a value in the tree, in characters.
 const MAX_VALUE: usize = 40;
 
-/// A longer cell pushes its own row to the right, not everybody's.
+/// Largest width of a column. A longer cell pushes only its own row to the right.
 const MAX_PADDING: usize = 28;
 
-/// An array with more elements is drawn with its first, its last and its refused ones.
+/// Largest number of elements of an array that are all drawn. Of a longer array, the first, the
+/// last and the refused elements are drawn.
 const MAX_ELEMENTS: usize = 8;
 
-/// The elements at the start of a longer array that are drawn.
+/// Number of elements drawn at the start of a longer array.
 const FIRST_ELEMENTS: usize = 4;
 
-/// Levels of the tree that are drawn: each row is as long as its field is deep.
+/// Largest depth of the tree that is drawn: the length of a row grows with the depth of its field.
 const MAX_DEPTH: usize = 32;
 
-/// A picture for a terminal of 100 columns: the tree, the packet bit by bit with the mark of its
-/// field under each bit, the sentence of the refusal.
+/// A picture for a terminal of 100 columns: the tree of fields, the packet bit by bit with the mark
+/// of its field under each bit, and the sentence of the refusal.
 ///
-/// Arrays of more than 8 elements are drawn with the first four, the last and the refused one, and
-/// packets of more than 128 bytes with the bytes at their ends and around the refused bit. The
-/// alternate form, `{:#}`, draws all of them. What is nested deeper than 32 levels is counted. A
-/// write that was refused has no bits to draw.
+/// Of arrays of more than 8 elements, the first four, the last and the refused one are drawn; of
+/// packets of more than 128 bytes, the bytes at both ends and around the refused bit. The alternate
+/// form, `{:#}`, draws everything. Fields nested deeper than 32 levels are only counted. A refused
+/// write has no bits to draw.
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Picture::new(self, false).draw(f)
@@ -44,8 +45,8 @@ impl fmt::Display for Trace {
 }
 
 impl Trace {
-    /// The picture in colours, for a terminal that has them: a field has the same one in the tree
-    /// and under its bits, and what was refused is red.
+    /// The picture in colours, for a terminal that supports them: a field has the same colour in
+    /// the tree and under its bits, and the refused field is red.
     ///
     /// ```
     /// use std::io::IsTerminal;
@@ -67,8 +68,8 @@ impl Trace {
         Colored(self)
     }
 
-    /// Why the packet was refused, in a sentence with the path of the field:
-    /// `Player.health at bit 0: 127 is not in 0..=100`.
+    /// Reason of the refusal in a sentence with the path of the field:
+    /// `Player.health at bit 0: 127 is not in 0..=100`. `None` if nothing was refused.
     #[must_use]
     pub fn refusal(&self) -> Option<impl fmt::Display + '_> {
         let (kind, bit) = self.failure()?;
@@ -78,7 +79,7 @@ impl Trace {
 
 pub(super) struct Picture<'a> {
     pub(super) trace: &'a Trace,
-    /// For each node, how many operations began before it: the number of its mark.
+    /// Number of operations before each node: the number of its mark.
     marks: Vec<usize>,
     colored: bool,
 }
@@ -91,10 +92,11 @@ pub(super) enum Style {
     Refused,
 }
 
-/// What has a line in the tree.
+/// A row of the tree.
 enum Item<'a> {
     Node(Node<'a>),
-    /// Nodes that are counted and not drawn: where they begin, their bits, and what they are.
+    /// Nodes that are counted and not drawn: their first bit, their size in bits, and the text of
+    /// the row.
     Rest {
         at: u64,
         bits: u64,
@@ -164,7 +166,8 @@ impl<'a> Picture<'a> {
         Ok(())
     }
 
-    /// A loop with a stack of its own, since a packet says how deep it is.
+    /// Iterates with its own stack instead of recursing, since the depth of the tree comes from the
+    /// packet.
     fn rows(&self, everything: bool) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut open = alloc::vec![(Item::Node(self.trace.root()), String::new(), 0, true)];
@@ -212,7 +215,7 @@ impl<'a> Picture<'a> {
         }
     }
 
-    /// The operation, or what the group is.
+    /// Text of the operation, or of the group's kind.
     fn form(&self, node: Node<'_>, content: Node<'_>) -> String {
         if let Some(op) = content.op() {
             return op.to_string();
@@ -269,7 +272,8 @@ impl Row {
     }
 }
 
-/// An element, or an option, that is one thing without a name has its row with it.
+/// Descends through groups with a single nameless child, such as an element or an option, which
+/// share one row with their contents.
 fn content(mut node: Node<'_>) -> Node<'_> {
     loop {
         let mut children = node.children();
@@ -319,7 +323,7 @@ fn is_element(node: &Node<'_>) -> bool {
     matches!(node.scope(), Some(Scope::Index(_)))
 }
 
-/// As much of a long value as a line has room for.
+/// Cuts a long value to the room of a row.
 fn shortened(mut value: String) -> String {
     if let Some((end, _)) = value.char_indices().nth(MAX_VALUE) {
         value.truncate(end);

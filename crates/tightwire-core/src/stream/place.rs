@@ -1,8 +1,8 @@
-//! Arguments of operations: places that are written from or read into, with their names.
+//! Arguments of operations: places to write from or to read into, with their names.
 
 use super::{Access, Shared, Target};
 
-/// A field of a value, and the name that it has in traces and errors: what [`at!`](crate::at) gives.
+/// A field of a value, with its name in traces and errors: the result of [`at!`](crate::at).
 #[derive(Debug)]
 pub struct NamedTarget<'a, A: Access, T: ?Sized + 'a> {
     target: Target<'a, A, T>,
@@ -15,14 +15,14 @@ impl<'a, A: Access, T: ?Sized> NamedTarget<'a, A, T> {
         Self { target, name }
     }
 
-    /// A local variable and its name, for [`at!`](crate::at).
+    /// Names a local variable, for [`at!`](crate::at).
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn of_local(name: &'static str, value: &'a mut T) -> Self {
         Self { target: value.into(), name }
     }
 
-    /// As [`Target::put`].
+    /// Like [`Target::put`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn put(mut self, value: T)
     where
@@ -31,15 +31,15 @@ impl<'a, A: Access, T: ?Sized> NamedTarget<'a, A, T> {
         self.target.put(value);
     }
 
-    /// The field without its name.
+    /// Returns the field without its name.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn target(self) -> Target<'a, A, T> {
         self.target
     }
 }
 
-/// An argument of an operation: `at!(value.field)`, a [`Target`], a `&mut` to a local variable, or to a
-/// stream that writes also `&`.
+/// An argument of an operation: `at!(value.field)`, a [`Target`], a `&mut` to a local variable, or
+/// `&` for a stream that writes.
 #[diagnostic::on_unimplemented(
     message = "a stream that may read cannot read into `{Self}`",
     label = "not a place that can be read into",
@@ -47,14 +47,14 @@ impl<'a, A: Access, T: ?Sized> NamedTarget<'a, A, T> {
             a variable; pass a `Target` as it is; streams that only write take `&value` too"
 )]
 pub trait IntoTarget<'a, A: Access, T: ?Sized + 'a> {
-    /// The name that the operation has in traces and errors.
+    /// Name of the operation in traces and errors; `None` if the argument has no name.
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn name(&self) -> Option<&'static str> {
         None
     }
 
-    /// The value that is written or read.
+    /// Converts the argument into the value to write or to read into.
     fn into_target(self) -> Target<'a, A, T>;
 }
 
@@ -91,16 +91,15 @@ impl<'a, T: ?Sized> IntoTarget<'a, Shared, T> for &'a T {
     }
 }
 
-/// A part of the value that is serialized, as an argument of an operation: it is written from or read
-/// into, and its name stands in traces and errors.
+/// Refers to a part of the serialized value, as an argument of an operation: writing takes the
+/// value from it, reading assigns to it, and its name appears in traces and errors.
 ///
-/// `at!(value.field)` is a field, `at!(value.place[3].field)` what any such path leads to, `at!(count)` a
-/// local variable. `at!(value, Pattern { a, b } => (a, b))` is what a pattern binds, if it matches, as
-/// targets without names: for enums. What is a [`Target`](crate::stream::Target) already, as an element of a list,
-/// is passed as it is.
+/// `at!(value.field)` is a field, `at!(value.place[3].field)` the end of such a path, `at!(count)`
+/// a local variable. `at!(value, Pattern { a, b } => (a, b))` is for enums: the bindings of a
+/// pattern as targets without names, or `None` if the pattern does not match. A
+/// [`Target`](crate::stream::Target), such as an element of a list, is passed directly.
 ///
-/// The value is borrowed meanwhile: a width or a maximum that stands in another field of it goes into a
-/// variable before.
+/// The macro borrows the value: copy a width or a maximum from another field into a variable first.
 ///
 /// ```
 /// use tightwire::{Stream, Target, Wire, at};

@@ -1,64 +1,68 @@
-//! What a stream has to do: the few functions that every operation is made of.
+//! The interface of a stream: the few functions that every operation is built on.
 //!
-//! `Stream` and `RawStream` are two traits, the one that is called and the one that is implemented: `S:
-//! Stream` is all that a serialize function has to say. `TraceStream` wraps any stream and overrides
-//! `begin`, `end`, `enter` and `leave`, which are empty everywhere else and vanish. `PACKS` is a
-//! constant and not a method, so that streams that pack bits pay nothing for those that do not; the
-//! whole bytes of a number follow from its operation, not from its Rust type, so that a schema reads
-//! the same.
+//! `Stream` and `RawStream` are two traits, one to call and one to implement: `S: Stream` is the
+//! only bound that a serialize function needs. `TraceStream` wraps any stream and overrides
+//! `begin`, `end`, `enter` and `leave`, which are empty in every other stream and compile to
+//! nothing. `PACKS` is a constant and not a method, so that streams that pack bits pay nothing for
+//! those that do not. The size of a number in whole bytes follows from its operation, not from its
+//! Rust type, so that a schema reads the same bytes.
 
 use core::fmt::Debug;
 use core::hint::cold_path;
 
 use super::{Access, ErrorKind, Op, Scope, Value};
 
-/// A stream without the operations: implement this, and [`Stream`](crate::stream::Stream) comes with it.
+/// The functions that a type of stream implements; [`Stream`](crate::stream::Stream) is then
+/// implemented for it.
 ///
-/// A serialize function needs it only to ask [`WRITING`](Self::WRITING) or
-/// [`READING`](Self::READING). An operation of your own that is built on the `raw_` functions
-/// stands between [`begin`](Self::begin) and [`end`](Self::end), also when it fails, so that it
-/// shows in traces and errors.
+/// A serialize function uses this trait only for [`WRITING`](Self::WRITING) and
+/// [`READING`](Self::READING). Wrap an operation of your own that is built on the `raw_` functions
+/// in [`begin`](Self::begin) and [`end`](Self::end), also when it fails, so that it shows in traces
+/// and errors.
 pub trait RawStream: Sized {
-    /// [`ReadError`](crate::stream::ReadError) for a reader; a writer cannot fail on the way.
+    /// [`ReadError`](crate::stream::ReadError) for a reader; uninhabited for a writer, which only
+    /// reports errors at the end.
     type Error: Debug;
 
-    /// The references that the stream needs to values: [`Shared`](crate::stream::Shared) if it writes,
-    /// [`Unique`](crate::stream::Unique) if it reads.
+    /// Kind of reference that the stream needs to values: [`Shared`](crate::stream::Shared) for
+    /// writing, [`Unique`](crate::stream::Unique) for reading.
     type Access: Access;
 
-    /// Whether values go to the packet, as they do for writing and measuring.
+    /// Whether values go to the packet, as in writing and measuring.
     const WRITING: bool = !Self::READING;
 
     /// Whether values come from the packet.
     const READING: bool = Self::Access::READING;
 
-    /// Whether a run of fixed-width fields may come as whole words instead of one by one: derived
-    /// types do that for streams that have no need to see each field.
+    /// Whether a run of fixed-width fields may arrive as whole words instead of one by one. Derived
+    /// types do that for streams that do not need to see each field.
     const MERGES: bool = false;
 
-    /// Whether values go in the fewest bits. A stream that says no gets each number as it is, as
-    /// [`ByteStream`](crate::stream::ByteStream) does: only the operation knows what that number is, and with
-    /// a constant it costs the streams that pack nothing to be asked.
+    /// Whether values are coded in the fewest bits. A stream with `false`, such as
+    /// [`ByteStream`](crate::stream::ByteStream), gets each number unpacked. Only the operation
+    /// knows that number, and because this is a constant, streams that pack pay nothing for the
+    /// question.
     const PACKS: bool = true;
 
     /// Whether [`name_next`](Self::name_next), [`begin`](Self::begin), [`end`](Self::end),
-    /// [`enter`](Self::enter) and [`leave`](Self::leave) are called. With `false` those calls are
+    /// [`enter`](Self::enter) and [`leave`](Self::leave) are called. With `false` the calls are
     /// removed at compile time, and with them most of the code of a type.
     const TRACES: bool = true;
 
-    /// The bits of the packet so far.
+    /// Number of bits written or read so far.
     fn position(&self) -> u64;
 
-    /// The bits of the packet that are left to read; a writer has no end to speak of.
+    /// Number of bits left to read; `u64::MAX` for a writer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn remaining(&self) -> u64 {
         u64::MAX
     }
 
-    /// What was refused first, and at which bit.
+    /// Reason and bit of the first refusal; `None` if nothing was refused.
     fn failure(&self) -> Option<(ErrorKind, u64)>;
 
-    /// Whether [`check`](crate::stream::Stream::check) sends anything: both sides agree on it.
+    /// Whether [`check`](crate::stream::Stream::check) sends its bits; both sides must have the
+    /// same setting.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_checks(&self) -> bool {
         true
@@ -67,24 +71,24 @@ pub trait RawStream: Sized {
     /// A field of `width` bits, `0..=64`.
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error>;
 
-    /// As [`raw_bits`](Self::raw_bits), of a value that is known to need no more bits.
+    /// Like [`raw_bits`](Self::raw_bits), for a value that is known to fit.
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
         self.raw_bits(value, width)
     }
 
-    /// The same, for the words of a run: few calls with many bits each.
+    /// Like [`raw_bits`](Self::raw_bits), for the words of a run: few calls with many bits each.
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
         self.raw_bits(value, width)
     }
 
-    /// As many zeros as the number says and then a one, which is left out at the `limit`.
+    /// A unary number: `zeros` zero bits, then a one bit, which is left out at the `limit`.
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), Self::Error>;
 
-    /// Zeros up to the next whole byte.
+    /// Zero padding up to the next whole byte.
     fn raw_align(&mut self) -> Result<(), Self::Error>;
 
     /// Aligned bytes: a writer writes `source` and returns it, a reader returns the next `length`
@@ -95,7 +99,7 @@ pub trait RawStream: Sized {
         length: usize,
     ) -> Result<&'s [u8], Self::Error>;
 
-    /// Refuses the value at `bit`: a reader fails, a writer refuses to finish.
+    /// Refuses the value at `bit`: a reader fails, a writer does not finish.
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Self::Error>;
 
     /// A number of `0..=span`, in the bits that `span` needs.
@@ -104,7 +108,7 @@ pub trait RawStream: Sized {
         let start = self.position();
         let mut value = *offset;
         if Self::WRITING && value > span {
-            // Without this hint, what a refusal remembers would be computed for every value.
+            // Without this hint, the state of a refusal would be computed for every value.
             cold_path();
             self.refuse_at(ErrorKind::OutOfRange, start)?;
             value = 0;
@@ -123,33 +127,33 @@ pub trait RawStream: Sized {
         let _ = name;
     }
 
-    /// The name of a field, which counts if the program has given no other.
+    /// Sets the name of a field, unless the program has named the operation already.
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_place(&mut self, name: &'static str) {
         self.name_next(name);
     }
 
-    /// An operation begins; a tracing stream records it.
+    /// Called when an operation begins; a tracing stream records it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[track_caller]
     fn begin(&mut self, op: Op) {
         let _ = op;
     }
 
-    /// The operation that began last is over, and carried this value.
+    /// Called when the last operation ends, with the value that it carried.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn end(&mut self, value: impl FnOnce() -> Value) {
         let _ = value;
     }
 
-    /// A group of operations begins; a tracing stream adds it to their path.
+    /// Called when a group of operations begins; a tracing stream adds it to the path.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn enter(&mut self, scope: Scope<'_>) {
         let _ = scope;
     }
 
-    /// The group that began last is over.
+    /// Called when the last group ends.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self) {}
 }

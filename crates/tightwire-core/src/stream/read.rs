@@ -3,9 +3,9 @@
 use super::{ByteStream, ErrorKind, RawStream, ReadError, Unique};
 use crate::bits::BitReader;
 
-/// Reads a packet from exactly the bytes that arrived.
+/// Reads a packet from the bytes that arrived, and never beyond them.
 ///
-/// Every operation checks its bounds and its range, in every build, before it touches the value.
+/// Every operation checks its bounds and its range, in every build, before it changes the value.
 /// After the first refusal the stream stays failed, and refuses everything with the same error.
 ///
 /// ```
@@ -28,7 +28,7 @@ pub struct ReadStream<'a> {
 }
 
 impl<'a> ReadStream<'a> {
-    /// Starts at the first bit of `packet`.
+    /// Creates a stream at the first bit of `packet`.
     #[must_use]
     #[inline]
     pub fn new(packet: &'a [u8]) -> Self {
@@ -43,25 +43,25 @@ impl<'a> ReadStream<'a> {
         self
     }
 
-    /// The bits read so far.
+    /// Number of bits read so far.
     #[must_use]
     #[inline]
     pub fn position(&self) -> u64 {
         self.reader.position()
     }
 
-    /// The bits of the packet that are left; none after a refusal.
+    /// Number of bits left; 0 after a refusal.
     #[must_use]
     #[inline]
     pub fn remaining(&self) -> u64 {
         self.reader.remaining()
     }
 
-    /// Ends the packet: all of it must have been read, but for zeros up to the last whole byte.
+    /// Ends the packet: all of it must have been read, except for zero padding of the last byte.
     ///
     /// # Errors
     ///
-    /// The refusal that the stream ended with, or [`ErrorKind::TrailingData`].
+    /// The first refusal of the stream, or [`ErrorKind::TrailingData`].
     #[inline]
     pub fn finish(self) -> Result<(), ReadError> {
         match self.failure {
@@ -78,9 +78,9 @@ impl<'a> ReadStream<'a> {
     }
 }
 
-/// A stream that reads one whole packet.
+/// A stream that reads one complete packet.
 pub(crate) trait Reading: RawStream<Error = ReadError> {
-    /// As [`ReadStream::finish`].
+    /// Like [`ReadStream::finish`].
     fn end(self) -> Result<(), ReadError>;
 }
 

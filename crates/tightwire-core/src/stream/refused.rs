@@ -1,7 +1,7 @@
-//! What only the compiler can refuse. Each with its opposite, or a slip of the pen would pass for
-//! a refusal.
+//! Programs that must not compile. Each kind has a counterpart that compiles, or a typing mistake
+//! would pass for a refusal.
 //!
-//! A type that contains itself: a packet could make its reader run out of stack.
+//! A type that contains itself: a packet could overflow the stack of its reader.
 //!
 //! ```
 //! # use tightwire::Wire;
@@ -56,7 +56,7 @@
 //! }
 //! ```
 //!
-//! A serialize function that changes what it writes; only a reader has what it can change:
+//! A serialize function that changes the value that it writes; only a reader may change a value:
 //!
 //! ```
 //! # use tightwire::{Stream, Target, Wire, at};
@@ -166,7 +166,7 @@
 //! }
 //! ```
 //!
-//! The size of a type that has no worst case:
+//! The size of a type without a worst case:
 //!
 //! ```compile_fail
 //! # use tightwire::{Stream, Target, Wire};

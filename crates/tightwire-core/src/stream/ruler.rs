@@ -1,4 +1,4 @@
-//! The packet bit by bit, and under each bit the mark of its field.
+//! The packet bit by bit, with the mark of its field under each bit.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,21 +13,22 @@ use super::{ErrorKind, Node, Trace};
 /// Bytes per line: with the gaps and the number in front, 80 columns.
 const LINE: usize = 8;
 
-/// A packet of more lines is drawn with its first, its last and those around the refused bit.
+/// Largest number of lines that are all drawn. Of a longer packet, the first lines, the last and
+/// those around the refused bit are drawn.
 const MAX_LINES: usize = 16;
 
-/// The lines at the start of a longer packet that are drawn.
+/// Number of lines drawn at the start of a longer packet.
 const FIRST_LINES: usize = 8;
 
 /// One bit of the packet.
 struct Cell {
     is_set: bool,
-    /// The number of its field's mark.
+    /// Number of the field's mark; `None` for bits of no field.
     field: Option<usize>,
     is_refused: bool,
 }
 
-/// Each byte has its bits from the lowest up, the order in which fields take them.
+/// Draws each byte from its lowest bit up, in the order in which fields take the bits.
 pub(super) fn draw_bits(
     picture: &Picture<'_>,
     everything: bool,
@@ -93,7 +94,7 @@ fn cells<'a>(
     (0..bytes.len() * 8).map(cell).collect()
 }
 
-/// A character for each cell, painted in runs of one style.
+/// Draws a character for each cell, painted in runs of one style.
 fn draw_line(
     picture: &Picture<'_>,
     cells: &[Cell],
@@ -119,7 +120,7 @@ fn draw_line(
     Ok(())
 }
 
-/// A field begins with its mark, on every line that it is on.
+/// Returns the mark of a field at its first bit on each line, and a line for its other bits.
 fn mark_of(cells: &[Cell], bit: usize) -> char {
     let Cell { field, is_refused, .. } = cells[bit];
     let begins = bit == 0 || cells[bit - 1].field != field;
@@ -131,7 +132,7 @@ fn mark_of(cells: &[Cell], bit: usize) -> char {
     }
 }
 
-/// The bits that show what was wrong.
+/// Returns the bits to mark as refused.
 fn refused_bits(trace: &Trace) -> Range<u64> {
     match (trace.failure(), trace.refused()) {
         (Some((ErrorKind::UnexpectedEnd | ErrorKind::TrailingData, bit)), _) => {

@@ -1,39 +1,39 @@
-//! Runs of fixed-width fields, which reach the stream as whole words.
+//! Runs of fixed-width fields, which the stream gets as whole words.
 
 use core::hint::cold_path;
 
 use super::{ErrorKind, Op, RawStream, Scope, Value};
 
-/// Stands before a stream that [merges](RawStream::MERGES) and collects fields into words: what
-/// derived code serializes through. The bytes are those of field by field.
+/// Wraps a stream that [merges](RawStream::MERGES), and collects fields into words: derived code
+/// serializes through it. The bytes are the same as field by field.
 ///
-/// Everything here is inlined into code in which all widths are known, so that nothing is left of
-/// it but shifts by constants and one operation per word.
+/// Everything here is inlined into code in which all widths are known, so that only shifts by
+/// constants and one operation per word are left.
 #[derive(Debug)]
 pub struct Run<'s, S> {
     stream: &'s mut S,
-    /// Bits that are collected but not written, or that are read but not taken.
+    /// Bits that are collected and not yet written, or read and not yet taken.
     word: u64,
-    /// How many those are.
+    /// Number of bits in `word`.
     held: u32,
-    /// The bits of the run that are not read yet.
+    /// Number of bits of the run that are not read yet.
     left: u32,
 }
 
 impl<'s, S: RawStream> Run<'s, S> {
-    /// Passes everything on until a run begins.
+    /// Creates a run that passes everything on until [`begin_run`](Self::begin_run).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(stream: &'s mut S) -> Self {
         Self { stream, word: 0, held: 0, left: 0 }
     }
 
-    /// Fields of this many bits in all follow, and the run before has ended.
+    /// Begins a run of `bits` bits in all; the run before it has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn begin_run(&mut self, bits: u32) {
         self.left = bits;
     }
 
-    /// Writes what is collected.
+    /// Writes the collected bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_run(&mut self) -> Result<(), S::Error> {
         if S::WRITING && self.held > 0 {
@@ -43,19 +43,19 @@ impl<'s, S: RawStream> Run<'s, S> {
         Ok(())
     }
 
-    /// A type without bits: a stream that has failed refuses also that.
+    /// Serializes a type without bits: a stream that has failed refuses it too.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn zero_bits(&mut self) -> Result<(), S::Error> {
         self.stream.raw_bits(&mut 0, 0)
     }
 
-    /// The stream for a field of any other kind, when the run has ended.
+    /// Returns the stream for a field of any other kind, after the run has ended.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn stream(&mut self) -> &mut S {
         self.stream
     }
 
-    /// The fields of a variant follow, until [`leave`](RawStream::leave).
+    /// Begins the fields of a variant, until [`leave`](RawStream::leave).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn enter_variant(&mut self, name: &str) {
         if S::TRACES {
@@ -87,8 +87,9 @@ impl<'s, S: RawStream> Run<'s, S> {
             return Ok(lower & mask(width));
         }
         let missing = width - self.held;
-        // Equal words are no more than needed and as narrow as possible: below 58 bits, one load
-        // gets them. If a type took more than it declared, they come one by one.
+        // The rest of the run is split into equal words, as few as possible and as narrow as
+        // possible: below 58 bits, one load reads a word. If a type takes more bits than it
+        // declared, they are read one field at a time.
         let loaded = self.left.div_ceil(self.left.div_ceil(u64::BITS).max(1)).max(missing);
         let mut next = 0;
         self.stream.raw_bits(&mut next, loaded)?;
@@ -99,7 +100,7 @@ impl<'s, S: RawStream> Run<'s, S> {
         Ok(value)
     }
 
-    /// For an operation that no run can contain.
+    /// Ends the run before an operation that no run can contain.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave_run(&mut self) -> Result<(), S::Error> {
         if S::MERGES && S::READING && self.held > 0 {
@@ -118,7 +119,7 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     type Error = S::Error;
     type Access = S::Access;
     const TRACES: bool = S::TRACES;
-    // A type within a run belongs to it.
+    // A type within a run is part of that run.
     const MERGES: bool = false;
     const PACKS: bool = S::PACKS;
 

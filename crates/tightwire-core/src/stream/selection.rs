@@ -1,7 +1,7 @@
-//! Which elements of an array are sent: four ways, and the cheapest of three.
+//! Selections of elements of an array: four codings, and the cheapest of three.
 //!
-//! A subset is the selection, then its elements: the selection is complete and checked before the first
-//! element is touched, and a bitmask goes a word at a time.
+//! A subset is the selection, then its elements: the selection is complete and checked before the
+//! first element is changed, and a bitmask is coded a word at a time.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -11,9 +11,9 @@ use super::collection::one_of;
 use super::index::{ObjectIndexCost, object_index};
 use super::{ErrorKind, Stream, Target, misuse, still_good};
 
-/// A set of indices into an array: the part of it that is sent.
+/// A set of indices into an array: the elements that are sent.
 ///
-/// Its memory is taken once, when it is made; reading into it takes none.
+/// Memory is allocated once, in [`new`](Self::new); reading into a selection allocates none.
 ///
 /// ```
 /// use tightwire::stream::Selection;
@@ -26,57 +26,58 @@ use super::{ErrorKind, Stream, Target, misuse, still_good};
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// Bit `i % 64` of word `i / 64` says whether `i` is in; the bits above `len` are zero.
+    /// Bit `i % 64` of word `i / 64` is set if the selection contains `i`; bits from `len` on are
+    /// zero.
     words: Vec<u64>,
     len: usize,
     count: usize,
 }
 
-/// How a [`Selection`] is written.
+/// Coding of a [`Selection`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SubsetCoding {
-    /// A bit for each element of the array: the choice when about half are sent.
+    /// One bit for each element of the array: best when about half are sent.
     BitPerObject,
-    /// The number of indices, then each whole.
+    /// The number of indices, then each index in full.
     CountAndIndex,
-    /// Each index whole, and the length of the array as the end.
+    /// Each index in full, then the length of the array as an end marker.
     SentinelIndex,
-    /// Each index relative to the one before, as [`Stream::index`] writes it, and the length of
-    /// the array as the end: the choice for neighbours.
+    /// Each index relative to the previous one, as [`Stream::index`] writes it, then the length of
+    /// the array as an end marker: best for neighbours.
     RelativeIndex,
-    /// Two bits, and then the cheapest of a bit per object, relative indices and Rice-coded gaps.
+    /// Two bits, then the cheapest of one bit per object, relative indices and Rice-coded gaps.
     Best,
 }
 
 impl Selection {
-    /// The empty set of indices into an array of `len` elements.
+    /// Creates an empty selection of an array of `len` elements.
     #[must_use]
     pub fn new(len: usize) -> Self {
         Self { words: vec![0; len.div_ceil(64)], len, count: 0 }
     }
 
-    /// The length of the array that this is a selection of.
+    /// Length of the array.
     #[must_use]
     pub fn array_len(&self) -> usize {
         self.len
     }
 
-    /// How many indices are in.
+    /// Number of indices in the selection.
     #[must_use]
     #[inline]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether `index` is in.
+    /// Whether the selection contains `index`.
     #[must_use]
     #[inline]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
     }
 
-    /// Puts `index` in; false if the array has no such element.
+    /// Adds `index`; returns `false` if the array has no such element.
     #[inline]
     pub fn insert(&mut self, index: usize) -> bool {
         let exists = index < self.len;
@@ -88,7 +89,7 @@ impl Selection {
         exists
     }
 
-    /// Takes `index` out; false if it was not in.
+    /// Removes `index`; returns `false` if the selection did not contain it.
     #[inline]
     pub fn remove(&mut self, index: usize) -> bool {
         let was_in = self.contains(index);
@@ -99,23 +100,23 @@ impl Selection {
         was_in
     }
 
-    /// Takes every index out.
+    /// Removes every index.
     pub fn clear(&mut self) {
         self.words.fill(0);
         self.count = 0;
     }
 
-    /// The indices, ascending.
+    /// Iterates over the indices in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         Indices { words: &self.words, word: 0, next_word: 0 }
     }
 }
 
-/// Walks the set bits.
+/// Iterator over the set bits.
 struct Indices<'a> {
     words: &'a [u64],
-    /// What is left of the word before `next_word`.
+    /// Bits left of the word before `next_word`.
     word: u64,
     next_word: usize,
 }
@@ -141,7 +142,7 @@ impl fmt::Debug for Selection {
     }
 }
 
-/// The selection, and then the elements that are in it.
+/// The selection, then its elements.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn subset<S: Stream, T>(
     stream: &mut S,
@@ -202,7 +203,7 @@ fn bit_per_object<S: Stream>(
         bits_left -= width;
         if let Some(selection) = selection.when_reading() {
             selection.words[index] = word;
-            // Word by word, so that the count is right also if the packet ends here.
+            // Counted word by word, so that the count is right even if the packet ends here.
             selection.count += word.count_ones() as usize;
         }
     }
@@ -250,7 +251,7 @@ fn write_each<S: Stream>(
     Ok(previous)
 }
 
-/// `count` indices in ascending order, each serialized by `one` with the index before.
+/// `count` indices in ascending order, each serialized by `one` with the previous index.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn indices<S: Stream>(
     stream: &mut S,
@@ -272,7 +273,7 @@ fn indices<S: Stream>(
     Ok(())
 }
 
-/// Indices in ascending order, the length of the array being the last.
+/// Indices in ascending order, then the length of the array as an end marker.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn until_sentinel<S: Stream>(
     stream: &mut S,
@@ -330,8 +331,8 @@ fn best<S: Stream>(
     }
 }
 
-/// The count, then each gap as a Rice code: the quotient by a power of two that follows from the
-/// count, in unary, and the remainder.
+/// The count, then each gap as a Rice code: the quotient in unary, then the remainder. The divisor
+/// is a power of two that follows from the count.
 fn rice<S: Stream>(
     stream: &mut S,
     selection: Target<'_, S::Access, Selection>,
@@ -348,7 +349,7 @@ fn rice<S: Stream>(
     indices(stream, selection, count, |stream, previous, index| {
         let start = stream.position();
         let first = previous.map_or(0, |previous| previous + 1);
-        // Checked before the subtraction: after the last element no other can follow.
+        // Checked before the subtraction: no element follows the last one.
         let Some(room) = (len - 1).checked_sub(first) else {
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         };
@@ -366,22 +367,22 @@ fn rice<S: Stream>(
     })
 }
 
-/// The bits of a Rice remainder: those of the mean gap, which both sides know from the count.
+/// Width of a Rice remainder: that of the mean gap, which both sides know from the count.
 fn rice_bits(count: u64, len: u32) -> u32 {
     u64::from(len).checked_div(count).map_or(0, u64::ilog2)
 }
 
-/// The bits of any count.
+/// Width of any count.
 fn many_width(len: u32) -> u32 {
     u32::BITS - len.leading_zeros()
 }
 
-/// The bits of a small count: half as many.
+/// Width of a small count: half of [`many_width`].
 fn few_width(len: u32) -> u32 {
     many_width(len).div_ceil(2)
 }
 
-/// Measures the three, and picks.
+/// Returns the choice of the cheapest of the three codings.
 fn cheapest(selection: &Selection, len: u32) -> u64 {
     let bitmask = u64::from(len);
     let count = selection.count() as u64;

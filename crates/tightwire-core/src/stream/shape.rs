@@ -1,4 +1,4 @@
-//! The wire form of a type as data: what a schema is made of.
+//! The wire form of a type as data: the parts of a schema.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 use super::{Number, Op};
 
-/// A name of a type, a field or a variant.
+/// Name of a type, a field or a variant.
 pub type Name = Arc<str>;
 
-/// The wire form of a type, as [`Wire::describe`](crate::stream::Wire::describe) gives it.
+/// The wire form of a type, as [`Wire::describe`](crate::stream::Wire::describe) returns it.
 ///
-/// A tree without references: it ends, whatever its origin.
+/// A shape is a tree without references, so that it is finite, whatever its origin.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Shape {
@@ -19,39 +19,39 @@ pub enum Shape {
     Op(Op),
     /// Fields, one after the other.
     Struct {
-        /// The name of the type.
+        /// Name of the type.
         name: Name,
-        /// In the order of their bits.
+        /// Fields in the order of their bits.
         fields: Vec<Field>,
     },
-    /// The place of a variant in the list, in the fewest bits, then its fields.
+    /// The ordinal of a variant in the fewest bits, then its fields.
     Enum {
-        /// The name of the type.
+        /// Name of the type.
         name: Name,
-        /// In the order of their ordinals.
+        /// Variants in the order of their ordinals.
         variants: Vec<Variant>,
     },
-    /// A bit, and the value if it is set.
+    /// A bit, then the value if the bit is set.
     Option(Box<Shape>),
-    /// As many elements as both sides know.
+    /// A number of elements that both sides know.
     Array {
-        /// How many.
+        /// Number of elements.
         len: u64,
-        /// Each of them.
+        /// Shape of an element.
         element: Box<Shape>,
     },
-    /// The number of elements, then each.
+    /// The number of elements, then each element.
     List {
-        /// The most there can be.
+        /// Largest number of elements.
         max_len: u64,
-        /// Each of them.
+        /// Shape of an element.
         element: Box<Shape>,
     },
-    /// A serialize function written by hand, of which nothing more is known.
+    /// A serialize function written by hand, which is not described.
     Opaque {
-        /// The name of the type.
+        /// Name of the type.
         name: Name,
-        /// Its [`MAX_BITS`](crate::stream::Wire::MAX_BITS).
+        /// [`MAX_BITS`](crate::stream::Wire::MAX_BITS) of the type.
         max_bits: u64,
     },
 }
@@ -59,64 +59,65 @@ pub enum Shape {
 /// A field of a struct or of an enum's variant.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
-    /// The name; the position for a field without one.
+    /// Name of the field, or its position if it has none.
     pub name: Name,
-    /// The field is only sent when this holds.
+    /// Condition under which the field is sent; `None` if it is always sent.
     pub when: Option<Condition>,
-    /// What snapshots may know of it; ordinary packets do not depend on it.
+    /// Hints for snapshots; ordinary packets do not depend on them.
     pub hints: Hints,
-    /// The form of its value.
+    /// Shape of the field's value.
     pub shape: Shape,
 }
 
-/// What a field's values are like from one moment to the next: it makes snapshots smaller, and
-/// changes no bit of a packet.
+/// Hints on how the values of a field change over time: they make snapshots smaller, and change no
+/// bit of a packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
-    /// The field is the rate of change per second of this field of the same struct or variant.
+    /// Name of the field whose rate of change per second this field is, in the same struct or
+    /// variant; `None` if it is no derivative.
     pub derivative_of: Option<Name>,
-    /// The end of the range is next to its beginning, as of an angle.
+    /// Whether the end of the range is next to its start, as for an angle.
     pub wraps: bool,
-    /// What is near by this field, a position, tends to move alike.
+    /// Whether the field is a position whose neighbours tend to move alike.
     pub spatial: bool,
-    /// Others move with the objects that have this position.
+    /// Whether other objects move along with objects at this position.
     pub reference: bool,
-    /// The field is a rotation: the place of its largest component, then the codes of the others, from
-    /// -1/sqrt(2) to 1/sqrt(2).
+    /// Whether the field is a rotation: the index of the largest component, then the codes of the
+    /// other three, from -1/sqrt(2) to 1/sqrt(2).
     pub rotation: bool,
 }
 
 /// One variant of an enum.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variant {
-    /// The name.
+    /// Name of the variant.
     pub name: Name,
-    /// Its fields, in the order of their bits.
+    /// Fields in the order of their bits.
     pub fields: Vec<Field>,
 }
 
-/// An expression over the fields that stand before: when a field is sent.
+/// An expression over earlier fields that decides whether a field is sent.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Condition {
-    /// The value of an earlier field of the same struct or variant, or of a field within it.
+    /// The value of an earlier field of the same struct or variant, or of a field inside it.
     Field(Vec<Name>),
-    /// A constant.
+    /// A `bool` constant.
     Bool(bool),
-    /// A constant.
+    /// A number constant.
     Number(Number),
     /// A variant of an enum, by its name.
     Variant(Name),
-    /// How many elements or bytes a value has.
+    /// The number of elements or bytes of a value.
     Len(Box<Condition>),
     /// Whether an option has a value.
     IsSome(Box<Condition>),
-    /// Not.
+    /// Negation.
     Not(Box<Condition>),
-    /// Two operands.
+    /// An operator with two operands.
     Binary(Binary, Box<[Condition; 2]>),
-    /// Rust that has no form as data: a schema with it can be shown and compared, but packets
-    /// cannot be read with it.
+    /// Rust source that cannot be described as data: a schema that contains it can be shown and
+    /// compared, but cannot read packets.
     Source(Name),
 }
 
@@ -133,12 +134,12 @@ pub enum Binary {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
-    /// The bits that both have: tests a flag.
+    /// Bits set in both operands, to test a flag.
     BitAnd,
 }
 
 impl Binary {
-    /// In the order of their numbers on the wire.
+    /// Operators in the order of their numbers on the wire.
     #[doc(hidden)]
     pub const ALL: [Self; 9] = [
         Self::And,
@@ -154,7 +155,7 @@ impl Binary {
 }
 
 impl Field {
-    /// A field that is always sent.
+    /// Creates a field that is always sent.
     #[must_use]
     pub fn new(name: &str, shape: Shape) -> Self {
         Self { name: name.into(), when: None, hints: Hints::default(), shape }

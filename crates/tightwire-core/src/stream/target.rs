@@ -1,22 +1,22 @@
-//! Values that a serialize function works on: shared when writing, unique when reading.
+//! Values that a serialize function works on: shared for writing, unique for reading.
 //!
-//! The stream chooses the kind of reference: `RawStream::Access` is `Shared` for writers and `Unique`
-//! for readers. `Target::parts` projects to fields by the same closure twice, of which the compiler
-//! keeps one. So the compiler guarantees that writing changes nothing, and one function serves both
-//! directions without a copy.
+//! The stream chooses the kind of reference: `RawStream::Access` is `Shared` for writers and
+//! `Unique` for readers. `Target::parts` projects to fields by two closures of the same body, of
+//! which the compiler keeps one. So the compiler guarantees that writing changes nothing, and one
+//! function serves both directions without a copy.
 
 use core::fmt;
 use core::ops::Deref;
 
 use super::{Elements, NamedTarget};
 
-/// The kind of reference that a stream needs to a value: [`Shared`] to write it, [`Unique`] to read
-/// into it. There are no others.
+/// Kind of reference that a stream needs to a value: [`Shared`] to write it, [`Unique`] to read
+/// into it. The trait is sealed.
 pub trait Access: sealed::Sealed + Sized {
-    /// `true` for [`Unique`]: values are read into.
+    /// Whether values are read into: `true` for [`Unique`].
     const READING: bool;
 
-    /// The reference itself.
+    /// The reference type.
     #[doc(hidden)]
     type Ref<'a, T: ?Sized + 'a>;
 
@@ -51,7 +51,7 @@ mod sealed {
     impl Sealed for super::Unique {}
 }
 
-/// The [`Access`] of streams that write, measure or trace what is written: `&T`.
+/// The [`Access`] of streams that write, measure or trace a write: `&T`.
 #[derive(Debug)]
 pub enum Shared {}
 
@@ -137,18 +137,18 @@ impl Access for Unique {
     }
 }
 
-/// A value that is written or read: `&T` to a stream that writes, `&mut T` to one that reads, and the
-/// compiler sees to it that writing changes nothing.
+/// A value to write or to read into: `&T` for a stream that writes, `&mut T` for one that reads, so
+/// that the compiler guarantees that writing changes nothing.
 ///
-/// It can be looked at like a reference. [`at!`](crate::at) leads to a field of it;
-/// [`put`](Self::put) and [`when_reading`](Self::when_reading) change the value of a reader, and do
-/// nothing for a writer.
+/// A target dereferences to its value. [`at!`](crate::at) projects to a field; [`put`](Self::put)
+/// and [`when_reading`](Self::when_reading) change the value of a reader, and do nothing for a
+/// writer.
 pub struct Target<'a, A: Access, T: ?Sized + 'a> {
     reference: A::Ref<'a, T>,
 }
 
 impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
-    /// Sets the value when reading; writing leaves it alone.
+    /// Sets the value when reading; does nothing when writing.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn put(&mut self, value: T)
     where
@@ -159,21 +159,21 @@ impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
         }
     }
 
-    /// The value to read into; `None` when writing.
+    /// Returns the value to read into; `None` when writing.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn when_reading(&mut self) -> Option<&mut T> {
         A::get_mut(&mut self.reference)
     }
 
-    /// The same value for a call, after which this one can be used again.
+    /// Reborrows the target for a call, so that it can be used again after the call.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn reborrow(&mut self) -> Target<'_, A, T> {
         Target { reference: A::reborrow(&mut self.reference) }
     }
 
-    /// Parts of the value: the same parts by two functions, of which one is used. [`at!`](crate::at)
-    /// writes both.
+    /// Projects to parts of the value by two functions that return the same parts, of which one is
+    /// used. [`at!`](crate::at) writes both.
     ///
     /// ```
     /// use tightwire::Target;
@@ -196,7 +196,7 @@ impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
         A::parts(A::reborrow(&mut self.reference), shared, unique)
     }
 
-    /// As [`parts`](Self::parts), for as long as this target lasts.
+    /// Like [`parts`](Self::parts), with the lifetime of this target.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn into_parts<P: Parts>(
         self,
@@ -206,7 +206,7 @@ impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
         A::parts(self.reference, shared, unique)
     }
 
-    /// One part of the value and its name, for [`at!`](crate::at).
+    /// Projects to one part with its name, for [`at!`](crate::at).
     #[doc(hidden)]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn field<'r, U: ?Sized>(
@@ -223,7 +223,7 @@ impl<'a, A: Access, T: ?Sized> Target<'a, A, T> {
 }
 
 impl<A: Access, E: Elements + ?Sized> Target<'_, A, E> {
-    /// The elements one after the other.
+    /// Iterates over the elements.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn elements(&mut self) -> impl Iterator<Item = Target<'_, A, E::Item>> {
         A::elements(self.parts(E::as_slice, E::as_mut_slice).reference)
@@ -259,9 +259,9 @@ impl<'a, T: ?Sized> From<&'a T> for Target<'a, Shared, T> {
     }
 }
 
-/// Unique references to parts of a value: one, a tuple of them, or perhaps none.
+/// Unique references to parts of a value: one reference, a tuple of them, or an option.
 pub trait Parts {
-    /// The same parts, shared.
+    /// The same parts as shared references.
     type Shared;
 
     /// The same parts as targets.
@@ -323,7 +323,7 @@ macro_rules! parts {
     };
 }
 
-/// No parts: a variant none of whose fields is sent.
+/// No parts: a variant without fields that are sent.
 impl Parts for () {
     type Shared = ();
     type Targets<A: Access> = ();

@@ -1,4 +1,4 @@
-//! Bytes, text and plain structs: what is copied whole.
+//! Bytes, text and plain structs: values that are copied as a whole.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,21 +7,21 @@ use core::hint::cold_path;
 use super::{ErrorKind, Stream, Target};
 use crate::bits::short_word;
 
-/// A struct that may be sent as its memory image: no padding, and any bytes are a value of it.
+/// A struct that can be sent as its memory image: it has no padding, and all bytes are valid.
 ///
-/// `zerocopy` decides; derive its `FromBytes`, `IntoBytes` and `Immutable`. The image is the
-/// machine's own: little-endian, but on the rare big-endian machine. Where one may take part, use
-/// `zerocopy`'s `byteorder` types.
+/// `zerocopy` checks that; derive its `FromBytes`, `IntoBytes` and `Immutable`. The image has the
+/// machine's byte order: little-endian except on rare big-endian machines. Where those may take
+/// part, use the `byteorder` types of `zerocopy`.
 pub trait Pod: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable {}
 
 impl<T: zerocopy::FromBytes + zerocopy::IntoBytes + zerocopy::Immutable + ?Sized> Pod for T {}
 
-/// What text is read into: a `String`, or behind its feature an `ArrayString`.
+/// A string to read text into: a `String`, or behind its feature an `ArrayString`.
 pub trait TextBuffer {
     /// The text.
     fn as_str(&self) -> &str;
 
-    /// Holds this text from now on; `false` if there is no room.
+    /// Replaces the contents by `text`; returns `false` if there is no room.
     fn replace(&mut self, text: &str) -> bool;
 }
 
@@ -38,7 +38,7 @@ impl TextBuffer for String {
     }
 }
 
-/// Aligned to a byte, then copied.
+/// The bytes, after alignment to a whole byte.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bytes<S: Stream>(
     stream: &mut S,
@@ -53,7 +53,7 @@ pub(super) fn bytes<S: Stream>(
     }
 }
 
-/// The length, then as `bytes`.
+/// The length, then the contents like `bytes`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn blob<S: Stream>(
     stream: &mut S,
@@ -65,7 +65,7 @@ pub(super) fn blob<S: Stream>(
     grown_bytes(stream, blob, length)
 }
 
-/// As `bytes`, into memory that grows to what is there.
+/// Like `bytes`, into a vector that grows to `length`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn grown_bytes<S: Stream>(
     stream: &mut S,
@@ -73,7 +73,7 @@ pub(super) fn grown_bytes<S: Stream>(
     length: usize,
 ) -> Result<(), S::Error> {
     if let Some(blob) = blob.when_reading() {
-        // The bytes are known to be in the packet before room for them is made.
+        // Memory is allocated only after the bytes are known to be in the packet.
         let bytes = stream.raw_bytes(&[], length)?;
         blob.clear();
         blob.extend_from_slice(bytes);
@@ -96,7 +96,7 @@ pub(super) fn length<S: Stream>(
     Ok(())
 }
 
-/// The length in bytes, then the bytes of the UTF-8 text.
+/// The length in bytes, then the UTF-8 text.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn string<S: Stream, T: TextBuffer>(
     stream: &mut S,
@@ -120,8 +120,8 @@ pub(super) fn string<S: Stream, T: TextBuffer>(
     stream.raw_bytes(bytes, length).map(drop)
 }
 
-/// Replaces text by what was read, or says why not. A call: what it checks and copies costs more,
-/// and it would stand at every text of every type.
+/// Replaces the text by the bytes that were read, or returns why not. Not inlined: the checks and
+/// the copy cost more than a call, and would otherwise be repeated for every string of every type.
 #[inline(never)]
 fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
     let Ok(read) = core::str::from_utf8(bytes) else { return Some(ErrorKind::MalformedText) };
@@ -131,22 +131,22 @@ fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> 
     (!text.replace(read)).then_some(ErrorKind::OutOfRange)
 }
 
-/// Eight bytes at a time: names and chat lines are short, and a loop over bytes mispredicts its
-/// end.
+/// Whether a byte is zero. Checks eight bytes at a time: names and chat lines are short, and a loop
+/// over bytes would mispredict its end.
 #[inline(never)]
 fn contains_zero(bytes: &[u8]) -> bool {
-    // A byte borrows from the bit above only if it is zero, or if one below it is.
+    // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
     let zeros = |word: u64| word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7);
     let last = match bytes.last_chunk() {
         Some(last) => u64::from_le_bytes(*last),
-        // With ones in the place of the bytes that are not there.
+        // The missing bytes are filled with ones, which are not zero.
         None => short_word(bytes) | LOW_BITS.unbounded_shr(bytes.len() as u32 * 8),
     };
     let (words, _) = bytes.as_chunks();
     words.iter().fold(zeros(last), |found, word| found | zeros(u64::from_le_bytes(*word))) != 0
 }
 
-/// A one in each byte.
+/// The lowest bit of each byte.
 const LOW_BITS: u64 = u64::MAX / 255;
 
 /// The number of UTF-16 code units, then each in 32 bits, not aligned.

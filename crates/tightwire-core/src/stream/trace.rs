@@ -1,8 +1,9 @@
-//! The stream that tells what another one does.
+//! The stream that records the operations of another one.
 //!
-//! A trace is one list of groups and operations in the order in which they begin, each with its parent
-//! and the place behind its last descendant. Walking it needs no recursion, however deep a hostile
-//! packet nests. Names are escaped when they are recorded, values when they are shown.
+//! A trace is one list of groups and operations in the order in which they begin, each with its
+//! parent and the index behind its last descendant. Walking the list needs no recursion, however
+//! deep a malicious packet nests. Names are escaped when they are recorded, values when they are
+//! shown.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,10 +13,11 @@ use core::panic::Location;
 use super::int::sign_extended;
 use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
 
-/// Runs another stream and records every operation: what it was, what it is called or where in
-/// the source it stands, which bits it took and what value it carried.
+/// Runs another stream and records every operation: its parameters, its name or source location,
+/// its bits and its value.
 ///
-/// [`explain`](crate::stream::explain) and [`explain_write`](crate::stream::explain_write) are the short way.
+/// [`explain`](crate::stream::explain) and [`explain_write`](crate::stream::explain_write) are the
+/// shorter way to a trace.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -35,32 +37,32 @@ use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
 pub struct TraceStream<S> {
     inner: S,
     trace: Trace,
-    /// The groups that are open, and the operation that runs.
+    /// Open groups, and the current operation.
     open: Vec<Open>,
     name: Option<String>,
-    /// Whether the stream had failed before the operation that runs.
+    /// Whether the stream had failed before the current operation.
     had_failed: bool,
-    /// The bits that the operation has taken and how many those are, up to 128: a refused value
-    /// does not reach its destination.
+    /// Bits taken by the current operation, up to 128, and their number. They are kept because a
+    /// refused value does not reach its destination.
     taken: (u128, u32),
 }
 
 #[derive(Debug, Default)]
 struct Open {
     node: usize,
-    /// The operation without a name that is taken for the option or the element itself, as long
-    /// as it is the only one.
+    /// Index of the nameless operation that stands for the option or the element itself, while it
+    /// is the only one in it.
     alone: Option<usize>,
 }
 
 impl<S: RawStream> TraceStream<S> {
-    /// Records what `inner` does from now on.
+    /// Creates a stream that records every operation on `inner`.
     #[must_use]
     pub fn new(inner: S) -> Self {
         Self::with_root(inner, "", Scope::Group("packet"))
     }
 
-    /// The same, of an object as a whole.
+    /// Like [`new`](Self::new), with an object of type `type_name` as the root.
     pub(super) fn of_object(inner: S, type_name: &str) -> Self {
         Self::with_root(inner, &short_type_name(type_name), Scope::Object { type_name })
     }
@@ -76,7 +78,7 @@ impl<S: RawStream> TraceStream<S> {
         }
     }
 
-    /// The stream that did the work, and what it did.
+    /// Returns the inner stream and the trace.
     #[must_use]
     pub fn into_parts(mut self) -> (S, Trace) {
         while !self.open.is_empty() {
@@ -89,13 +91,14 @@ impl<S: RawStream> TraceStream<S> {
         (self.inner, self.trace)
     }
 
-    /// The innermost group that is open.
+    /// Index of the innermost open node.
     fn parent(&self) -> usize {
         self.open.last().map_or(0, |open| open.node)
     }
 
-    /// Whether an operation without a name is known by the path of its scope: one of ours, or the
-    /// only one in an option or an element. A second one gives both their source lines.
+    /// Whether a nameless operation shares the path of its scope: an operation called by this
+    /// crate, or the only one in an option or an element. A second nameless operation gives both of
+    /// them their source lines.
     fn stands_for_its_scope(&mut self, location: &Location<'_>) -> bool {
         if is_own(location) {
             return true;
@@ -118,7 +121,7 @@ impl<S: RawStream> TraceStream<S> {
         false
     }
 
-    /// Whether an object without a name is known by the element or the option that it is.
+    /// Whether a nameless object shares the path of the element or option that it is in.
     fn stands_for_an_element(&self) -> bool {
         for outer in self.trace.node(self.parent()).ancestors() {
             match outer.scope() {
@@ -161,13 +164,13 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
-        // The application refuses what it has just read, when that operation is over.
+        // The application refuses a value after its operation has ended.
         let first = self.failure().is_none();
         if first && kind == ErrorKind::Custom {
             self.name = None;
             self.trace.blame(self.trace.last_operation());
         } else if first && self.trace.node(self.parent()).op().is_none() {
-            // No operation runs: an array is refused as a whole.
+            // No operation is running: a group such as an array is refused as a whole.
             self.trace.blame(Some(self.parent()));
         }
         self.inner.refuse_at(kind, bit)
@@ -242,7 +245,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 }
 
-/// The name of a type without the modules that it and its parameters stand in.
+/// Returns the name of a type without its modules and those of its parameters.
 pub(super) fn short_type_name(name: &str) -> String {
     let is_in_path = |char: char| char.is_alphanumeric() || "_:".contains(char);
     let mut short = String::with_capacity(name.len());
@@ -252,20 +255,20 @@ pub(super) fn short_type_name(name: &str) -> String {
     short
 }
 
-/// What an operation without a name is called: where it stands in the source.
+/// Returns the name of a nameless operation: its source location.
 fn source_name(op: &Op, location: &Location<'_>) -> String {
     let file = location.file().rsplit(['/', '\\']).next().unwrap_or_default();
     format!("{}@{file}:{}", op.name(), location.line())
 }
 
-/// Whether an operation was called by one of ours, which adds nothing to the path.
+/// Whether the operation was called by this crate, which adds nothing to the path.
 fn is_own(location: &Location<'_>) -> bool {
     let own_folder = file!().trim_end_matches("trace.rs");
     location.file().starts_with(own_folder)
 }
 
-/// What a reader would have got, had it been in range, by the bits that it took and how many those
-/// are: of an integer the offset from its smallest value, or if nothing is packed the integer itself.
+/// Returns the value that a reader refused, from the bits taken and their number: for an integer
+/// the smallest value plus the offset, or without packing the integer itself.
 fn refused_value(op: &Op, (bits, width): (u128, u32), packs: bool) -> Value {
     match op {
         Op::Int { min: Number::Signed(min), .. } if !packs && *min < 0 => {

@@ -1,4 +1,4 @@
-//! What a stream did, as a tree: objects, options, arrays, elements, and in them the operations.
+//! A trace as a tree: objects, options, arrays and elements, and the operations in them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use core::{iter, ptr};
 
 use super::{ErrorKind, Op, Scope, Value};
 
-/// What a stream did, as a tree of groups and operations. `Display` draws it.
+/// Operations of a stream as a tree of groups and operations. `Display` draws it.
 ///
 /// ```
 /// let trace = tightwire::explain::<[Option<u8>; 2]>(&[0b1101_1010]);
@@ -22,8 +22,8 @@ use super::{ErrorKind, Op, Scope, Value};
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trace {
-    /// In the order in which they began, so that a node is followed by all that is in it. There is
-    /// always a root.
+    /// Nodes in the order in which they began, so that a node is followed by its descendants. There
+    /// is always a root.
     nodes: Vec<Record>,
     refused: Option<usize>,
     failure: Option<(ErrorKind, u64)>,
@@ -50,11 +50,11 @@ pub struct Node<'a> {
 
 #[derive(Clone, PartialEq, Debug)]
 struct Record {
-    /// The step of the path: a field's name, an element's index in brackets. Without one, the node
-    /// has the path of its parent.
+    /// Step of the path: a field's name, or an element's index in brackets. If it is empty, the
+    /// node has the path of its parent.
     name: String,
     parent: usize,
-    /// Behind the last node that is in this one.
+    /// Index behind the last descendant.
     end: usize,
     bits: Range<u64>,
     what: What,
@@ -68,30 +68,30 @@ enum What {
     Operation { op: Op, value: Value, location: &'static Location<'static> },
 }
 
-/// Steps of a path that are shown: of a longer one, as many from either end. What is nested deeper
-/// than any game state was made by an attacker, who shall not fill the log.
+/// Number of steps shown from either end of a long path. Only an attacker nests deeper than any
+/// game state, and must not fill the log.
 const MAX_STEPS: usize = 32;
 
 impl Trace {
-    /// A trace in which nothing has happened yet.
+    /// Creates a trace with a root and no operations.
     pub(super) fn new(name: &str, scope: Scope<'_>) -> Self {
         let mut trace = Self { nodes: Vec::new(), refused: None, failure: None, bytes: Vec::new() };
         trace.push(name, 0, 0, What::of(scope));
         trace
     }
 
-    /// The whole: the object that was explained, or everything that one stream did.
+    /// The root: the object that was explained, or everything that one stream did.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
         self.node(0)
     }
 
-    /// The operations in the order of their bits, without the groups.
+    /// Iterates over the operations in the order of their bits, without the groups.
     pub fn spans(&self) -> impl DoubleEndedIterator<Item = Node<'_>> {
         (0..self.nodes.len()).map(|index| self.node(index)).filter(|node| node.op().is_some())
     }
 
-    /// What was refused first, and at which bit.
+    /// Reason and bit of the first refusal; `None` if nothing was refused.
     #[must_use]
     pub fn failure(&self) -> Option<(ErrorKind, u64)> {
         self.failure
@@ -103,7 +103,8 @@ impl Trace {
         &self.bytes
     }
 
-    /// What was refused, if the failure was one operation's, or that of one group as a whole.
+    /// The refused operation, or the group that was refused as a whole; `None` if there is no such
+    /// node.
     ///
     /// ```
     /// let trace = tightwire::explain::<[bool; 9]>(&[0xff]);
@@ -122,7 +123,7 @@ impl Trace {
         self.bytes = bytes.to_vec();
     }
 
-    /// Blames a node, unless another one was to blame before.
+    /// Marks a node as refused, unless another one is marked already.
     pub(super) fn blame(&mut self, index: Option<usize>) {
         self.refused = self.refused.or(index);
     }
@@ -131,7 +132,7 @@ impl Trace {
         Node { trace: self, index }
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub(super) fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -161,7 +162,7 @@ impl Trace {
         self.push(name, parent, at, What::Operation { op, value: Value::Unit, location })
     }
 
-    /// The node takes no more bits, and everything recorded since it began is in it.
+    /// Ends a node at bit `at`: everything recorded since it began is inside it.
     pub(super) fn end(&mut self, index: usize, at: u64) {
         let end = self.nodes.len();
         if let Some(record) = self.nodes.get_mut(index) {
@@ -198,15 +199,15 @@ impl Trace {
 }
 
 impl<'a> Node<'a> {
-    /// The step of the path: a field's name, an element's index in brackets. It is empty for what
-    /// stands for its group, as the value of an option does.
+    /// Step of the path: a field's name, or an element's index in brackets. It is empty for a node
+    /// that stands for its group, such as the value of an option.
     #[must_use]
     pub fn name(self) -> &'a str {
         &self.record().name
     }
 
-    /// The names that lead here, as in `Player.inventory[3].count`; of more than 64 of them, the
-    /// first and the last 32.
+    /// Path of the node, such as `Player.inventory[3].count`; of more than 64 steps, the first and
+    /// the last 32.
     #[must_use]
     pub fn path(self) -> String {
         let mut steps: Vec<&str> = self.ancestors().map(Node::name).collect();
@@ -225,7 +226,7 @@ impl<'a> Node<'a> {
         path
     }
 
-    /// The operation with its parameters; a group has none.
+    /// The operation with its parameters; `None` for a group.
     #[must_use]
     pub fn op(self) -> Option<&'a Op> {
         match &self.record().what {
@@ -234,7 +235,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value that an operation carried; the refused one, if it was refused.
+    /// The value that the operation carried, or the refused value; `None` for a group.
     #[must_use]
     pub fn value(self) -> Option<&'a Value> {
         match &self.record().what {
@@ -243,7 +244,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Where the serialize function calls the operation.
+    /// Source location where the serialize function calls the operation; `None` for a group.
     #[must_use]
     pub fn location(self) -> Option<&'static Location<'static>> {
         match self.record().what {
@@ -252,7 +253,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What a group is; an operation is none.
+    /// The kind of group; `None` for an operation.
     #[must_use]
     pub fn scope(self) -> Option<Scope<'a>> {
         match &self.record().what {
@@ -263,21 +264,21 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The bits that it took; up to where it failed, if it did.
+    /// The bits of the node, up to the failure if it failed.
     #[must_use]
     pub fn bits(self) -> Range<u64> {
         self.record().bits.clone()
     }
 
-    /// How many bits it took: where the bytes of a packet go.
+    /// Number of bits of the node.
     #[must_use]
     pub fn bit_count(self) -> u64 {
         let Range { start, end } = self.bits();
         end.saturating_sub(start)
     }
 
-    /// Up to 128 bits as they stand in the packet, the first one lowest. There are none without a
-    /// packet, as of a write that was refused.
+    /// The bits of the node as a number, the first bit lowest; `None` for more than 128 bits, or
+    /// without a packet, as after a refused write.
     #[must_use]
     pub fn raw(self) -> Option<u128> {
         let Range { start, end } = self.bits();
@@ -292,37 +293,37 @@ impl<'a> Node<'a> {
         Some(bits)
     }
 
-    /// Whether the packet was refused because of this: see [`Trace::refused`].
+    /// Whether the packet was refused because of this node: see [`Trace::refused`].
     #[must_use]
     pub fn is_refused(self) -> bool {
         self.trace.refused == Some(self.index)
     }
 
-    /// Whether this or something in it was refused.
+    /// Whether this node or one of its descendants was refused.
     #[must_use]
     pub fn has_refused(self) -> bool {
         self.trace.refused.is_some_and(|refused| (self.index..self.record().end).contains(&refused))
     }
 
-    /// The group that it is in; the root is in none.
+    /// The group that contains the node; `None` for the root.
     #[must_use]
     pub fn parent(self) -> Option<Node<'a>> {
         (self.index > 0).then(|| self.trace.node(self.record().parent))
     }
 
-    /// What is directly in it.
+    /// Iterates over the direct children.
     pub fn children(self) -> impl Iterator<Item = Node<'a>> {
         let end = self.record().end;
         let within = move |index| (index < end).then(|| self.trace.node(index));
         iter::successors(within(self.index + 1), move |child| within(child.record().end))
     }
 
-    /// What is in it at any depth, each group before its contents.
+    /// Iterates over all descendants, each group before its contents.
     pub fn descendants(self) -> impl DoubleEndedIterator<Item = Node<'a>> {
         (self.index + 1..self.record().end).map(move |index| self.trace.node(index))
     }
 
-    /// Its place in the order in which the nodes began.
+    /// Index in the order in which the nodes began.
     pub(super) fn index(self) -> usize {
         self.index
     }
@@ -363,8 +364,8 @@ impl What {
     }
 }
 
-/// The text with everything escaped that a terminal could take for a command: names may come from
-/// a packet as values do.
+/// Escapes everything that a terminal could take for a command: names may come from a packet just
+/// as values do.
 pub fn printable(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for char in text.chars() {

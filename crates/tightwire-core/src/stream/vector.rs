@@ -1,15 +1,16 @@
 //! Vectors, quaternions and directions.
 //!
-//! The topmost code of smallest-three and octahedral components stays unused, so that zero is exact.
-//! The largest component of a quaternion is found by arithmetic and tables: a branch on it would be
-//! mispredicted as often as the data is random.
+//! The topmost code of smallest-three and octahedral components stays unused, so that zero is
+//! exact. The largest component of a quaternion is found by arithmetic and tables: it is as random
+//! as the data, so a branch on it would be mispredicted.
 
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
 use super::{ErrorKind, Stream, Target, misuse, still_good};
 
-/// A vector of `N` floats: `[f32; N]`, those of `mint` and `glam` behind their features, or your own.
+/// A vector of `N` floats: `[f32; N]`, the vectors of `mint` and `glam` behind their features, or
+/// your own.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -29,11 +30,12 @@ use super::{ErrorKind, Stream, Target, misuse, still_good};
 pub trait Vector<const N: usize>: Copy {
     /// The components in order.
     fn to_array(self) -> [f32; N];
-    /// The vector with these components.
+    /// Creates the vector with these components.
     fn from_array(components: [f32; N]) -> Self;
 }
 
-/// A quaternion: `[f32; 4]` as x, y, z, w, those of `mint` and `glam` behind their features, or your own.
+/// A quaternion: `[f32; 4]` as x, y, z, w, the quaternions of `mint` and `glam` behind their
+/// features, or your own.
 ///
 /// ```
 /// use tightwire::stream::Quaternion;
@@ -44,7 +46,7 @@ pub trait Vector<const N: usize>: Copy {
 pub trait Quaternion: Copy {
     /// The components, the real part last.
     fn to_xyzw(self) -> [f32; 4];
-    /// The quaternion with these components.
+    /// Creates the quaternion with these components.
     fn from_xyzw(components: [f32; 4]) -> Self;
 }
 
@@ -70,7 +72,7 @@ impl Quaternion for [f32; 4] {
     }
 }
 
-/// Each component as a whole float.
+/// Each component as an unquantised float.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     stream: &mut S,
@@ -82,13 +84,13 @@ pub(super) fn whole<S: Stream, V: Vector<N>, const N: usize>(
     Ok(())
 }
 
-/// The same where the number is not known at compile time.
+/// Like [`whole`], with a number of components that is only known at run time.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn whole_slice<S: Stream>(
     stream: &mut S,
     components: &mut [f32],
 ) -> Result<(), S::Error> {
-    // Two at a time: a word holds them.
+    // Two at a time, since a word holds two floats.
     for pair in components.chunks_mut(2) {
         let mut word =
             pair.iter().rev().fold(0, |word, float| word << 32 | u64::from(float.to_bits()));
@@ -103,7 +105,7 @@ pub(super) fn whole_slice<S: Stream>(
     if components.is_empty() { still_good(stream) } else { Ok(()) }
 }
 
-/// Each component as a whole float.
+/// Each component as an unquantised float.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn quaternion<S: Stream, Q: Quaternion>(
     stream: &mut S,
@@ -128,7 +130,7 @@ pub(super) fn compressed<S: Stream, V: Vector<N>, const N: usize>(
     Ok(())
 }
 
-/// Codes of one width, in as few words as they fit.
+/// Codes of one width, packed into as few words as possible.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn codes<S: Stream>(
     stream: &mut S,
@@ -167,8 +169,8 @@ pub(super) fn codes<S: Stream>(
 
 /// The index of the largest component in two bits, then the other three, each in `bits` bits.
 ///
-/// The sign is chosen so that the largest is positive; it follows from the others. Codes are
-/// symmetric around an exact zero, which leaves the topmost unused.
+/// The sign is chosen so that the largest component is positive; its magnitude follows from the
+/// others. Codes are symmetric around an exact zero, so that the topmost code is unused.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     stream: &mut S,
@@ -188,8 +190,9 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         let Some(unit) = over_length(unit, x * x + y * y + z * z + w * w) else {
             return stream.refuse_at(ErrorKind::NotUnit, start);
         };
-        // No branch on which is the largest: that is as random as the rotation. Magnitudes
-        // compare as the integers of their bits, and tables say what goes where.
+        // No branch on the index of the largest component, which is as random as the rotation.
+        // Magnitudes compare like the integers of their bits, and tables order the other
+        // components.
         let magnitudes = components.map(|component| component.to_bits() << 1);
         let in_xy = usize::from(magnitudes[1] > magnitudes[0]);
         let in_zw = 2 + usize::from(magnitudes[3] > magnitudes[2]);
@@ -219,7 +222,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     Ok(())
 }
 
-/// The components that the codes stand for, and the sum of their squares.
+/// Returns the components of three codes, and the sum of their squares.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn three_components(codes: [i32; 3], centre: i32) -> ([f32; 3], f32) {
     let step = 1.0 / (centre as f32 * core::f32::consts::SQRT_2);
@@ -227,14 +230,14 @@ fn three_components(codes: [i32; 3], centre: i32) -> ([f32; 3], f32) {
     ([a, b, c], a * a + b * b + c * c)
 }
 
-/// Whether three codes of `3..=20` bits, none of them the topmost, are those of a rotation.
+/// Whether three codes of `3..=20` bits, none of them the topmost, are a rotation.
 #[inline]
 pub fn is_rotation(codes: [u32; 3], bits: u32) -> bool {
     let (_, sum) = three_components(codes.map(u32::cast_signed), (1 << (bits - 1)) - 1);
     sum <= 1.0
 }
 
-/// The fields of a word, each by itself, where nothing is packed.
+/// The fields of a word one at a time, for streams that do not pack.
 fn one_by_one<S: Stream, const N: usize>(
     stream: &mut S,
     word: &mut u64,
@@ -251,28 +254,30 @@ fn one_by_one<S: Stream, const N: usize>(
     Ok(())
 }
 
-/// Which components are sent, by the index of the largest; the fourth makes the vector whole.
+/// Indices of the components that are sent, by the index of the largest; the fourth entry only
+/// fills the vector.
 const OTHERS: [[u8; 4]; 4] = [[1, 2, 3, 3], [0, 2, 3, 3], [0, 1, 3, 3], [0, 1, 2, 2]];
 
-/// Where each component is found among the three that were sent and the largest, by its index.
+/// Positions of the components among the three that were sent and the largest, by the index of the
+/// largest.
 const SOURCES: [[u8; 4]; 4] = [[3, 0, 1, 2], [0, 3, 1, 2], [0, 1, 3, 2], [0, 1, 2, 3]];
 
-/// The nearest integers to the scaled numbers, with the centre as the code of zero.
+/// Rounds the scaled numbers to the nearest integers, with `centre` as the code of zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn codes_around(centre: i32, numbers: [f32; 4], scale: f32) -> [u32; 4] {
-    // With the centre added nothing is negative, so that truncation rounds to the nearest.
+    // With the centre added no number is negative, so that truncation rounds to the nearest.
     let codes = f32x4::new(numbers) * scale + (centre as f32 + 0.5);
     codes.fast_trunc_int().to_array().map(i32::cast_unsigned)
 }
 
-/// What the length of a direction can be, and its square.
+/// Valid values for the length of a direction, and for its square.
 const LENGTHS: core::ops::Range<f32> = f32::MIN_POSITIVE..f32::INFINITY;
 
-/// `number` divided by the length with this square; none if there is no such length.
+/// Divides `number` by the length with this square; `None` if the length is not valid.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn over_length(number: f32, length_squared: f32) -> Option<f32> {
-    // Numbers that are off by so little count as normalised, which spares the square root: a
-    // quarter of the finest quantisation step.
+    // Numbers this close to unit length count as normalised, which saves the square root: the error
+    // is a quarter of the finest quantisation step.
     if (length_squared - 1.0).abs() <= 1e-6 {
         return Some(number);
     }
@@ -280,7 +285,7 @@ fn over_length(number: f32, length_squared: f32) -> Option<f32> {
     is_length.then(|| number / sqrt(length_squared))
 }
 
-/// A direction on the octahedron: the sphere unfolded to a square, each side in `bits` bits.
+/// A direction on the octahedron: the sphere unfolded to a square, each coordinate in `bits` bits.
 ///
 /// The six axes are exact.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -311,14 +316,14 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
         let [u, v] = sides.map(|code| (code as i32 - centre) as f32 / centre as f32);
         let z = 1.0 - u.abs() - v.abs();
         let (x, y) = if z < 0.0 { fold(u, v) } else { (u, v) };
-        // At least 1/√3: a point of the octahedron is never near its centre.
+        // The length is at least 1/√3: a point of the octahedron is never near its centre.
         let length = sqrt(x * x + y * y + z * z);
         direction.put(V::from_array([x / length, y / length, z / length]));
     }
     Ok(())
 }
 
-/// The lower half of the octahedron folded outwards over the edges of the upper, and back.
+/// Folds the lower half of the octahedron outwards over the edges of the upper half, and back.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn fold(u: f32, v: f32) -> (f32, f32) {
     ((1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v))

@@ -1,4 +1,4 @@
-//! Values with a wire form, and the functions most people need.
+//! Types with a wire form, and the functions that most programs need.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -12,46 +12,48 @@ use super::{
     WriteError, WriteStream, still_good,
 };
 /// Declares the wire form of a struct or an enum: the serialize function, the worst case
-/// ([`MAX_BITS`](crate::stream::Wire::MAX_BITS)), and the description that a [`Schema`](crate::schema::Schema) is made of.
+/// ([`MAX_BITS`](crate::stream::Wire::MAX_BITS)), and the description for a
+/// [`Schema`](crate::schema::Schema).
 ///
-/// Fields are sent in the order of the declaration. An enum is sent as the place of its variant in
-/// the fewest bits (an explicit discriminant does not matter), then the variant's fields. Types
-/// nest freely, also in and around serialize functions written by hand. The bytes are those of
-/// calling the [`Stream`](crate::stream::Stream)'s operations one after the other; runs of fixed-width fields go as whole
-/// words, which makes derived code the fastest.
+/// Fields are sent in the order of the declaration. An enum is sent as the ordinal of its variant
+/// in the fewest bits (an explicit discriminant does not matter), then the variant's fields. Types
+/// nest freely, also in and around serialize functions written by hand. The bytes are the same as
+/// from calling the [`Stream`](crate::stream::Stream)'s operations one after the other; runs of
+/// fixed-width fields are coded as whole words, which makes derived code the fastest.
 ///
 /// The guide [`describe_your_packets`](https://docs.rs/tightwire/latest/tightwire/guide/describe_your_packets) builds a packet step by step.
 ///
 /// # Attributes
 ///
-/// `#[wire(…)]` on a field. Numbers can be any constant expression. In front of an `Option`, a `Box`,
-/// an array or a list, an attribute is about the elements, except `max_len`.
+/// `#[wire(…)]` on a field. Numbers can be any constant expression. On an `Option`, a `Box`, an
+/// array or a list, an attribute applies to the elements, except `max_len`.
 ///
 /// | attribute | for | meaning |
 /// |---|---|---|
-/// | none | any [`Wire`](trait@Wire) type | as the type says: integers, floats and `bool` whole |
+/// | none | any [`Wire`](trait@Wire) type | its own wire form: integers, floats and `bool` in full |
 /// | `range = 0..=100` | integers | [`int`](crate::stream::Stream::int) |
 /// | `bits = 12` | unsigned integers | [`bits`](crate::stream::Stream::bits) |
 /// | `varint` | integers | [`varint`](crate::stream::Stream::varint) |
 /// | `min = -1.0, max = 1.0, resolution = 0.01` | `f32`, vectors | [`compressed_float`](crate::stream::Stream::compressed_float), [`compressed_vector`](crate::stream::Stream::compressed_vector) |
 /// | `smallest_three = 10` | [`Quaternion`](crate::stream::Quaternion)s | [`smallest_three`](crate::stream::Stream::smallest_three) |
 /// | `unit = 12` | [`Vector<3>`](crate::stream::Vector) | [`unit_vector`](crate::stream::Stream::unit_vector) |
-/// | `max_len = 31` | `String`, `Vec`, `ArrayString`, `ArrayVec` | the bound; those of fixed capacity have one already; `Vec<u8>` is a [`blob`](crate::stream::Stream::blob) |
+/// | `max_len = 31` | `String`, `Vec`, `ArrayString`, `ArrayVec` | the maximum length; optional for types of fixed capacity; `Vec<u8>` is a [`blob`](crate::stream::Stream::blob) |
 /// | `pod` | plain structs, lists of them | [`pod`](crate::stream::Stream::pod) |
-/// | `when = self.alive && self.ammo > 0` | any | sent only if it holds; see below |
-/// | `default = 7` | fields with `when` or `skip`, fields of variants | the value where nothing is sent, instead of `Default` |
+/// | `when = self.alive && self.ammo > 0` | any | sent only if the condition holds; see below |
+/// | `default = 7` | fields with `when` or `skip`, fields of variants | the value of a field that is not sent, instead of `Default` |
 /// | `check = "inventory"` | any | a [`check`](crate::stream::Stream::check) of this name after the field |
-/// | `skip` | any | not sent; reading leaves it alone, unless `default` says otherwise |
+/// | `skip` | any | not sent; reading leaves the field unchanged, unless it has a `default` |
 /// | `derivative_of = position` | numbers and vectors with a range | a hint: the rate of change of that field per second |
-/// | `wraps` | numbers with a range | a hint: the end of the range is next to its beginning, as of an angle |
-/// | `spatial` | vectors with a range | a hint: what is near by this position moves alike |
-/// | `reference` | `spatial` vectors | a hint: others move with objects of this type |
-/// | `rotation` | arrays of four ranged integers | a hint: the place of a rotation's largest component, and the codes of the other three |
+/// | `wraps` | numbers with a range | a hint: the end of the range is next to its start, as for an angle |
+/// | `spatial` | vectors with a range | a hint: objects near this position move alike |
+/// | `reference` | `spatial` vectors | a hint: other objects move along with objects of this type |
+/// | `rotation` | arrays of four ranged integers | a hint: the index of a rotation's largest component, and the codes of the other three |
 ///
-/// Hints are about the field itself, which has up to 32 bits in each component: integers with `range`,
-/// `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and `resolution`.
-/// They make [`Hints`](crate::stream::Hints) of the schema, for snapshots. They change no bit of a packet, but two sides with
-/// different hints have different [fingerprints](crate::schema::Schema::fingerprint).
+/// Hints apply to the field itself, which has up to 32 bits in each component: integers with
+/// `range`, `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and
+/// `resolution`. They become [`Hints`](crate::stream::Hints) of the schema, for snapshots. Hints
+/// change no bit of a packet, but two sides with different hints have different
+/// [fingerprints](crate::schema::Schema::fingerprint).
 ///
 /// `when` takes any boolean expression over fields that stand before, written as `self.field`, also
 /// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
@@ -60,10 +62,10 @@ use super::{
 /// it should not be able to panic. `==` of whole values means for a schema that all values within are
 /// equal, as that of a derived `PartialEq` does.
 ///
-/// Both sides must decide alike. So a field that has a `when` itself can only be looked at behind
-/// that condition and `&&`, and one that is rounded on its way not at all, but for how many values it
-/// has. The macro does not see into a field's own type: of `self.motion.speed`, it is yours to know
-/// that it is always sent, and exactly.
+/// Both sides must evaluate a condition alike. A field that has a `when` itself can therefore only
+/// be used behind its own condition and `&&`. Of a field that is quantised only the number of
+/// values can be used. The macro does not see into a field's own type: make sure yourself that
+/// `self.motion.speed` is always sent, and exactly.
 ///
 /// ```
 /// use tightwire::{Wire, decode, encode};
@@ -87,7 +89,7 @@ use super::{
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// # What does not compile
+/// # Compile errors
 ///
 /// A range that is reversed or outside the type, a missing bound, a resolution of zero, a `when`
 /// that looks ahead, an unknown attribute: the error points at it and says what to write. So does a
@@ -100,7 +102,7 @@ use super::{
 /// `String` and is `Wire` can also stand there by its name alone.
 pub use tightwire_derive::Wire;
 
-/// A value that describes its wire form once, in one function.
+/// A type that declares its wire form once, in one function.
 ///
 /// ```
 /// use tightwire::{FloatRange, Stream, Target, Wire, at};
@@ -139,8 +141,8 @@ pub use tightwire_derive::Wire;
             `int` with a range, `vector` or `compressed_vector` for math types"
 )]
 pub trait Wire {
-    /// The most bits that a value takes, wherever in a packet it starts: `u64::MAX` where nobody
-    /// said. The derive computes it.
+    /// Largest size of a value in bits, at any position in a packet; `u64::MAX` if it is not
+    /// declared. The derive computes it.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -149,9 +151,9 @@ pub trait Wire {
     /// ```
     const MAX_BITS: u64 = u64::MAX;
 
-    /// The most bytes that a value takes: as the length of a buffer on the stack, or in an
-    /// assertion at compile time that a value fits one packet. A type without a worst case does not
-    /// compile here.
+    /// Largest size of a value in bytes, for the length of a buffer on the stack, or for an
+    /// assertion at compile time that a value fits one packet. It does not compile for a type
+    /// without a worst case.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -163,8 +165,8 @@ pub trait Wire {
     /// ```
     const MAX_BYTES: usize = max_bytes(Self::MAX_BITS);
 
-    /// The bits of every value, where that is the same number and no alignment is in them: such
-    /// fields are merged.
+    /// Size of every value in bits, if it is always the same and contains no alignment; `None`
+    /// otherwise. Fields of fixed size are merged into words.
     #[doc(hidden)]
     const FIXED_BITS: Option<u32> = None;
 
@@ -177,14 +179,15 @@ pub trait Wire {
     ///
     /// # Errors
     ///
-    /// What the stream's operations return; pass it on with `?`.
+    /// Errors of the stream's operations, passed on with `?`.
     fn serialize<S: Stream>(
         this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error>;
 
-    /// The wire form as data, for [`schema`](crate::schema::Schema::of). The derive writes it; without it, a
-    /// type is [`Shape::Opaque`]: packets that contain it can be sent, but not be read by a schema.
+    /// Describes the wire form as data, for [`schema`](crate::schema::Schema::of). The derive
+    /// writes this function; without it, a type is [`Shape::Opaque`]: packets that contain it can
+    /// be sent, but a schema cannot read them.
     #[must_use]
     fn describe() -> Shape
     where
@@ -220,11 +223,11 @@ pub fn encode<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], 
     if const { T::FIXED_BITS.is_none() } {
         return write(value, buffer);
     }
-    // Whole words, since the writer stores no other.
+    // Rounded up to whole words, since the writer stores only those.
     let length = const { fixed_bytes::<T>() }.next_multiple_of(8);
     match buffer.len() < length {
         true => write_to_short(value, buffer),
-        // With a constant length, the compiler knows where everything goes, and that it fits.
+        // With a constant length, the compiler knows every offset, and that everything fits.
         false => write(value, &mut buffer[..length]),
     }
 }
@@ -241,7 +244,7 @@ fn write_to_short<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u
     write(value, buffer)
 }
 
-/// The length of every packet that is one `T`, which has a fixed one.
+/// Length in bytes of a packet that is one `T` of fixed size; 0 if the size is not fixed.
 const fn fixed_bytes<T: Wire>() -> usize {
     match T::FIXED_BITS {
         Some(bits) => bits.div_ceil(8) as usize,
@@ -249,7 +252,7 @@ const fn fixed_bytes<T: Wire>() -> usize {
     }
 }
 
-/// Reads a value from exactly the bytes of one packet.
+/// Reads a value from the bytes of exactly one packet.
 ///
 /// ```
 /// assert_eq!(tightwire::decode::<[u16; 2]>(&[1, 0, 2, 0]), Ok([1, 2]));
@@ -257,7 +260,7 @@ const fn fixed_bytes<T: Wire>() -> usize {
 ///
 /// # Errors
 ///
-/// [`ReadError`] for anything but a whole valid packet.
+/// [`ReadError`] for anything but a complete valid packet.
 #[inline]
 pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
     let mut value = T::default();
@@ -265,8 +268,8 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
     Ok(value)
 }
 
-/// As [`decode`], into a value that is there already: its strings and arrays keep their memory.
-/// After a refusal the value is partly read.
+/// Like [`decode`], into an existing value: its strings and arrays keep their memory. After a
+/// refusal the value is partly read.
 ///
 /// ```
 /// let mut pair = [0u16; 2];
@@ -277,7 +280,7 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
 ///
 /// # Errors
 ///
-/// [`ReadError`] for anything but a whole valid packet.
+/// [`ReadError`] for anything but a complete valid packet.
 #[inline]
 pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     if const { T::FIXED_BITS.is_none() } {
@@ -285,7 +288,8 @@ pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadErro
     }
     let length = const { fixed_bytes::<T>() };
     match packet.len() == length {
-        // With a constant length, the compiler knows where everything is, and that it is there.
+        // With a constant length, the compiler knows every offset, and that no read is out of
+        // bounds.
         true => read(&packet[..length], value),
         false => read_wrong_length(packet, value),
     }
@@ -298,13 +302,14 @@ fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     stream.finish()
 }
 
-/// Says what is wrong: the packet is too short or too long, and may be worse.
+/// Reads a packet of the wrong length, only to return the error: it is too short or too long, or a
+/// value is refused before that.
 #[cold]
 fn read_wrong_length<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
     read(packet, value)
 }
 
-/// The bits that `value` takes at most, wherever in a packet it starts.
+/// Returns the most bits that `value` takes, at any position in a packet.
 ///
 /// ```
 /// assert_eq!(tightwire::measure(&[1u16, 2]), 32);
@@ -315,8 +320,8 @@ pub fn measure<T: Wire>(value: &T) -> u64 {
     MeasureStream::bits_of(|stream| T::serialize(value.into(), stream))
 }
 
-/// Whether `value` can be written, without writing it. The bit of an error counts from the first of
-/// the value, with seven for each alignment.
+/// Checks that `value` can be written, without writing it. The bit of an error counts from the
+/// start of the value, with seven bits for each alignment.
 pub fn check<T: Wire>(value: &T) -> Result<(), WriteError> {
     let mut stream = MeasureStream::new();
     let Ok(()) = T::serialize(value.into(), &mut stream);
@@ -430,7 +435,7 @@ impl<T: Wire> Wire for Box<T> {
 
 macro_rules! tuples {
     ($($part:ident $index:tt),+) => {
-        /// One after the other.
+        /// The parts one after the other.
         impl<$($part: Wire),+> Wire for ($($part,)+) {
             const MAX_BITS: u64 = 0u64$(.saturating_add($part::MAX_BITS))+;
             const FIXED_BITS: Option<u32> = fixed_bits(&[$($part::FIXED_BITS),+]);

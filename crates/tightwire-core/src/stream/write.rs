@@ -1,9 +1,9 @@
 //! The stream that writes.
 //!
-//! Writes do not fail on the way: `Error = Infallible`, so that `?` compiles to nothing. A refused
-//! value or a full buffer is remembered, and `finish` hands out no bytes. Nothing on the hot path
-//! passes the stream to a function that is not inlined, not even the rare refusal: its address would
-//! escape, and every field would go through memory.
+//! Writes never fail on the way: `Error = Infallible`, so that `?` compiles to nothing. A refused
+//! value or a full buffer is recorded, and `finish` returns the error. Nothing on the hot path
+//! passes the stream to a function that is not inlined, not even the rare refusal: its address
+//! would escape, and every field would go through memory.
 
 use core::convert::Infallible;
 
@@ -12,8 +12,8 @@ use crate::bits::{BitWriter, Checkpoint};
 
 /// Writes a packet into a caller's buffer of any length and alignment.
 ///
-/// Writing cannot fail on the way: a full buffer or a value that its range does not allow is
-/// remembered, and [`finish`](Self::finish) refuses to hand out bytes.
+/// Writing cannot fail on the way: a full buffer or a value outside its range is recorded, and
+/// [`finish`](Self::finish) returns the error instead of the bytes.
 ///
 /// ```
 /// use tightwire::Stream;
@@ -39,7 +39,7 @@ pub struct WriteStream<'a> {
 }
 
 impl<'a> WriteStream<'a> {
-    /// Starts at the first bit of `buffer`, whose contents do not matter.
+    /// Creates a stream at the first bit of `buffer`, whose contents do not matter.
     #[must_use]
     #[inline]
     pub fn new(buffer: &'a mut [u8]) -> Self {
@@ -67,22 +67,22 @@ impl<'a> WriteStream<'a> {
         self
     }
 
-    /// The bits written so far.
+    /// Number of bits written so far.
     #[must_use]
     #[inline]
     pub fn position(&self) -> u64 {
         self.writer.position()
     }
 
-    /// Whether more was written than the buffer holds.
+    /// Whether more bits were written than the buffer holds.
     #[must_use]
     #[inline]
     pub fn has_overflowed(&self) -> bool {
         self.writer.has_overflowed()
     }
 
-    /// Remembers this place, so that [`rollback`](Self::rollback) can take back what follows: a
-    /// packet is filled until it is full, and the last item taken back.
+    /// Returns the current position, for [`rollback`](Self::rollback): write items until the packet
+    /// is full, then undo the last one.
     ///
     /// ```
     /// use tightwire::Stream;
@@ -107,23 +107,23 @@ impl<'a> WriteStream<'a> {
         self.writer.checkpoint()
     }
 
-    /// Takes back everything written since `checkpoint`, refusals and overflow included.
+    /// Undoes everything written since `checkpoint`, including refusals and an overflow.
     ///
-    /// A checkpoint of another stream, or of a place that a rollback has since left behind, is a
-    /// programming error: the bytes are then unspecified.
+    /// A checkpoint of another stream, or one that a rollback has since undone, is a programming
+    /// error: the bytes are then unspecified.
     #[inline]
     pub fn rollback(&mut self, checkpoint: Checkpoint) {
         self.writer.rollback(checkpoint);
     }
 
-    /// The first value that was refused, unless the buffer was full before.
+    /// First value that was refused before the buffer was full; `None` if there is none.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refused_value(&self) -> Option<(ErrorKind, u64)> {
         let (bit, reason) = self.writer.refusal()?;
         (bit <= self.writer.capacity()).then(|| (ErrorKind::from_reason(reason), bit))
     }
 
-    /// The packet: the bytes written, the unused bits of the last one zero.
+    /// Returns the packet: the bytes written, with zeros in the unused bits of the last byte.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ impl RawStream for WriteStream<'_> {
     }
 }
 
-/// The error of a packet that was not finished. Its code is known where it is used, so that nothing
-/// is left of it where the error is dropped.
+/// Makes the error of a packet that was not finished. It is inlined, so that nothing of it is left
+/// where the error is dropped.
 #[cold]
 #[inline]
 fn write_error(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
     match refusal {
-        // A value that was refused behind the end of a full buffer is not what went wrong first.
+        // A value refused behind the end of a full buffer is not the first error.
         Some((bit, reason)) if bit <= capacity_bits || needed_bits <= capacity_bits => {
             WriteError::Value { kind: ErrorKind::from_reason(reason), bit }
         }
