@@ -1,18 +1,18 @@
-//! One check for many operations.
+//! One bounds check for many operations.
 //!
-//! A block is a closure: its result is dropped if it read beyond the end, so that no made-up value gets
-//! out.
+//! A block is a closure: its result is dropped if it read beyond the end, so that no made-up value
+//! escapes.
 
 use core::mem::take;
 
 use super::{ByteError, Primitive};
 use crate::stream::{ErrorKind, Pod};
 
-/// Room that [`ByteWriter::reserve`](crate::bytes::ByteWriter::reserve) has checked: what is written here
-/// cannot fail on the way.
+/// Space that [`ByteWriter::reserve`](crate::bytes::ByteWriter::reserve) has checked: writes into
+/// it cannot fail on the way.
 ///
-/// Where the length of the block and what goes into it are known at compile time, nothing is left
-/// of an operation but its store. Going beyond the block writes nothing and refuses the whole of it.
+/// Where the length of the block and its contents are known at compile time, only the stores are
+/// left. A write beyond the end of the block writes nothing, and the whole block is refused.
 ///
 /// ```
 /// use tightwire::bytes::{ByteWriter, WriteBlock};
@@ -41,29 +41,29 @@ impl<'w> WriteBlock<'w> {
         Self { rest: room, has_overrun: false }
     }
 
-    /// The bytes that are not written yet.
+    /// Number of bytes that are not written yet.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// A primitive number.
+    /// Writes a primitive number.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write<P: Primitive>(&mut self, value: P) {
         self.write_pod(&value.to_image());
     }
 
-    /// Bytes, as they are.
+    /// Writes bytes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
         self.write_pod(bytes);
     }
 
-    /// The memory image of a plain struct, or of a slice of them.
+    /// Writes the memory image of a plain struct, or of a slice of plain structs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_pod<T: Pod + ?Sized>(&mut self, value: &T) {
-        // Without a rest, whatever comes after an overrun is one too.
+        // An overrun leaves no space, so that everything after it is an overrun too.
         let Some((room, rest)) = take(&mut self.rest).split_at_mut_checked(size_of_val(value))
         else {
             self.has_overrun = true;
@@ -73,7 +73,7 @@ impl<'w> WriteBlock<'w> {
         self.rest = rest;
     }
 
-    /// The bytes that were not written.
+    /// Returns the number of bytes that were not written.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
         match self.has_overrun {
@@ -83,10 +83,11 @@ impl<'w> WriteBlock<'w> {
     }
 }
 
-/// Bytes that [`ByteReader::require`](crate::bytes::ByteReader::require) has checked: reading here cannot
-/// fail on the way.
+/// Bytes that [`ByteReader::require`](crate::bytes::ByteReader::require) has checked: reads from it
+/// cannot fail on the way.
 ///
-/// Reading beyond the block gives zeros, and refuses the whole of it: the zeros do not get out.
+/// A read beyond the end of the block gives zeros, and the whole block is refused, so that the
+/// zeros do not escape.
 ///
 /// ```
 /// use tightwire::bytes::{ByteReader, ReadBlock};
@@ -113,14 +114,14 @@ impl<'a> ReadBlock<'a> {
         Self { rest: data, has_overrun: false, is_refused: false }
     }
 
-    /// The bytes that are not read yet.
+    /// Number of bytes that are not read yet.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// A primitive number. A `bool` that is neither 0 nor 1 refuses the block.
+    /// Reads a primitive number. A `bool` that is neither 0 nor 1 refuses the block.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read<P: Primitive>(&mut self) -> P {
         let (value, is_one) = P::from_image(self.read_pod());
@@ -128,7 +129,7 @@ impl<'a> ReadBlock<'a> {
         value
     }
 
-    /// The next `length` bytes, as they stand in the data.
+    /// Returns the next `length` bytes without copying them.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_bytes(&mut self, length: usize) -> &'a [u8] {
         let (bytes, rest) = match take(&mut self.rest).split_at_checked(length) {
@@ -142,14 +143,14 @@ impl<'a> ReadBlock<'a> {
         bytes
     }
 
-    /// The plain struct with this memory image.
+    /// Reads a plain struct from its memory image.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_pod<T: Pod>(&mut self) -> T {
         let image = self.read_bytes(size_of::<T>());
         T::read_from_bytes(image).unwrap_or_else(|_| T::new_zeroed())
     }
 
-    /// The bytes that were not read.
+    /// Returns the number of bytes that were not read.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn finish(self, byte: usize, reserved: usize) -> Result<usize, ByteError> {
         if self.has_overrun {

@@ -1,9 +1,9 @@
-//! What a writer writes into.
+//! Buffers of a writer.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Where a [`ByteWriter`](crate::bytes::ByteWriter) puts its bytes: an array, a slice, or a
+/// Memory that a [`ByteWriter`](crate::bytes::ByteWriter) writes into: an array, a slice, or a
 /// [`GrowingBuffer`]; each by value, or by `&mut` if it should outlive the writer.
 ///
 /// ```
@@ -21,15 +21,15 @@ use core::fmt;
 /// # Ok::<(), ByteError>(())
 /// ```
 pub trait Buffer: sealed::Sealed {
-    /// All of it, written or not.
+    /// The whole buffer, written or not.
     #[doc(hidden)]
     fn as_slice(&self) -> &[u8];
 
-    /// All of it, written or not.
+    /// The whole buffer, written or not.
     #[doc(hidden)]
     fn as_mut_slice(&mut self) -> &mut [u8];
 
-    /// Makes room for `len` bytes in all, keeping those that are there; `false` if that is too much.
+    /// Grows to `len` bytes and keeps the contents; returns `false` if that is not possible.
     #[doc(hidden)]
     fn grow_to(&mut self, len: usize) -> bool;
 }
@@ -92,12 +92,12 @@ impl<B: Buffer + ?Sized> Buffer for &mut B {
     }
 }
 
-/// Memory that grows when a writer needs more, up to a maximum: each time it doubles until it is
-/// enough, or has reached the maximum. What needs more than that is refused, and what was written
-/// stays.
+/// Memory that grows when a writer needs more, up to a maximum. Its capacity doubles until it is
+/// enough or has reached the maximum. A write that needs more than the maximum is refused, and the
+/// bytes written before stay.
 ///
-/// Nothing is given back before the end: a buffer that is kept from packet to packet stops
-/// allocating.
+/// No memory is freed before the buffer is dropped: a buffer that is kept from packet to packet
+/// stops allocating.
 ///
 /// ```
 /// use tightwire::bytes::{ByteError, ByteWriter, GrowingBuffer};
@@ -120,23 +120,23 @@ pub struct GrowingBuffer {
 }
 
 impl GrowingBuffer {
-    /// Takes `capacity` bytes of memory now, and at most `max` later.
+    /// Allocates `capacity` bytes now, and at most `max` later.
     #[must_use]
     pub fn new(capacity: usize, max: usize) -> Self {
         let mut buffer = Self { bytes: Vec::new(), max };
-        // Memory that is not to be had now is refused when it is needed.
+        // If memory cannot be allocated now, the write that needs it is refused.
         buffer.set_capacity(capacity.min(max));
         buffer
     }
 
-    /// The bytes that it holds without growing.
+    /// Number of bytes that the buffer holds without growing.
     #[must_use]
     #[inline]
     pub fn capacity(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The bytes that it holds at most.
+    /// Largest capacity in bytes.
     #[must_use]
     #[inline]
     pub fn max(&self) -> usize {

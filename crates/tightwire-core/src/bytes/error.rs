@@ -1,10 +1,11 @@
-//! Why a byte writer or a byte reader refuses.
+//! Errors of byte writers and byte readers.
 
 use core::fmt;
 
 use crate::stream::{ErrorKind, ReadError};
 
-/// A refused operation on bytes: what was wrong, and where. The position is what it was before.
+/// A refused operation on bytes: the reason, and where. The position of the writer or reader has
+/// not moved.
 ///
 /// ```
 /// use tightwire::bytes::{ByteError, ByteReader};
@@ -19,81 +20,82 @@ use crate::stream::{ErrorKind, ReadError};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ByteError {
-    /// The buffer has less room, and cannot grow that far.
+    /// The buffer has no room for the write, and cannot grow that far.
     Full {
-        /// Where it would have been written.
+        /// Position of the write.
         byte: usize,
-        /// The bytes that it takes from there.
+        /// Number of bytes that the write needs.
         needed: usize,
     },
-    /// The data ends before.
+    /// The data ends before the read does.
     UnexpectedEnd {
-        /// Where it would have been read.
+        /// Position of the read.
         byte: usize,
-        /// The bytes that it takes from there.
+        /// Number of bytes that the read needs.
         needed: usize,
     },
     /// Data follows the end.
     TrailingData {
-        /// Where the end should have been.
+        /// Position where the end should be.
         byte: usize,
     },
-    /// A position or a length beyond what is there.
+    /// A position or a length is beyond the end.
     Outside {
-        /// The position that was asked for.
+        /// The requested position.
         byte: usize,
-        /// The bytes that there are.
+        /// Number of bytes in the data.
         len: usize,
     },
-    /// A block wrote or read more than was reserved or required for it. Nothing of it counts.
+    /// A block wrote or read more than was reserved or required for it. The whole block is undone.
     Overrun {
-        /// Where the block begins.
+        /// Position of the block.
         byte: usize,
-        /// The bytes that it has.
+        /// Length of the block in bytes.
         reserved: usize,
     },
-    /// Something of a length that is not known before was to be written over what is there.
+    /// A value of unknown length was written at a position before the end, where it would overwrite
+    /// other bytes.
     NotAtEnd {
-        /// Where it would have been written.
+        /// Position of the write.
         byte: usize,
-        /// The end.
+        /// Position of the end.
         len: usize,
     },
-    /// More space is set aside and not yet filled than a writer keeps account of.
+    /// More reserved spaces wait to be filled than a writer tracks.
     TooManyReserved {
-        /// Where the space would have been.
+        /// Position of the space.
         byte: usize,
     },
-    /// The space is filled already, was cut off, or belongs to another writer.
+    /// The reserved space has been filled, was cut off, or belongs to another writer.
     Stale,
-    /// The space that was set aside has another length than what should fill it.
+    /// The value has another length than the reserved space.
     WrongLength {
-        /// The bytes that were set aside.
+        /// Length of the reserved space in bytes.
         reserved: usize,
-        /// The bytes that came.
+        /// Length of the value in bytes.
         given: usize,
     },
-    /// Space was set aside and not filled.
+    /// A reserved space was not filled.
     Unfilled {
-        /// Where it begins.
+        /// Position of the space.
         byte: usize,
     },
-    /// A value that its description does not allow.
+    /// A value is not allowed by its description.
     Refused {
-        /// What was wrong.
+        /// Reason of the refusal.
         kind: ErrorKind,
-        /// The bit where the value begins, counted from the start of the buffer.
+        /// Position where the value begins, in bits from the start of the buffer.
         bit: u64,
     },
 }
 
 impl ByteError {
-    /// A value that begins with a whole byte.
+    /// Makes the error of a value that begins at a whole byte.
     pub(super) fn value(kind: ErrorKind, byte: usize) -> Self {
         Self::Refused { kind, bit: byte as u64 * 8 }
     }
 
-    /// What a stream refused that began at `byte`.
+    /// Makes the error of a stream that began at `byte`.
     pub(super) fn read(refused: ReadError, byte: usize) -> Self {
         Self::Refused { kind: refused.kind, bit: byte as u64 * 8 + refused.bit }
     }

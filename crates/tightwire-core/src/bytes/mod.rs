@@ -1,8 +1,9 @@
 //! Whole bytes in a caller's buffer: plain structs, primitives, packed integers, text, and sections
 //! of bits or of whole-byte values between them.
 //!
-//! A writer and a reader are values on the stack. Each operation has a check of its own, or one check
-//! covers a block of them. What is refused is not written and not read: the position stays.
+//! A writer and a reader are values on the stack. Each operation has its own bounds check, or one
+//! check covers a block of operations. A refused operation writes or reads nothing, and the
+//! position stays.
 
 mod block;
 mod buffer;

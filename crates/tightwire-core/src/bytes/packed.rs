@@ -1,4 +1,4 @@
-//! What brings its own length: packed integers, text, slices.
+//! Values with their own length: packed integers, text, slices.
 
 use alloc::vec::Vec;
 
@@ -7,12 +7,12 @@ use zerocopy::IntoBytes;
 use super::{Buffer, ByteError, ByteReader, ByteWriter};
 use crate::stream::{ErrorKind, Int, Pod, ReadStream, Stream, WriteStream};
 
-/// The bytes at most of a packed integer: seven bits in each, of 128.
+/// Largest size of a packed integer in bytes: 128 bits in groups of seven.
 const MOST_GROUPS: usize = 19;
 
 impl<B: Buffer> ByteWriter<B> {
-    /// An integer that is usually small, in a byte for each 7 bits that it has: the bytes of
-    /// [`Stream::varint`].
+    /// Writes an integer that is usually small, in one byte for every 7 bits of the number: the
+    /// same bytes as [`Stream::varint`].
     ///
     /// | bytes | unsigned, below | signed, from | and below |
     /// |---|---|---|---|
@@ -23,7 +23,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// | 5 | 2^35 | −2^34 | 2^34 |
     /// | n | 2^7n | −2^(7n − 1) | 2^(7n − 1) |
     ///
-    /// So a `u8` or `i8` takes at most 2 bytes, 16 bits 3, 32 bits 5, 64 bits 10 and 128 bits 19.
+    /// A `u8` or `i8` takes at most 2 bytes, 16 bits 3, 32 bits 5, 64 bits 10 and 128 bits 19.
     ///
     /// ```
     /// use tightwire::bytes::ByteWriter;
@@ -46,12 +46,13 @@ impl<B: Buffer> ByteWriter<B> {
         self.write_with_varint(value, &[])
     }
 
-    /// Text of up to `max_len` bytes of UTF-8, without zero characters: its length as a varint, and
-    /// the bytes.
+    /// Writes text of up to `max_len` bytes of UTF-8, without NUL characters: its length as a
+    /// varint, then the bytes.
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], or [`ErrorKind::OutOfRange`] if it is longer, [`ErrorKind::InteriorNul`].
+    /// [`ByteError::Full`], [`ErrorKind::OutOfRange`] if the text is longer, or
+    /// [`ErrorKind::InteriorNul`].
     #[inline]
     pub fn write_str(&mut self, text: &str, max_len: usize) -> Result<(), ByteError> {
         if text.as_bytes().contains(&0) {
@@ -60,8 +61,8 @@ impl<B: Buffer> ByteWriter<B> {
         self.write_slice(text.as_bytes(), max_len)
     }
 
-    /// Up to `max_len` plain structs or numbers: how many as a varint, and their memory images in one
-    /// copy.
+    /// Writes up to `max_len` plain structs or numbers: their number as a varint, then their memory
+    /// images in one copy.
     ///
     /// ```
     /// use tightwire::bytes::{ByteReader, ByteWriter};
@@ -79,7 +80,7 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], or [`ErrorKind::OutOfRange`] if there are more.
+    /// [`ByteError::Full`], or [`ErrorKind::OutOfRange`] if there are more than `max_len`.
     #[inline]
     pub fn write_slice<T: Pod>(&mut self, items: &[T], max_len: usize) -> Result<(), ByteError> {
         const { assert!(size_of::<T>() > 0, "write_slice: elements without bytes need no sending") };
@@ -89,7 +90,7 @@ impl<B: Buffer> ByteWriter<B> {
         self.write_with_varint(items.len() as u64, items.as_bytes())
     }
 
-    /// A packed integer and what it is about: both or none.
+    /// Writes a packed integer and the bytes that belong to it: both or nothing.
     #[inline]
     fn write_with_varint<T: Int>(&mut self, number: T, bytes: &[u8]) -> Result<(), ByteError> {
         let mut groups = [0; MOST_GROUPS];
@@ -106,7 +107,7 @@ impl<B: Buffer> ByteWriter<B> {
 }
 
 impl<'a> ByteReader<'a> {
-    /// An integer that was packed by [`ByteWriter::write_varint`].
+    /// Reads an integer that was written by [`ByteWriter::write_varint`].
     ///
     /// ```
     /// use tightwire::bytes::ByteReader;
@@ -119,8 +120,8 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Refused`], of the kinds [`BitReadError`](ErrorKind::UnexpectedEnd),
-    /// [`OutOfRange`](ErrorKind::OutOfRange) for what the type does not hold, and
+    /// [`ByteError::Refused`], of the kinds [`UnexpectedEnd`](ErrorKind::UnexpectedEnd),
+    /// [`OutOfRange`](ErrorKind::OutOfRange) for numbers that the type does not hold, and
     /// [`Overlong`](ErrorKind::Overlong).
     #[inline]
     pub fn read_varint<T: Int>(&mut self) -> Result<T, ByteError> {
@@ -134,7 +135,7 @@ impl<'a> ByteReader<'a> {
         Ok(value)
     }
 
-    /// Text of up to `max_len` bytes, borrowed from the data.
+    /// Reads text of up to `max_len` bytes, borrowed from the data.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteReader};
@@ -147,8 +148,8 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::UnexpectedEnd`], or [`ErrorKind::OutOfRange`] if it is longer,
-    /// [`ErrorKind::MalformedText`], [`ErrorKind::InteriorNul`], and those of
+    /// [`ByteError::UnexpectedEnd`], [`ErrorKind::OutOfRange`] if the text is longer,
+    /// [`ErrorKind::MalformedText`], [`ErrorKind::InteriorNul`], and the errors of
     /// [`read_varint`](Self::read_varint).
     #[inline]
     pub fn read_str(&mut self, max_len: usize) -> Result<&'a str, ByteError> {
@@ -161,13 +162,13 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Up to `max_len` plain structs or numbers, in the place of those that are there: the memory is
-    /// kept. Room for more is made when the data is known to hold them.
+    /// Reads up to `max_len` plain structs or numbers, and replaces the contents of `items`, whose
+    /// memory is kept. Memory for more is allocated only after the data is known to hold them.
     ///
     /// # Errors
     ///
-    /// [`ByteError::UnexpectedEnd`], or [`ErrorKind::OutOfRange`] if there are more, and those of
-    /// [`read_varint`](Self::read_varint).
+    /// [`ByteError::UnexpectedEnd`], [`ErrorKind::OutOfRange`] if there are more than `max_len`,
+    /// and the errors of [`read_varint`](Self::read_varint).
     #[inline]
     pub fn read_slice<T: Pod>(
         &mut self,
@@ -181,7 +182,7 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The bytes of up to `max_len` elements of `size` bytes each.
+    /// Reads a count and the bytes of up to `max_len` elements of `size` bytes each.
     #[inline]
     fn read_counted(&mut self, size: usize, max_len: usize) -> Result<&'a [u8], ByteError> {
         let start = self.position();

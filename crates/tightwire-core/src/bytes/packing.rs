@@ -1,14 +1,14 @@
-//! The choice between the fewest bits and bytes that a person can read.
+//! The choice between the fewest bits and readable bytes.
 
 use crate::stream::{
     ByteStream, MeasureStream, ReadError, ReadStream, Trace, Wire, WriteError, WriteStream,
     decode_into, encode, explain, explain_bytes, measure,
 };
 
-/// How a protocol writes its values: a setting that both sides share.
+/// Packing of a protocol's values: a setting that both sides share.
 ///
-/// The same types, ranges and refusals, and the same values come out; only the bytes differ. In
-/// whole bytes, a hex dump shows the numbers, and two dumps can be compared by eye.
+/// Types, ranges, refusals and values are the same; only the bytes differ. In whole bytes, a hex
+/// dump shows the numbers, and two dumps can be compared by eye.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -39,16 +39,16 @@ use crate::stream::{
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Packing {
-    /// The fewest bits, as [`encode`] writes them: for everybody who plays.
+    /// The fewest bits, as [`encode`] writes them: for released games.
     #[default]
     Bits,
-    /// Nothing packed, as a [`ByteStream`] writes it: for whoever looks for a bug.
+    /// Whole bytes without packing, as a [`ByteStream`] writes them: for debugging.
     Bytes,
 }
 
 impl Packing {
-    /// As [`encode`]. A buffer of [`MAX_BYTES`](Wire::MAX_BYTES) is for bits; whole bytes can take
-    /// more, as [`measure`](Self::measure) says.
+    /// Like [`encode`]. A buffer of [`MAX_BYTES`](Wire::MAX_BYTES) is enough for bits; whole bytes
+    /// can take more, see [`measure`](Self::measure).
     ///
     /// # Errors
     ///
@@ -65,11 +65,11 @@ impl Packing {
         }
     }
 
-    /// As [`decode`](crate::stream::decode).
+    /// Like [`decode`](crate::stream::decode).
     ///
     /// # Errors
     ///
-    /// [`ReadError`] for anything but a whole valid packet.
+    /// [`ReadError`] for anything but a complete valid packet.
     #[inline]
     pub fn decode<T: Wire + Default>(self, packet: &[u8]) -> Result<T, ReadError> {
         let mut value = T::default();
@@ -77,11 +77,11 @@ impl Packing {
         Ok(value)
     }
 
-    /// As [`decode_into`].
+    /// Like [`decode_into`].
     ///
     /// # Errors
     ///
-    /// [`ReadError`] for anything but a whole valid packet.
+    /// [`ReadError`] for anything but a complete valid packet.
     #[inline]
     pub fn decode_into<T: Wire>(self, packet: &[u8], value: &mut T) -> Result<(), ReadError> {
         match self {
@@ -94,7 +94,7 @@ impl Packing {
         }
     }
 
-    /// The bytes that `value` takes at most.
+    /// Returns the most bytes that `value` takes.
     ///
     /// ```
     /// use tightwire::bytes::Packing;
@@ -116,7 +116,8 @@ impl Packing {
         bits.div_ceil(8) as usize
     }
 
-    /// As [`explain`]: what every byte of `packet` means, and where and why it was refused.
+    /// Like [`explain`]: returns the meaning of every byte of `packet`, and where and why it was
+    /// refused.
     ///
     /// ```
     /// use tightwire::bytes::Packing;
@@ -134,7 +135,7 @@ impl Packing {
     }
 }
 
-/// Not where it is called: what writes bits is the shorter for it, and becomes part of its caller.
+/// Not inlined, so that the code that writes bits stays short enough to be inlined into its caller.
 #[inline(never)]
 fn encode_in_bytes<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     let mut stream = ByteStream::new(WriteStream::new(buffer));

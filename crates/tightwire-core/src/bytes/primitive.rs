@@ -1,9 +1,9 @@
-//! What is written as it is, lowest byte first.
+//! Primitive numbers, little-endian.
 
 use crate::stream::Pod;
 
-/// The primitive numbers, and `bool` as a byte that is 0 or 1. A `usize` is none: it has another size
-/// on another machine.
+/// A primitive number, or a `bool` as a byte that is 0 or 1. `usize` is not included: its size
+/// depends on the machine.
 ///
 /// ```
 /// use tightwire::bytes::ByteWriter;
@@ -21,14 +21,14 @@ use crate::stream::Pod;
     note = "use `write_pod` for plain structs, `write_varint` for a `usize`, `write_wire` for `Wire` types"
 )]
 pub trait Primitive: sealed::Sealed + Copy {
-    /// Its bytes.
+    /// Bytes of the number.
     #[doc(hidden)]
     type Image: Pod;
 
     #[doc(hidden)]
     fn to_image(self) -> Self::Image;
 
-    /// The value, and whether these bytes are one.
+    /// Returns the value, and whether the bytes are valid.
     #[doc(hidden)]
     fn from_image(image: Self::Image) -> (Self, bool);
 }

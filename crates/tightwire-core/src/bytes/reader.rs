@@ -5,14 +5,14 @@ use core::fmt;
 use super::{ByteError, Primitive, ReadBlock};
 use crate::stream::{ErrorKind, Pod};
 
-/// Reads whole bytes from exactly the data that arrived: what a [`ByteWriter`](crate::bytes::ByteWriter)
-/// wrote, in the same order.
+/// Reads whole bytes from the data that arrived, in the order in which a
+/// [`ByteWriter`](crate::bytes::ByteWriter) wrote them.
 ///
-/// Every operation checks by itself, in every build, and one that is refused takes nothing;
-/// [`require`](Self::require) checks once for a block of them. Bytes and text are borrowed from the
-/// data, and nothing is allocated.
+/// Every operation has its own bounds check, in every build, and a refused operation consumes
+/// nothing; [`require`](Self::require) checks once for a block of operations. Bytes and text are
+/// borrowed from the data, and nothing is allocated.
 ///
-/// Nouns are getters, verbs read.
+/// Method grammar: nouns are getters, verbs read.
 ///
 /// ```
 /// use tightwire::bytes::{ByteError, ByteReader};
@@ -33,21 +33,21 @@ pub struct ByteReader<'a> {
 }
 
 impl<'a> ByteReader<'a> {
-    /// Starts at the first byte of `data`.
+    /// Creates a reader at the first byte of `data`.
     #[must_use]
     #[inline]
     pub fn new(data: &'a [u8]) -> Self {
         Self { data, position: 0 }
     }
 
-    /// The byte that is read next.
+    /// Index of the next byte to read.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The bytes that are left.
+    /// Number of bytes left.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn remaining(&self) -> usize {
@@ -67,7 +67,7 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Goes to any byte of the data, or to its end.
+    /// Moves to any byte of the data, or to its end.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteReader};
@@ -91,7 +91,7 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The data ends at byte `len` from now on: a part must not be read beyond its own end.
+    /// Cuts the data to `len` bytes, so that a part is not read beyond its own end.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteReader};
@@ -104,7 +104,7 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Outside`] if there are fewer bytes, or more are read already.
+    /// [`ByteError::Outside`] if the data is shorter, or more bytes are already read.
     #[inline]
     pub fn truncate(&mut self, len: usize) -> Result<(), ByteError> {
         let outside = ByteError::Outside { byte: len, len: self.data.len() };
@@ -113,18 +113,18 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// A primitive number.
+    /// Reads a primitive number.
     ///
     /// # Errors
     ///
-    /// [`ByteError::UnexpectedEnd`], or for a `bool` that is neither 0 nor 1
-    /// [`ErrorKind::OutOfRange`].
+    /// [`ByteError::UnexpectedEnd`], or [`ErrorKind::OutOfRange`] for a `bool` that is neither 0
+    /// nor 1.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read<P: Primitive>(&mut self) -> Result<P, ByteError> {
         self.require(size_of::<P::Image>(), ReadBlock::read)
     }
 
-    /// The next `length` bytes, as they stand in the data.
+    /// Returns the next `length` bytes without copying them.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl<'a> ByteReader<'a> {
         self.require(length, |block| block.read_bytes(length))
     }
 
-    /// The plain struct with this memory image. See [`Pod`] for what is plain.
+    /// Reads a plain struct from its memory image: see [`Pod`].
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl<'a> ByteReader<'a> {
         self.require(size_of::<T>(), ReadBlock::read_pod)
     }
 
-    /// As [`read_pod`](Self::read_pod), into a struct that is there already, or into a slice of them.
+    /// Like [`read_pod`](Self::read_pod), into an existing struct, or into a slice of structs.
     ///
     /// ```
     /// use tightwire::bytes::ByteReader;
@@ -165,8 +165,8 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// Makes sure of `length` bytes, and lets `read` take them without further checks. What it leaves
-    /// is read next.
+    /// Checks that `length` bytes are left, and lets `read` take them without further checks. Bytes
+    /// that `read` leaves are read next.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteReader};
@@ -181,9 +181,9 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::UnexpectedEnd`] if there are fewer, and then `read` is not called;
-    /// [`ByteError::Overrun`] if it went beyond, and [`ErrorKind::OutOfRange`] if it read a `bool` that
-    /// is none: what it returned is dropped.
+    /// [`ByteError::UnexpectedEnd`] if fewer bytes are left, and then `read` is not called;
+    /// [`ByteError::Overrun`] if `read` went beyond the block, and [`ErrorKind::OutOfRange`] if it
+    /// read an invalid `bool`: its result is then dropped.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn require<R>(
         &mut self,
@@ -195,19 +195,20 @@ impl<'a> ByteReader<'a> {
         let mut block = ReadBlock::new(data.ok_or(end)?);
         let result = read(&mut block);
         let left = block.finish(self.position, length)?;
-        // More can be left in a block only if it was exchanged for a longer one.
+        // More bytes can be left than before only if the closure replaced the block by a longer
+        // one.
         let overrun = ByteError::Overrun { byte: self.position, reserved: length };
         self.position += length.checked_sub(left).ok_or(overrun)?;
         Ok(result)
     }
 
-    /// What is left.
+    /// The bytes that are left.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn rest(&self) -> &'a [u8] {
         self.data.get(self.position..).unwrap_or_default()
     }
 
-    /// A value that begins at `byte` is refused: the reader goes back there.
+    /// Refuses a value that begins at `byte`, and moves back there.
     #[cold]
     pub(super) fn refuse<R>(&mut self, kind: ErrorKind, byte: usize) -> Result<R, ByteError> {
         self.position = byte;

@@ -1,17 +1,17 @@
-//! Space that is filled when its contents are known.
+//! Space that is reserved first and filled later.
 //!
-//! Reserved space has a number that is unique in the process, and the writer a list of those that wait:
-//! a handle of another writer, or of a place that was cut off, is refused.
+//! Reserved space has a number that is unique in the process, and the writer keeps a list of
+//! unfilled spaces: a handle of another writer, or of a space that was cut off, is refused.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Buffer, ByteError, ByteWriter};
 use crate::stream::Pod;
 
-/// Space in a buffer that [`ByteWriter::set_aside`] left, and [`ByteWriter::fill`] fills.
+/// Space in a buffer that [`ByteWriter::set_aside`] reserved, and [`ByteWriter::fill`] fills.
 ///
-/// It is good for one filling, by the writer that it is of, as long as the space is not cut off;
-/// anything else is refused.
+/// A handle can be used once, with the writer that made it, while the space is not cut off; any
+/// other use is refused.
 ///
 /// ```
 /// use tightwire::bytes::{ByteError, ByteWriter};
@@ -26,15 +26,15 @@ use crate::stream::Pod;
 #[derive(PartialEq, Eq, Debug)]
 #[must_use = "space that is not filled makes `finish` refuse"]
 pub struct Reserved {
-    /// No other in this process has the same.
+    /// Number that is unique in this process.
     serial: usize,
 }
 
 impl<B: Buffer> ByteWriter<B> {
-    /// Leaves `length` bytes at the end, zeros until [`fill`](Self::fill) fills them: for a header
-    /// that says how long the body is.
+    /// Reserves `length` bytes at the end, which are zeros until [`fill`](Self::fill) fills them:
+    /// for a header that contains the length of its body.
     ///
-    /// Up to four spaces can wait to be filled at a time, as many as headers stand within each other.
+    /// Up to four spaces can be unfilled at a time, one for each level of nested headers.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteWriter};
@@ -65,12 +65,12 @@ impl<B: Buffer> ByteWriter<B> {
         Ok(Reserved { serial })
     }
 
-    /// Fills space that was set aside, all of it; the position stays.
+    /// Fills a reserved space completely; the position stays.
     ///
     /// # Errors
     ///
-    /// [`ByteError::Stale`] if it is not this writer's space, or no longer there;
-    /// [`ByteError::WrongLength`] if it has another length.
+    /// [`ByteError::Stale`] if the space belongs to another writer, or no longer exists;
+    /// [`ByteError::WrongLength`] if the value has another length.
     pub fn fill<T: Pod + ?Sized>(&mut self, space: Reserved, value: &T) -> Result<(), ByteError> {
         let is_it = |waiting: &&Waiting| waiting.serial == space.serial;
         let waiting = self.waiting.iter().flatten().find(is_it);
@@ -83,7 +83,7 @@ impl<B: Buffer> ByteWriter<B> {
     }
 }
 
-/// Space that waits to be filled.
+/// A reserved space that is not filled yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     pub(super) start: usize,
@@ -91,9 +91,9 @@ pub(super) struct Waiting {
     serial: usize,
 }
 
-/// How many spaces can wait: a batch, its message, and what that nests.
+/// Largest number of unfilled spaces: a batch, its message, and headers nested in it.
 pub(super) const MOST_WAITING: usize = 4;
 
-/// Counts every space of the process, so that a handle is known to be of its writer: places and
-/// lengths are the same in each packet.
+/// Number of the next reserved space in the process. Positions and lengths are the same in each
+/// packet, so that only a unique number tells whose space a handle belongs to.
 static SERIAL: AtomicUsize = AtomicUsize::new(0);

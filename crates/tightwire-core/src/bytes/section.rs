@@ -1,4 +1,4 @@
-//! Streams between the bytes: sections of bits, and values with a wire form.
+//! Streams within bytes: sections of bits, and values with a wire form.
 
 use core::convert::Infallible;
 
@@ -8,10 +8,10 @@ use crate::stream::{
 };
 
 impl<B: Buffer> ByteWriter<B> {
-    /// A section of bits, filled with zeros to a whole byte. It has no length of its own: the reader
-    /// has to read the same.
+    /// Writes a section of bits, padded with zeros to a whole byte. The section has no length of
+    /// its own: the reader has to read the same bits.
     ///
-    /// In a buffer that grows, `write` is called again when there was not enough room.
+    /// In a growing buffer, `write` is called again if there was not enough room.
     ///
     /// ```
     /// use tightwire::Stream;
@@ -40,7 +40,7 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], [`ByteError::Refused`] for a value that is not in its range, and
+    /// [`ByteError::Full`], [`ByteError::Refused`] for a value outside its range, and
     /// [`ByteError::NotAtEnd`] after a seek.
     #[inline]
     pub fn write_bits(
@@ -52,7 +52,8 @@ impl<B: Buffer> ByteWriter<B> {
             let mut stream = WriteStream::new(room);
             let Ok(()) = write(&mut stream);
             let packet = stream.finish()?;
-            // A stream of another buffer may have taken the place of this one. Its bytes are not here.
+            // The closure may have replaced the stream by one of another buffer, whose bytes are
+            // not here.
             match packet.as_ptr() == place {
                 true => Ok(packet.len()),
                 false => Err(WriteError::Value { kind: ErrorKind::Misuse, bit: 0 }),
@@ -60,8 +61,8 @@ impl<B: Buffer> ByteWriter<B> {
         })
     }
 
-    /// A value with a wire form: in bits, filled with zeros to a whole byte, or in whole bytes with
-    /// nothing packed. Which of them is the protocol's configuration.
+    /// Writes a value with a wire form: in bits, padded with zeros to a whole byte, or in whole
+    /// bytes without packing. The protocol's configuration chooses.
     ///
     /// ```
     /// use tightwire::bytes::{ByteReader, ByteWriter, Packing};
@@ -80,20 +81,20 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], [`ByteError::Refused`] for a value that is not in its range, and
+    /// [`ByteError::Full`], [`ByteError::Refused`] for a value outside its range, and
     /// [`ByteError::NotAtEnd`] after a seek.
     #[inline]
     pub fn write_wire<T: Wire>(&mut self, value: &T, packing: Packing) -> Result<(), ByteError> {
         self.write_section(|room| Ok(packing.encode(value, room)?.len()))
     }
 
-    /// Something that a stream writes, which says how many bytes it took.
+    /// Writes a section by a closure that returns its length in bytes.
     #[inline]
     fn write_section(
         &mut self,
         mut write: impl FnMut(&mut [u8]) -> Result<usize, WriteError>,
     ) -> Result<(), ByteError> {
-        // A stream stores whole words, and would write over what stands behind its end.
+        // A stream stores whole words, and would overwrite bytes behind its end.
         let start = self.end()?;
         loop {
             let room = self.buffer.as_mut_slice().get_mut(start..).unwrap_or_default();
@@ -108,7 +109,7 @@ impl<B: Buffer> ByteWriter<B> {
                 }
                 Err(WriteError::Full { needed_bits, .. }) => needed_bits.div_ceil(8) as usize,
             };
-            // Growing must make a difference, or this would not end.
+            // The buffer must grow in each round, or the loop would not end.
             let is_more = needed > capacity;
             if !is_more || !self.buffer.grow_to(start.saturating_add(needed)) {
                 return Err(ByteError::Full { byte: start, needed });
@@ -118,12 +119,12 @@ impl<B: Buffer> ByteWriter<B> {
 }
 
 impl<'a> ByteReader<'a> {
-    /// A section of bits that was written by [`ByteWriter::write_bits`]; a set bit between its end and
-    /// the next whole byte is refused.
+    /// Reads a section of bits that was written by [`ByteWriter::write_bits`]; padding bits that
+    /// are set are refused.
     ///
     /// # Errors
     ///
-    /// [`ByteError::Refused`], with what the stream refused, or [`ErrorKind::Padding`].
+    /// [`ByteError::Refused`], with the refusal of the stream, or [`ErrorKind::Padding`].
     #[inline]
     pub fn read_bits<R>(
         &mut self,
@@ -140,12 +141,12 @@ impl<'a> ByteReader<'a> {
         Ok(result)
     }
 
-    /// A value that was written by [`ByteWriter::write_wire`] with the same packing, into the one that
-    /// is there. After a refusal the value is partly read, and the position what it was.
+    /// Reads a value that was written by [`ByteWriter::write_wire`] with the same packing, into an
+    /// existing value. After a refusal the value is partly read, and the position has not moved.
     ///
     /// # Errors
     ///
-    /// [`ByteError::Refused`], with what the stream refused.
+    /// [`ByteError::Refused`], with the refusal of the stream.
     #[inline]
     pub fn read_wire<T: Wire>(&mut self, value: &mut T, packing: Packing) -> Result<(), ByteError> {
         let start = self.position();

@@ -9,11 +9,12 @@ use crate::stream::Pod;
 /// Writes whole bytes into a caller's buffer: plain structs in one copy, primitives, packed integers,
 /// text, and sections of bits.
 ///
-/// The buffer is a slice or an array, or a [`GrowingBuffer`](crate::bytes::GrowingBuffer); its contents do
-/// not matter. Every operation checks by itself that there is room, and one that is refused writes
-/// nothing; [`reserve`](Self::reserve) checks once for a block of them. Numbers are little-endian.
+/// The buffer is a slice or an array, or a [`GrowingBuffer`](crate::bytes::GrowingBuffer); its
+/// contents do not matter. Every operation has its own bounds check, and a refused operation writes
+/// nothing; [`reserve`](Self::reserve) checks once for a block of operations. Numbers are
+/// little-endian.
 ///
-/// Nouns are getters, verbs write.
+/// Method grammar: nouns are getters, verbs write.
 ///
 /// ```
 /// use tightwire::bytes::{ByteReader, ByteWriter};
@@ -42,30 +43,30 @@ use crate::stream::Pod;
 /// ```
 pub struct ByteWriter<B> {
     pub(super) buffer: B,
-    /// At most `len`.
+    /// Position of the next write, at most `len`.
     position: usize,
-    /// The bytes that are written; at most as many as the buffer has.
+    /// Number of bytes written, at most the length of the buffer.
     len: usize,
-    /// What is set aside and not filled, in no order; all of it is below `len`.
+    /// Reserved spaces that are not filled, in no order; all of them are below `len`.
     pub(super) waiting: [Option<Waiting>; MOST_WAITING],
 }
 
 impl<B: Buffer> ByteWriter<B> {
-    /// Starts at the first byte of `buffer`.
+    /// Creates a writer at the first byte of `buffer`.
     #[must_use]
     #[inline]
     pub fn new(buffer: B) -> Self {
         Self { buffer, position: 0, len: 0, waiting: [None; MOST_WAITING] }
     }
 
-    /// Where the next byte goes.
+    /// Position of the next write.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The bytes that are written.
+    /// Number of bytes written.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn len(&self) -> usize {
@@ -79,25 +80,25 @@ impl<B: Buffer> ByteWriter<B> {
         self.len == 0
     }
 
-    /// The bytes that the buffer holds, without growing.
+    /// Number of bytes that the buffer holds without growing.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn capacity(&self) -> usize {
         self.buffer.as_slice().len()
     }
 
-    /// The bytes so far. Space that is set aside and not filled is zeros.
+    /// The bytes written so far. Reserved space that is not filled is zeros.
     #[must_use]
     #[inline]
     pub fn written(&self) -> &[u8] {
         self.buffer.as_slice().get(..self.len).unwrap_or_default()
     }
 
-    /// What was written, all of it filled.
+    /// Returns the bytes written, if every reserved space is filled.
     ///
     /// # Errors
     ///
-    /// [`ByteError::Unfilled`] if space was set aside for something that did not come.
+    /// [`ByteError::Unfilled`] if a reserved space was not filled.
     #[inline]
     pub fn finish(&self) -> Result<&[u8], ByteError> {
         match self.waiting.iter().flatten().map(|waiting| waiting.start).min() {
@@ -106,14 +107,14 @@ impl<B: Buffer> ByteWriter<B> {
         }
     }
 
-    /// The buffer, whatever is in it.
+    /// Returns the buffer with its contents.
     #[must_use]
     #[inline]
     pub fn into_buffer(self) -> B {
         self.buffer
     }
 
-    /// Goes to a byte that is written, to write over it, or to the end.
+    /// Moves to a byte that is written, to overwrite it, or to the end.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteWriter};
@@ -129,7 +130,8 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Outside`] for a byte beyond the end: nobody wrote what would lie between.
+    /// [`ByteError::Outside`] for a byte beyond the end: the bytes between would never have been
+    /// written.
     #[inline]
     pub fn seek(&mut self, byte: usize) -> Result<(), ByteError> {
         if byte > self.len {
@@ -139,8 +141,8 @@ impl<B: Buffer> ByteWriter<B> {
         Ok(())
     }
 
-    /// Takes back everything from byte `len` on, and goes to the end. Space that was set aside there
-    /// cannot be filled any more.
+    /// Removes everything from byte `len` on, and moves to the end. Space that was reserved there
+    /// can no longer be filled.
     ///
     /// ```
     /// use tightwire::bytes::ByteWriter;
@@ -160,7 +162,7 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Outside`] if fewer bytes are written.
+    /// [`ByteError::Outside`] if fewer than `len` bytes are written.
     #[inline]
     pub fn truncate(&mut self, len: usize) -> Result<(), ByteError> {
         self.seek(len)?;
@@ -169,7 +171,7 @@ impl<B: Buffer> ByteWriter<B> {
         Ok(())
     }
 
-    /// Takes back everything: a buffer for the next packet.
+    /// Removes everything, so that the buffer can be used for the next packet.
     ///
     /// ```
     /// use tightwire::bytes::ByteWriter;
@@ -186,7 +188,8 @@ impl<B: Buffer> ByteWriter<B> {
         self.waiting = [None; MOST_WAITING];
     }
 
-    /// A primitive number. Its type is its size: say `write(5u16)`, since a plain 5 has four bytes.
+    /// Writes a primitive number. Its type decides the size: use `write(5u16)`, since a plain 5
+    /// takes four bytes.
     ///
     /// # Errors
     ///
@@ -196,7 +199,7 @@ impl<B: Buffer> ByteWriter<B> {
         self.write_pod(&value.to_image())
     }
 
-    /// Bytes, as they are.
+    /// Writes bytes.
     ///
     /// # Errors
     ///
@@ -206,8 +209,8 @@ impl<B: Buffer> ByteWriter<B> {
         self.write_pod(bytes)
     }
 
-    /// The memory image of a plain struct, or of a slice of them, in one copy; without a length. See
-    /// [`Pod`] for what is plain.
+    /// Writes the memory image of a plain struct, or of a slice of plain structs, in one copy and
+    /// without a length: see [`Pod`].
     ///
     /// # Errors
     ///
@@ -217,8 +220,8 @@ impl<B: Buffer> ByteWriter<B> {
         self.reserve(size_of_val(value), |block| block.write_pod(value))
     }
 
-    /// Makes sure of `length` bytes of room, and lets `write` fill them without further checks. What
-    /// it leaves is not written.
+    /// Checks that there is room for `length` bytes, and lets `write` fill them without further
+    /// checks. Bytes that `write` leaves are not written.
     ///
     /// ```
     /// use tightwire::bytes::{ByteError, ByteWriter};
@@ -238,9 +241,9 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`] if there is no such room, and then `write` is not called;
-    /// [`ByteError::Overrun`] if it went beyond. Nothing is written then, but where the position was
-    /// before the end, the bytes of the block may be others than before.
+    /// [`ByteError::Full`] if there is no room, and then `write` is not called;
+    /// [`ByteError::Overrun`] if `write` went beyond the block. Nothing is written then, but if the
+    /// position was before the end, the bytes of the block may have changed.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn reserve<R>(
         &mut self,
@@ -255,7 +258,7 @@ impl<B: Buffer> ByteWriter<B> {
         Ok(result)
     }
 
-    /// The next `length` bytes of the buffer, whatever is in them.
+    /// The next `length` bytes of the buffer, with any contents.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn room(&mut self, length: usize) -> Result<&mut [u8], ByteError> {
         let start = self.position;
@@ -267,14 +270,14 @@ impl<B: Buffer> ByteWriter<B> {
         self.buffer.as_mut_slice().get_mut(start..end).ok_or(full)
     }
 
-    /// The bytes from the position on are written.
+    /// Counts the next `length` bytes as written.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn advance(&mut self, length: usize) {
         self.position += length;
         self.len = self.len.max(self.position);
     }
 
-    /// The position, if it is the end.
+    /// Returns the position, if it is the end.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn end(&self) -> Result<usize, ByteError> {
         match self.position == self.len {
