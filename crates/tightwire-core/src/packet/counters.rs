@@ -1,10 +1,10 @@
-//! How many datagrams came to each gate's end.
+//! Counters of datagrams, by the check that refused them.
 
 use core::fmt;
 
 use super::PacketError;
 
-/// What became of the datagrams of a [`Protocol`](crate::packet::Protocol).
+/// Counts of the datagrams of a [`Protocol`](crate::packet::Protocol), by outcome.
 ///
 /// ```
 /// use tightwire::packet::{Protection, Protocol};
@@ -20,32 +20,32 @@ use super::PacketError;
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Handed out by `write`.
+    /// Datagrams returned by `write`.
     pub written: u64,
-    /// Let in and valid.
+    /// Datagrams accepted by `read`.
     pub read: u64,
-    /// See [`PacketError::TooShort`].
+    /// Datagrams refused as [`PacketError::TooShort`].
     pub too_short: u64,
-    /// See [`PacketError::WrongProtocol`].
+    /// Datagrams refused as [`PacketError::WrongProtocol`].
     pub wrong_protocol: u64,
-    /// See [`PacketError::Replayed`].
+    /// Datagrams refused as [`PacketError::Replayed`].
     pub replayed: u64,
-    /// See [`PacketError::NotAuthentic`].
+    /// Datagrams refused as [`PacketError::NotAuthentic`].
     pub not_authentic: u64,
-    /// See [`PacketError::Malformed`].
+    /// Datagrams refused as [`PacketError::Malformed`].
     pub malformed: u64,
-    /// See [`PacketError::TrailingData`].
+    /// Datagrams refused as [`PacketError::TrailingData`].
     pub trailing_data: u64,
 }
 
 impl Counters {
-    /// All that were refused.
+    /// Number of all refused datagrams.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.gates().iter().map(|(_, count)| count).sum()
     }
 
-    /// Counts a refusal, and gives it back.
+    /// Counts a refusal and returns it.
     #[cold]
     pub(super) fn count(&mut self, refused: PacketError) -> PacketError {
         *match refused {

@@ -6,7 +6,7 @@ use crate::stream::{
     explain_with,
 };
 
-/// What a packet looks like, besides its layout.
+/// Settings for the bytes of a packet, besides its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Form {
     pub(super) checks: bool,
@@ -14,10 +14,10 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// What games ship with: the fewest bits.
+    /// The form of released games: the fewest bits.
     const PLAIN: Self = Self { checks: false, packing: Packing::Bits };
 
-    /// Plain packets are compiled on their own, so that no field asks at run time.
+    /// Plain packets have their own compiled code, so that no field tests the settings at run time.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn encode<'b, P: Wire>(
         self,
@@ -27,7 +27,7 @@ impl Form {
         if self != Self::PLAIN {
             return self.encode_otherwise(packet, buffer);
         }
-        // Always as long, so there are no checks in it to leave out.
+        // A packet of fixed size contains no checks that could be left out.
         if P::FIXED_BITS.is_some() {
             return stream::encode(packet, buffer);
         }
@@ -59,7 +59,7 @@ impl Form {
         stream.finish()
     }
 
-    /// Each way on its own, as in [`encode`](Self::encode).
+    /// Plain packets have their own compiled code, as in [`encode`](Self::encode).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn decode<P: Wire>(self, bytes: &[u8], packet: &mut P) -> Result<(), ReadError> {
         if self != Self::PLAIN {
@@ -80,7 +80,7 @@ impl Form {
         }
     }
 
-    /// Reads a packet once more, as an object of this name, and tells.
+    /// Reads a packet again as an object named `name`, and returns the trace.
     pub(super) fn explain<P: Wire>(self, bytes: &[u8], name: &str, packet: &mut P) -> Trace {
         fn explain<S: Reading, P: Wire>(
             bytes: &[u8],
@@ -105,18 +105,18 @@ impl Form {
         if self.checks { stream } else { stream.without_checks() }
     }
 
-    /// The most bytes of a packet; no datagram can carry more than 16 bits can count.
+    /// Largest size of a packet in bytes, limited by the 16-bit length of a datagram.
     pub(super) fn max_packet<P: Wire>(self) -> usize {
         let most = match self.packing {
             Packing::Bits => P::MAX_BITS.div_ceil(8),
-            // Nobody has computed it.
+            // The worst case of whole bytes is not computed.
             Packing::Bytes => u64::MAX,
         };
         most.saturating_add(END_CHECK_LEN as u64).min(u16::MAX.into()) as usize
     }
 }
 
-/// The bytes of the check at the end of a packet.
+/// Size in bytes of the check at the end of a packet.
 pub(super) const END_CHECK_LEN: usize = 4;
 
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -126,9 +126,9 @@ fn read<S: Reading, P: Wire>(mut stream: S, packet: &mut P) -> Result<(), ReadEr
     stream.end()
 }
 
-/// The check at the end of every packet, of a protocol that has them.
+/// The check at the end of every packet, in a protocol with checks.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn check_end<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
-    // What is not sent should not show in a trace.
+    // A check that is not sent should not show in a trace.
     if stream.has_checks() { stream.named("end").check("end") } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What stands around a packet in a datagram, and keeps other datagrams out.
+//! Protection around a packet in a datagram, which keeps other datagrams out.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -9,37 +9,40 @@ use super::seal::{Seal, TAG_LEN};
 use super::{Identity, Keys, PacketError, PacketWriteError};
 use tightwire_derive::Wire;
 
-/// How a datagram is protected: chosen for a [`Protocol`](crate::packet::Protocol), the same on both sides.
+/// Protection of datagrams: chosen for a [`Protocol`](crate::packet::Protocol), the same on both
+/// sides.
 ///
-/// `Protection<()>` is the choice without the keys, as an [`Identity`](crate::packet::Identity) has it.
+/// `Protection<()>` is the choice without the keys, as in an [`Identity`](crate::packet::Identity).
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Protection<K = Keys> {
-    /// Nothing, in 0 bytes: within a transport that does all this itself.
+    /// No protection, in 0 bytes: inside a transport that protects datagrams itself.
     #[default]
     None,
-    /// The [protocol id](crate::packet::Identity::id) in front, in 8 bytes: keeps out other games and other
-    /// versions. Bytes that changed on their way are not noticed.
+    /// The [protocol id](crate::packet::Identity::id) in front, in 8 bytes: keeps out other games
+    /// and other versions. Damaged bytes are not detected.
     Id,
     /// A checksum over the protocol id and the packet, in 4 bytes: keeps out other games, other
-    /// versions and accidents. Whoever knows the game can make one.
+    /// versions and damage. It does not keep out attackers: anyone who knows the game can compute
+    /// it.
     Crc32,
-    /// Encrypted and authentic by ChaCha20-Poly1305, in 17 bytes and more as the count grows: keeps
-    /// out everyone without the keys, and whatever was sent before. Packets have at most 65535 bytes.
+    /// Encrypted and authenticated with ChaCha20-Poly1305, in 17 bytes, and more as the sequence
+    /// number grows: keeps out everyone without the keys, and replayed datagrams. Packets have at
+    /// most 65535 bytes.
     Sealed(K),
 }
 
-/// A protection at work.
+/// A protection with its state.
 #[derive(Debug)]
 pub(super) enum Gate {
     None,
     Id([u8; 8]),
-    /// The checksum so far, over the protocol id.
+    /// Checksum state after the protocol id.
     Crc32(Hasher),
     Sealed(Box<Seal>),
 }
 
 impl<K> Protection<K> {
-    /// The same, of any keys.
+    /// Returns the same protection without its keys.
     pub(super) fn without_keys(&self) -> Protection<()> {
         match self {
             Self::None => Protection::None,
@@ -51,7 +54,7 @@ impl<K> Protection<K> {
 }
 
 impl Protection<()> {
-    /// In the order of their numbers in a protocol id, with their names.
+    /// Protections in the order of their numbers in a protocol id, with their names.
     const ALL: [(Self, &'static str); 4] = [
         (Self::None, "None"),
         (Self::Id, "Id"),
@@ -94,8 +97,8 @@ impl<'de> serde::Deserialize<'de> for Protection<()> {
     }
 }
 
-/// Finds the packets in recorded datagrams, as [`Identity::packet_in`], for those who have many: the
-/// protocol id, for which the schema is walked, is computed once.
+/// Extracts the packets of many recorded datagrams, like [`Identity::packet_in`]: the protocol id,
+/// which depends on the whole schema, is computed once.
 ///
 /// ```
 /// use tightwire::packet::{Protection, Protocol, PacketError};
@@ -114,7 +117,7 @@ pub struct RecordedPackets {
     gate: Recorded,
 }
 
-/// What stands before a packet in a recorded datagram.
+/// Bytes before a packet in a recorded datagram.
 #[derive(Clone, Debug)]
 enum Recorded {
     Nothing,
@@ -125,7 +128,7 @@ enum Recorded {
 impl RecordedPackets {
     pub(super) fn new(identity: &Identity) -> Self {
         let gate = match identity.protection() {
-            // Of a sealed protocol, the packet alone is recorded.
+            // For a sealed protocol, only the packet is recorded.
             Protection::None | Protection::Sealed(()) => Recorded::Nothing,
             Protection::Id => Recorded::Id(identity.id().to_le_bytes()),
             Protection::Crc32 => Recorded::Crc32(hasher_of(identity.id())),
@@ -133,7 +136,7 @@ impl RecordedPackets {
         Self { gate }
     }
 
-    /// The packet within a recorded datagram: see [`Identity::packet_in`].
+    /// Returns the packet within a recorded datagram: see [`Identity::packet_in`].
     ///
     /// ```
     /// use tightwire::packet::Identity;
@@ -155,7 +158,7 @@ impl RecordedPackets {
 }
 
 impl Gate {
-    /// For packets of at most so many bytes.
+    /// Creates a gate for packets of at most `max_packet` bytes.
     pub(super) fn new(protection: Protection, id: u64, max_packet: usize) -> Self {
         match protection {
             Protection::None => Self::None,
@@ -165,7 +168,7 @@ impl Gate {
         }
     }
 
-    /// From now on with another protocol id, and packets of at most so many bytes.
+    /// Changes the protocol id and the largest size of packets in bytes.
     pub(super) fn change(&mut self, id: u64, max_packet: usize) {
         match self {
             Self::None => {}
@@ -175,7 +178,7 @@ impl Gate {
         }
     }
 
-    /// The bytes before and behind the next packet that is written.
+    /// Number of bytes before and behind the next packet that is written.
     #[inline]
     pub(super) fn overhead(&self) -> (usize, usize) {
         match self {
@@ -186,7 +189,8 @@ impl Gate {
         }
     }
 
-    /// Completes a datagram, in which the packet stands already; or in the seal, if there is one.
+    /// Completes a datagram that already contains the packet; the packet of a sealed datagram is in
+    /// the seal.
     #[inline]
     pub(super) fn close(&mut self, datagram: &mut [u8]) -> Result<(), PacketWriteError> {
         match self {
@@ -201,7 +205,7 @@ impl Gate {
         Ok(())
     }
 
-    /// The packet in a datagram, if it is let in.
+    /// Returns the packet in a datagram, if the protection accepts it.
     #[inline]
     pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], PacketError> {
         match self {
@@ -212,7 +216,8 @@ impl Gate {
         }
     }
 
-    /// The packet in a datagram that was let in; of a sealed one, the last.
+    /// Returns the packet in an accepted datagram; if it is sealed, the last packet that was
+    /// opened.
     pub(super) fn packet_in<'a>(&'a self, datagram: &'a [u8]) -> &'a [u8] {
         match self {
             Self::Sealed(seal) => seal.packet(),
@@ -223,7 +228,7 @@ impl Gate {
 
 const CRC_LEN: usize = 4;
 
-/// The packet behind the bytes that must stand before it.
+/// Returns the packet behind its protection, which must equal `expected`.
 #[inline]
 fn behind<const N: usize>(
     datagram: &[u8],

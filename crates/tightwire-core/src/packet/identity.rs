@@ -1,7 +1,7 @@
-//! What both sides must agree on before they understand each other.
+//! The identity of a protocol: everything that both sides must have in common.
 //!
-//! The protocol id also covers the protection and whether there are checks: two builds that would not
-//! understand each other never have the same id. Names are left out, as in fingerprints.
+//! The protocol id also covers the protection and whether there are checks: two builds that would
+//! not understand each other never have the same id. Names are left out, as in fingerprints.
 
 use alloc::string::String;
 
@@ -13,14 +13,14 @@ use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
 use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
 
-/// What both sides must agree on: the game, its version, how datagrams are protected, whether they
-/// have checks, and the layout of every packet. All of it in one number is the
-/// [protocol id](Self::id).
+/// Identity of a protocol: the game, its version, the protection of datagrams, whether packets have
+/// checks, and the layout of every packet. Its hash is the [protocol id](Self::id).
 ///
-/// It can be sent, so that sides that do not agree can find out [why](Self::mismatch), and is JSON
-/// with the feature `serde`. Send it to those who have shown that they are where they say, as over a
-/// connection: whoever answers strangers with more than they sent can be used against others. A tool that has it reads packets without the program:
-/// [`decode`](Self::decode) and [`explain`](Self::explain).
+/// Two sides that do not understand each other can send their identities and find out
+/// [why](Self::mismatch). With the feature `serde` an identity is also JSON. Send it only to peers
+/// whose address is verified, as over a connection: answering strangers with more bytes than they
+/// sent can be abused for amplification attacks. A tool with the identity reads packets without the
+/// program: [`decode`](Self::decode) and [`explain`](Self::explain).
 ///
 /// ```
 /// use tightwire::packet::{Identity, Protection};
@@ -55,23 +55,24 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// In bits and without checks. A [`Protocol`](crate::packet::Protocol) has its own; this is for tools.
+    /// Creates an identity in bits and without checks. A [`Protocol`](crate::packet::Protocol)
+    /// creates its own; this is for tools.
     ///
-    /// Game and version have up to 255 bytes, else they cannot be sent.
+    /// Game and version have up to 255 bytes; a longer identity cannot be sent.
     #[must_use]
     pub fn new(game: &str, version: &str, protection: Protection<()>, schema: Schema) -> Self {
         let (game, version) = (game.into(), version.into());
         Self { game, version, protection, checks: false, packing: Packing::Bits, schema }
     }
 
-    /// The same, with checks: see [`Protocol::with_checks`](crate::packet::Protocol::with_checks).
+    /// Adds checks: see [`Protocol::with_checks`](crate::packet::Protocol::with_checks).
     #[must_use]
     pub fn with_checks(mut self) -> Self {
         self.checks = true;
         self
     }
 
-    /// The same, in bits or in whole bytes: see
+    /// Chooses between bits and whole bytes: see
     /// [`Protocol::with_packing`](crate::packet::Protocol::with_packing).
     #[must_use]
     pub fn with_packing(mut self, packing: Packing) -> Self {
@@ -79,56 +80,57 @@ impl Identity {
         self
     }
 
-    /// The same, otherwise protected.
+    /// Changes the protection.
     #[must_use]
     pub(super) fn with_protection(mut self, protection: Protection<()>) -> Self {
         self.protection = protection;
         self
     }
 
-    /// The name of the game.
+    /// Name of the game.
     #[must_use]
     pub fn game(&self) -> &str {
         &self.game
     }
 
-    /// The version of the game.
+    /// Version of the game.
     #[must_use]
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// How datagrams are protected; never with what keys.
+    /// Protection of datagrams, without the keys.
     #[must_use]
     pub fn protection(&self) -> Protection<()> {
         self.protection
     }
 
-    /// Whether packets have their checks.
+    /// Whether packets have checks.
     #[must_use]
     pub fn has_checks(&self) -> bool {
         self.checks
     }
 
-    /// Whether packets are in bits or in whole bytes.
+    /// Packing of packets: bits or whole bytes.
     #[must_use]
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// The layout of the packets.
+    /// Layout of the packets.
     #[must_use]
     pub fn schema(&self) -> &Schema {
         &self.schema
     }
 
-    /// What a packet looks like, besides its layout.
+    /// Settings for the bytes of a packet, besides its layout.
     pub(super) fn form(&self) -> Form {
         Form { checks: self.checks, packing: self.packing }
     }
 
-    /// The protocol id: 64 bits that are different when anything here is, but for names of types,
-    /// fields and variants, which do not change a packet. docs/WIRE.md gives the form that is hashed.
+    /// Protocol id: 64 bits that change with every property of the identity, except the names of
+    /// types, fields and variants, which do not change a packet. docs/WIRE.md specifies the bytes
+    /// that are hashed.
     ///
     /// ```
     /// use tightwire::packet::{Identity, Protection};
@@ -154,12 +156,13 @@ impl Identity {
         hash.digest()
     }
 
-    /// The packet within a recorded datagram, if the datagram is one of this protocol: what stands
-    /// behind the [id](Protection::Id) or the [checksum](Protection::Crc32), which are compared. Of a
-    /// [sealed](Protection::Sealed) protocol, the packet alone is recorded, as
-    /// [`Protocol::unsealed`](crate::packet::Protocol::unsealed) gives it, and nothing is left to check.
+    /// Returns the packet within a recorded datagram, if the datagram belongs to this protocol: the
+    /// bytes behind the [id](Protection::Id) or the [checksum](Protection::Crc32), which are
+    /// compared. For a [sealed](Protection::Sealed) protocol, only the packet is recorded, as
+    /// [`Protocol::unsealed`](crate::packet::Protocol::unsealed) returns it, and there is nothing
+    /// to check.
     ///
-    /// Each time it computes the protocol id, for which it walks the schema: of many datagrams, ask
+    /// Each call computes the protocol id, which walks the schema: for many datagrams, use
     /// [`packets`](Self::packets).
     ///
     /// ```
@@ -178,13 +181,13 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`PacketError::TooShort`] and [`PacketError::WrongProtocol`], as [`Protocol::read`](crate::packet::Protocol::read)
-    /// refuses it.
+    /// [`PacketError::TooShort`] and [`PacketError::WrongProtocol`], as in
+    /// [`Protocol::read`](crate::packet::Protocol::read).
     pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         self.packets().packet_in(datagram)
     }
 
-    /// Finds the packets of many recorded datagrams.
+    /// Returns an extractor for the packets of many recorded datagrams.
     ///
     /// ```
     /// use tightwire::packet::{Identity, Protection};
@@ -201,7 +204,7 @@ impl Identity {
         RecordedPackets::new(self)
     }
 
-    /// Reads a packet, which is a datagram without its protection, into a tree of values.
+    /// Reads a packet, without the protection of its datagram, into a tree of values.
     ///
     /// ```
     /// use tightwire::packet::{Identity, Protection};
@@ -214,7 +217,7 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// As [`Schema::decode`].
+    /// The errors of [`Schema::decode`].
     pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
         let stream = self.form().read_stream(packet);
         match self.packing {
@@ -223,8 +226,8 @@ impl Identity {
         }
     }
 
-    /// Reads a packet, which is a datagram without its protection, and says what every bit of it
-    /// means and where and why it was refused.
+    /// Reads a packet, without the protection of its datagram, and returns the meaning of every
+    /// bit, and where and why the packet was refused.
     ///
     /// ```
     /// use tightwire::packet::{Identity, Protection};
@@ -239,7 +242,7 @@ impl Identity {
     }
 }
 
-/// A packet that is read without its type.
+/// A packet that is read by its schema, without its type.
 struct BySchema<'s>(&'s Schema);
 
 impl Wire for BySchema<'_> {
@@ -251,5 +254,5 @@ impl Wire for BySchema<'_> {
     }
 }
 
-/// Another number for each change of the form that is hashed.
+/// Version of the hashed bytes, increased with each change.
 const FORM: u8 = 1;

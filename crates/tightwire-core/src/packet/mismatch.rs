@@ -1,4 +1,4 @@
-//! Why two sides do not understand each other.
+//! Differences between the protocols of two sides.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -9,8 +9,8 @@ use super::Identity;
 use crate::bytes::Packing;
 use crate::schema::{Difference, DifferenceKind};
 
-/// Why two sides refuse each other's packets: everything that their [identities](Identity) do not
-/// have in common. `Display` gives the ids, and a line for each difference.
+/// Reasons why two sides refuse each other's packets: every difference between their
+/// [identities](Identity). `Display` prints the ids, and a line for each difference.
 ///
 /// ```
 /// use tightwire::packet::{Identity, Protection};
@@ -30,7 +30,7 @@ pub struct MismatchError {
 }
 
 impl Identity {
-    /// Why this side does not understand the other: nothing if their ids are the same.
+    /// Compares the identities of both sides; `None` if their ids are equal.
     #[must_use]
     pub fn mismatch(&self, there: &Self) -> Option<MismatchError> {
         let (here, other) = (self.id(), there.id());
@@ -38,7 +38,7 @@ impl Identity {
             return None;
         }
         let mut mismatch = MismatchError { here, there: other, differences: Vec::new() };
-        // In quotes and escaped, since it may come from anywhere.
+        // Quoted and escaped, since the text may come from an attacker.
         let quoted = |text: &str| format!("{text:?}");
         let on = |checks| if checks { "on" } else { "off" };
         let in_words = |packing| match packing {
@@ -58,7 +58,8 @@ impl Identity {
 }
 
 impl MismatchError {
-    /// The differences: those of the identity, and then of the packets in the order of their bits.
+    /// Iterates over the differences: first those of the identity, then those of the packets in the
+    /// order of their bits.
     ///
     /// ```
     /// use tightwire::packet::{Identity, Protection};

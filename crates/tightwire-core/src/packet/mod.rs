@@ -1,4 +1,4 @@
-//! Packets: what travels in one datagram, and which datagrams are let in.
+//! Packets: the contents of a datagram, and its protection.
 
 mod counters;
 mod form;

@@ -4,14 +4,14 @@ use alloc::boxed::Box;
 
 use super::{PacketError, PacketWriteError};
 
-/// The keys of a connection, of which there are none without the feature `sealing`.
+/// Keys of a connection. Without the feature `sealing` there are none.
 #[derive(Debug)]
 pub enum Keys {}
 
 #[derive(Debug)]
 pub(super) enum Seal {}
 
-/// The bytes of the tag behind a sealed packet.
+/// Size in bytes of the tag behind a sealed packet.
 pub(super) const TAG_LEN: usize = 16;
 
 impl Seal {

@@ -1,8 +1,8 @@
 //! Packets to datagrams, and back.
 //!
-//! Checks are left out by the stream at run time: one compiled serialize function serves protocols with
-//! and without them. So a check ends a run of merged fields, and a type that has one has no fixed
-//! width.
+//! Checks are left out by the stream at run time: one compiled serialize function serves protocols
+//! with and without them. Therefore a check ends a run of merged fields, and a type with a check
+//! has no fixed width.
 
 use alloc::sync::Arc;
 use core::any::type_name;
@@ -17,16 +17,17 @@ use crate::bytes::Packing;
 use crate::schema::Schema;
 use crate::stream::{ExplainedError, ReadError, Wire, WriteError};
 
-/// Turns packets into datagrams and back, and refuses every datagram that is not one of its own.
+/// Turns packets into datagrams and back, and refuses every datagram of another protocol.
 ///
-/// `P` is the set of the game's packets: an enum with [`#[derive(Wire)]`](derive@crate::stream::Wire), sent as the
-/// place of the variant in the fewest bits and its fields. A set of one needs no bits for that.
+/// `P` is the set of the game's packets: an enum with
+/// [`#[derive(Wire)]`](derive@crate::stream::Wire), sent as the ordinal of the variant in the
+/// fewest bits, then its fields. A set of one packet needs no bits for the ordinal.
 ///
-/// Both sides make their own, from the same game, version, protection and packets. It works in the
-/// caller's buffers and allocates only when it is made. After a refusal it goes on with the next
-/// datagram as if there had been none.
+/// Both sides create a protocol from the same game, version, protection and packets. It works in
+/// the caller's buffers and allocates only when it is created. A refusal does not affect the
+/// datagrams after it.
 ///
-/// One serves any number of peers, unless it is sealed: then each has its own, see
+/// One protocol serves any number of peers, unless it is sealed: then each peer has its own, see
 /// [`sealed`](Self::sealed).
 ///
 /// ```
@@ -68,13 +69,13 @@ pub struct Protocol<P> {
 }
 
 impl<P: Wire> Protocol<P> {
-    /// The most bytes of a datagram, whatever its protection: the length of a buffer on the stack.
-    /// Packets without a worst case do not compile here.
+    /// Largest size of a datagram in bytes, with any protection: the length of a buffer on the
+    /// stack. It does not compile for packets without a worst case.
     pub const MAX_BYTES: usize = P::MAX_BYTES + END_CHECK_LEN + 10 + 16;
 
-    /// The protocol of a game, without checks. Game and version have up to 255 bytes.
+    /// Creates the protocol of a game, without checks. Game and version have up to 255 bytes.
     ///
-    /// This computes the protocol id, which takes a while and allocates.
+    /// Computing the protocol id walks the schema and allocates: call this once, not per packet.
     #[must_use]
     pub fn new(game: &str, version: &str, protection: Protection) -> Self {
         let identity = Identity::new(game, version, protection.without_keys(), Schema::of::<P>());
@@ -87,11 +88,11 @@ impl<P: Wire> Protocol<P> {
         Self { identity, id, gate, counters: Counters::default(), packets: PhantomData }
     }
 
-    /// With serialization checks: the [`check`](crate::stream::Stream::check)s of the packets, and one at the
-    /// end of each. They tell which section the two sides serialize differently, and cost 4 bytes
-    /// each. A protocol without checks leaves all of them out.
+    /// Adds serialization checks: the [`check`](crate::stream::Stream::check)s of the packets, and
+    /// one at the end of each packet. They reveal the section that the two sides serialize
+    /// differently, and cost 4 bytes each. A protocol without checks leaves all of them out.
     ///
-    /// Both sides must decide alike: it is part of the protocol id.
+    /// Both sides must have the same setting: it is part of the protocol id.
     ///
     /// ```
     /// use tightwire::packet::{Protection, Protocol};
@@ -108,10 +109,10 @@ impl<P: Wire> Protocol<P> {
         self
     }
 
-    /// In the fewest bits, as it is by itself, or for whoever looks for a bug in whole bytes, so that
-    /// a hex dump can be read. Datagrams can then be longer than [`MAX_BYTES`](Self::MAX_BYTES).
+    /// Chooses between the fewest bits, the default, and whole bytes, for debugging with a hex
+    /// dump. Datagrams in whole bytes can be longer than [`MAX_BYTES`](Self::MAX_BYTES).
     ///
-    /// Both sides must decide alike: it is part of the protocol id.
+    /// Both sides must have the same setting: it is part of the protocol id.
     ///
     /// ```
     /// use tightwire::bytes::Packing;
@@ -132,12 +133,13 @@ impl<P: Wire> Protocol<P> {
 
     fn set_identity(&mut self, identity: Identity) {
         self.id = identity.id();
-        // Not made anew: what a seal has counted stays counted.
+        // The gate is changed and not replaced, since a seal must keep its sequence numbers.
         self.gate.change(self.id, identity.form().max_packet::<P>());
         self.identity = identity.into();
     }
 
-    /// The same protocol, sealed for one peer, with counters of its own. The identity is shared.
+    /// Creates the same protocol, sealed for one peer, with its own counters. The identity is
+    /// shared.
     ///
     /// ```
     /// use tightwire::packet::{Keys, Protection, Protocol};
@@ -157,13 +159,13 @@ impl<P: Wire> Protocol<P> {
         Self::of(identity, id, Protection::Sealed(keys))
     }
 
-    /// What the other side must agree on.
+    /// Identity of the protocol, which must be the same on both sides.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
 
-    /// What became of the datagrams so far.
+    /// Counts of the datagrams so far.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.counters
@@ -185,8 +187,8 @@ impl<P: Wire> Protocol<P> {
     ///
     /// # Errors
     ///
-    /// [`PacketWriteError`] if the buffer is too small, a value is out of its range, or the keys are used
-    /// up; a sealed protocol has then counted nothing.
+    /// [`PacketWriteError`] if the buffer is too small, a value is out of its range, or the keys
+    /// are used up; a sealed protocol then uses no sequence number.
     #[inline]
     pub fn write<'b>(
         &mut self,
@@ -196,7 +198,7 @@ impl<P: Wire> Protocol<P> {
         let form = self.identity.form();
         let (before, behind) = self.gate.overhead();
         let (overhead, capacity) = (before + behind, buffer.len());
-        // A seal takes the packet from a place of its own, where it stays readable.
+        // A seal has its own memory for the packet, where the packet stays readable.
         let target = match &mut self.gate {
             Gate::Sealed(seal) => seal.packet_mut(),
             _ => buffer.get_mut(before..).unwrap_or_default(),
@@ -221,12 +223,12 @@ impl<P: Wire> Protocol<P> {
         Ok(datagram)
     }
 
-    /// Reads a datagram into `packet`, which keeps the memory of its strings and arrays. After a
-    /// refusal the packet is as it was, or partly read.
+    /// Reads a datagram into `packet`, whose strings and arrays keep their memory. After a refusal
+    /// the packet is unchanged or partly read.
     ///
     /// # Errors
     ///
-    /// [`PacketError`] for anything but a whole valid datagram of this protocol.
+    /// [`PacketError`] for anything but a complete valid datagram of this protocol.
     #[inline]
     pub fn read(&mut self, datagram: &[u8], packet: &mut P) -> Result<(), PacketError> {
         let form = self.identity.form();
@@ -241,12 +243,12 @@ impl<P: Wire> Protocol<P> {
         Ok(())
     }
 
-    /// As [`read`](Self::read), with an error that names the field. A datagram that is let in and
-    /// then refused is read once more, slowly, and that allocates.
+    /// Like [`read`](Self::read), with an error that names the field. A datagram that passes the
+    /// protection and is then refused is read again, slowly and with allocations.
     ///
     /// # Errors
     ///
-    /// [`ExplainedPacketError`] for anything but a whole valid datagram of this protocol.
+    /// [`ExplainedPacketError`] for anything but a complete valid datagram of this protocol.
     pub fn read_explained(
         &mut self,
         datagram: &[u8],
@@ -272,9 +274,9 @@ impl<P: Wire> Protocol<P> {
         ExplainedPacketError::new(refused, Some(ExplainedError::new(kind, bit, trace)))
     }
 
-    /// A datagram that was written or read, as a capture should record it: if it is sealed, the
-    /// packet alone, which must be the last that was written or read, and nothing if that was refused;
-    /// else as it is.
+    /// Returns the bytes that a capture should record for a datagram that was written or read. If
+    /// it is sealed, these are the packet alone: the datagram must be the last that was written or
+    /// read, and the result is empty if it was refused. Otherwise they are the datagram itself.
     ///
     /// ```
     /// use tightwire::packet::{Keys, Protection, Protocol};
@@ -307,7 +309,7 @@ impl<P> fmt::Debug for Protocol<P> {
     }
 }
 
-/// The bits of a whole datagram, in a buffer of so many bytes.
+/// Converts an error of the packet into one of the whole datagram, in a buffer of `capacity` bytes.
 #[cold]
 fn with_overhead(refused: WriteError, overhead: usize, capacity: usize) -> PacketWriteError {
     PacketWriteError::Packet(match refused {

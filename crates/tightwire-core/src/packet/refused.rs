@@ -1,12 +1,12 @@
-//! Why a datagram is not read, or not written.
+//! Reasons why a datagram is not read, or not written.
 
 use core::fmt;
 
 use crate::stream::{ErrorKind, ExplainedError, ReadError, WriteError};
 
-/// Which gate refused a datagram.
+/// Reason why a datagram was refused.
 ///
-/// Small and `Copy`: strangers can cause as many as they like.
+/// It is small and `Copy`, since strangers can cause any number of refusals.
 /// [`Protocol::read_explained`](crate::packet::Protocol::read_explained) also names the field.
 ///
 /// ```
@@ -20,34 +20,34 @@ use crate::stream::{ErrorKind, ExplainedError, ReadError, WriteError};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PacketError {
-    /// Shorter than the protection alone.
+    /// The datagram is shorter than its protection.
     TooShort {
-        /// The bytes that came.
+        /// Length of the datagram in bytes.
         length: usize,
-        /// The bytes that there always are.
+        /// Smallest length of a datagram in bytes.
         minimum: usize,
     },
-    /// The protocol id or the checksum is not right: another game, another version, another
-    /// protection, or bytes that changed on their way.
+    /// The protocol id or the checksum is wrong: another game, another version, another protection,
+    /// or damage.
     WrongProtocol,
-    /// The datagram was read already, or is older than the latest 960.
+    /// The datagram was read before, or its sequence number is older than the latest 960.
     Replayed {
-        /// Its number.
+        /// Sequence number of the datagram.
         sequence: u64,
     },
-    /// Nobody with the key and the same protocol has sealed it, or it changed on its way.
+    /// The datagram was not sealed with the key and protocol of this connection, or was damaged.
     NotAuthentic,
-    /// The datagram is let in, but its packet is not valid: the other side has an error, or is
-    /// hostile.
+    /// The datagram passed the protection, but its packet is not valid: the peer has a bug, or is
+    /// malicious.
     Malformed(ReadError),
     /// Data follows the end of the packet.
     TrailingData {
-        /// The bit of the packet where it should have ended.
+        /// Bit where the packet should have ended.
         bit: u64,
     },
 }
 
-/// A [`PacketError`] that names the field, where a field was the reason.
+/// A [`PacketError`] that names the field, if a field was refused.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -70,21 +70,21 @@ pub struct ExplainedPacketError {
     field: Option<ExplainedError>,
 }
 
-/// Why a packet was not written: [`Protocol::write`](crate::packet::Protocol::write) says more.
+/// Reason why [`Protocol::write`](crate::packet::Protocol::write) wrote no datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PacketWriteError {
-    /// The datagram is longer than the buffer, or a value is not allowed:
-    /// [`WriteError::explain`] names the field.
+    /// The datagram is longer than the buffer, or a value is not allowed: [`WriteError::explain`]
+    /// names the field.
     Packet(WriteError),
-    /// The packet is longer than a sealed one can be.
+    /// The packet is longer than a sealed packet can be.
     TooLong {
-        /// The bytes that it takes.
+        /// Length of the packet in bytes.
         length: usize,
-        /// The bytes that there can be.
+        /// Largest length in bytes.
         most: usize,
     },
-    /// As many datagrams were sealed as there are numbers. Get new keys.
+    /// Every sequence number of the keys has been used: connect again with new keys.
     KeysUsedUp,
 }
 
@@ -103,13 +103,14 @@ impl ExplainedPacketError {
         Self { refused, field }
     }
 
-    /// Which gate it was.
+    /// Reason of the refusal.
     #[must_use]
     pub fn refused(&self) -> PacketError {
         self.refused
     }
 
-    /// Which field, and a trace of the packet up to it: if the packet was read at all.
+    /// The refused field, with a trace of the packet up to it; `None` if the protection refused the
+    /// datagram.
     #[must_use]
     pub fn field(&self) -> Option<&ExplainedError> {
         self.field.as_ref()

@@ -1,13 +1,13 @@
-//! Which sequence numbers have been seen.
+//! The window of sequence numbers that were received.
 
-/// Lets each sequence number through once, in any order, as long as it is among the latest
+/// Accepts each sequence number once, in any order, as long as it is among the latest
 /// [`SIZE`](Self::SIZE).
 ///
-/// A ring of words with a bit for each number. The window moves on by whole words, which are
-/// cleared as they are entered, so that moving costs a few stores however far it goes.
+/// A ring of words with a bit for each number. The window moves by whole words, which are cleared
+/// when it enters them, so that moving costs a few stores, however far it goes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReplayWindow {
-    /// One above the highest number that was seen.
+    /// One above the highest number that was received.
     end: u64,
     seen: [u64; WORDS as usize],
 }
@@ -15,24 +15,26 @@ pub(super) struct ReplayWindow {
 const WORDS: u64 = 16;
 
 impl ReplayWindow {
-    /// The word of the highest number may be the one that was just cleared, so it does not count.
+    /// Size of the window. The word of the highest number may have just been cleared, so it does
+    /// not count.
     pub(super) const SIZE: u64 = (WORDS - 1) * 64;
 
-    /// Whether this number is new. It is not remembered: whoever claims it may be a forger.
+    /// Whether this number is new. It is not recorded yet: an unauthenticated datagram may be
+    /// forged.
     pub(super) fn is_new(&self, sequence: u64) -> bool {
         if sequence >= self.end {
-            // No sealer uses the last number, and nothing could follow it.
+            // No peer uses the last number, and nothing could follow it.
             return sequence != u64::MAX;
         }
         let is_late = sequence.saturating_add(Self::SIZE) < self.end;
         !is_late && self.seen[word(sequence)] & bit(sequence) == 0
     }
 
-    /// Remembers a number that is new and authentic.
+    /// Records the number of a new and authentic datagram.
     pub(super) fn remember(&mut self, sequence: u64) {
         if sequence >= self.end {
             let entered = sequence / 64;
-            // The word of the highest number so far has been entered already.
+            // The word of the highest number so far is already cleared.
             let first = if self.end == 0 { 0 } else { (self.end - 1) / 64 + 1 };
             let from = first.max((entered + 1).saturating_sub(WORDS));
             (from..=entered).for_each(|index| self.seen[(index % WORDS) as usize] = 0);

@@ -1,11 +1,11 @@
-//! Sealed datagrams: encrypted, authentic, and each accepted once.
+//! Sealed datagrams: encrypted, authenticated, and each accepted once.
 //!
-//! The packet is written into memory of the sealer and encrypted from there into the buffer of the
-//! caller, and decrypted the other way: nothing is copied, a datagram to read need not be mutable, and
-//! the last packet can be explained and recorded. The direction is part of the nonce, although each
-//! direction has its key: giving the same key twice makes a weaker game, not a broken cipher. The
-//! sequence number is sent whole, as a varint: its lowest bits alone would save one byte, and lose the
-//! connection after a long gap.
+//! The packet is written into memory of the seal and encrypted from there into the buffer of the
+//! caller, and decrypted the other way round: nothing is copied, a datagram to read need not be
+//! mutable, and the last packet can be explained and recorded. The direction is part of the nonce,
+//! although each direction has its own key: using one key for both directions then weakens the
+//! game, but does not break the cipher. The sequence number is sent in full, as a varint: its
+//! lowest bits alone would save one byte, and lose the connection after a long gap.
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -18,13 +18,12 @@ use super::{PacketError, PacketWriteError};
 use crate::stream::{ReadStream, Stream as _, encode, measure};
 use tightwire_derive::Wire;
 
-/// The keys of one connection, as one of its sides uses them: one for each direction.
+/// Keys of one connection, as one of its sides uses them: one for each direction.
 ///
-/// The game's backend makes both at random and gives them to both sides, over a channel that is
-/// secure. They are for one connection: whoever connects anew gets new ones, since two datagrams
-/// under the same key and number would give away what they contain. That is why they are not
-/// `Clone`, and why the [`Protocol`](crate::packet::Protocol) that takes them owns the count of what it has
-/// sealed.
+/// The game's backend makes both keys at random and gives them to both sides over a secure channel.
+/// Keys are for one connection, and a new connection needs new keys: two datagrams with the same
+/// key and sequence number would reveal their contents. Therefore keys are not `Clone`, and the
+/// [`Protocol`](crate::packet::Protocol) that takes them owns the sequence number.
 ///
 /// ```
 /// use tightwire::packet::{Keys, Protection, Protocol};
@@ -53,13 +52,13 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// For the side that connected.
+    /// Creates the keys of the client.
     #[must_use]
     pub fn client(client_to_server: [u8; 32], server_to_client: [u8; 32]) -> Self {
         Self::new(client_to_server, server_to_client, Direction::ToServer)
     }
 
-    /// For the side that was connected to.
+    /// Creates the keys of the server.
     #[must_use]
     pub fn server(client_to_server: [u8; 32], server_to_client: [u8; 32]) -> Self {
         Self::new(server_to_client, client_to_server, Direction::ToClient)
@@ -77,34 +76,35 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// The seal of one side: what it has sealed, and what it has opened.
+/// Sealing state of one side: its next sequence number, and the window of received ones.
 pub(super) struct Seal {
     keys: Keys,
-    /// The protocol id, which is authenticated and not sent.
+    /// Protocol id, which is authenticated and not sent.
     id: [u8; 8],
-    /// The number of the next datagram.
+    /// Sequence number of the next datagram.
     next: u64,
     window: ReplayWindow,
-    /// The packet that was opened or sealed last, and its length.
+    /// Packet that was opened or sealed last, in its first `length` bytes.
     packet: Box<[u8]>,
     length: usize,
 }
 
-/// Part of the nonce, so that a key that was given for both directions is no disaster.
+/// Direction of a datagram: part of the nonce, so that using one key for both directions does not
+/// break the cipher.
 #[derive(Clone, Copy)]
 enum Direction {
     ToServer,
     ToClient,
 }
 
-/// What stands before the sealed packet.
+/// Header before the sealed packet.
 #[derive(Wire, Default)]
 struct Header {
     #[wire(varint)]
     sequence: u64,
 }
 
-/// What stands behind it.
+/// Size in bytes of the tag behind the sealed packet.
 pub(super) const TAG_LEN: usize = 16;
 
 impl Direction {
@@ -117,40 +117,40 @@ impl Direction {
 }
 
 impl Seal {
-    /// With room for packets of so many bytes.
+    /// Creates a seal with memory for packets of `max_packet` bytes.
     pub(super) fn new(keys: Keys, id: u64, max_packet: usize) -> Box<Self> {
         let packet = alloc::vec![0; max_packet].into();
         let window = ReplayWindow::default();
         Box::new(Self { keys, id: id.to_le_bytes(), next: 0, window, packet, length: 0 })
     }
 
-    /// From now on for another protocol, with packets of at most so many bytes.
+    /// Changes the protocol id and the largest size of packets in bytes.
     pub(super) fn change(&mut self, id: u64, max_packet: usize) {
         self.id = id.to_le_bytes();
         self.length = 0;
         self.packet = alloc::vec![0; max_packet].into();
     }
 
-    /// The packet that was sealed or opened last.
+    /// Packet that was sealed or opened last.
     pub(super) fn packet(&self) -> &[u8] {
         &self.packet[..self.length]
     }
 
-    /// Where a packet is written before it is sealed. Nothing is left of the last one.
+    /// Memory for the packet to seal. The last packet is discarded.
     pub(super) fn packet_mut(&mut self) -> &mut [u8] {
         self.length = 0;
         &mut self.packet
     }
 
-    /// The bytes that stand before the next packet that is sealed.
+    /// Size in bytes of the header of the next datagram.
     pub(super) fn header_len(&self) -> usize {
         (measure(&Header { sequence: self.next }) / 8) as usize
     }
 
-    /// Seals the packet that was written, as long as fits between header and tag.
+    /// Seals the packet that was written; its length is the space between header and tag.
     pub(super) fn seal(&mut self, datagram: &mut [u8]) -> Result<(), PacketWriteError> {
         let sequence = self.next;
-        // Nothing follows the last number, so none can come twice.
+        // Sequence numbers never wrap, so that none is used twice.
         let next = sequence.checked_add(1).ok_or(PacketWriteError::KeysUsedUp)?;
         let (header, rest) = datagram.split_at_mut(self.header_len());
         let (sealed, tag) = rest.split_at_mut(rest.len() - TAG_LEN);
@@ -160,18 +160,20 @@ impl Seal {
         let authentic = InOutBuf::new(self.packet(), sealed).ok().and_then(|buffer| {
             self.keys.send.encrypt_inout_detached(&nonce, &self.id, buffer).ok()
         });
-        // Both have the same length, and it is below the 256 GiB that one number is good for.
+        // Both buffers have the same length, which is below the cipher's limit of 256 GiB per
+        // nonce.
         tag.copy_from_slice(&authentic.ok_or(PacketWriteError::KeysUsedUp)?);
         self.next = next;
         Ok(())
     }
 
-    /// Opens a datagram, and remembers its number if it is authentic.
-    // A call is nothing to a cipher. In line, it made reading an unprotected input a tenth
-    // slower, by `--packet protection` of bench/.
+    /// Opens a datagram, and records its sequence number if it is authentic.
+    // Not inlined: a call costs little beside the cipher, while inlined code made reading an
+    // unprotected input a tenth slower, by `--packet protection` of bench/.
     #[inline(never)]
     pub(super) fn open(&mut self, datagram: &[u8]) -> Result<&[u8], PacketError> {
-        // What was opened before is not what is in this one.
+        // If this datagram is refused, the packet of an earlier one must not be taken for its
+        // contents.
         self.length = 0;
         let Some((rest, tag)) = datagram.split_last_chunk().filter(|(rest, _)| !rest.is_empty())
         else {
@@ -185,7 +187,7 @@ impl Seal {
             return Err(PacketError::Replayed { sequence });
         }
         let sealed = &rest[(stream.position() / 8) as usize..];
-        // One that is longer than any packet has not been sealed by this protocol.
+        // A datagram longer than any packet was not sealed by this protocol.
         let packet = self.packet.get_mut(..sealed.len()).ok_or(PacketError::NotAuthentic)?;
         let nonce = nonce(self.keys.direction.opposite(), sequence);
         InOutBuf::new(sealed, packet)
@@ -207,7 +209,7 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// The direction in four bytes, the number in eight.
+/// Nonce of a datagram: the direction in four bytes, the sequence number in eight.
 fn nonce(direction: Direction, sequence: u64) -> Nonce {
     let mut nonce = [0; 12];
     nonce[0] = direction as u8;

@@ -1,4 +1,4 @@
-//! What packets of one layout are told apart by.
+//! Kinds of packets within one layout.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,11 +7,11 @@ use crate::stream::{Binary, Condition, Shape, printable};
 
 #[derive(Clone, Debug)]
 pub(super) enum KindBy {
-    /// They are all the same.
+    /// All packets are of one kind.
     Nothing,
-    /// The variant of the whole, or of this field.
+    /// The variant of the packet, or of this field.
     Variant(Option<String>),
-    /// Which of these fields they have: those that another field chooses by its value.
+    /// The field that is present, out of these fields, which another field selects by its value.
     Field(Vec<String>),
 }
 
@@ -29,7 +29,7 @@ impl KindBy {
         if !chosen.is_empty() {
             return Self::Field(chosen);
         }
-        // An enum without fields is rather a value.
+        // An enum whose variants have no fields is more likely a value than a kind.
         let has_parts = |shape: &Shape| match shape {
             Shape::Enum { variants, .. } => variants.iter().any(|one| !one.fields.is_empty()),
             _ => false,

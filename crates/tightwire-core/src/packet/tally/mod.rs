@@ -1,7 +1,7 @@
-//! Where the bytes of many packets go.
+//! Sizes of fields over many packets.
 //!
-//! A tally is the walk of a schema on a stream that counts; summing up traces would make a text for
-//! every field.
+//! A tally walks a schema on a stream that counts; summing up traces would allocate text for every
+//! field.
 
 mod kind;
 mod place;
@@ -19,11 +19,11 @@ use crate::stream::{ByteStream, ReadError, Reading, Value};
 use place::Places;
 use stream::TallyStream;
 
-/// How many bits each field takes, over many packets: where the bytes go.
+/// Number of bits that each field takes, over many packets: where the bandwidth goes.
 ///
-/// A [`Trace`](crate::stream::Trace) answers that for one packet, with a text for every field. This has one
-/// place for each field of the layout, all elements of an array together, so that it is faster, and its
-/// memory does not grow with the packets.
+/// A [`Trace`](crate::stream::Trace) shows that for one packet, with text for every field. A tally
+/// has one place for each field of the layout, with all elements of an array together, so that it
+/// is faster, and its memory does not grow with the number of packets.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -59,15 +59,15 @@ pub struct Tally {
     identity: Identity,
     places: Places,
     packets: u64,
-    /// What the last packet was read into, for its memory, and for conditions on fields.
+    /// Values of the last packet: kept for its memory, and for conditions on fields.
     scratch: Skimmed,
     was_accepted: bool,
-    /// The most values that the packets can have had since the memory was given back.
+    /// Upper bound for the values that packets had since the memory was last freed.
     scratch_values: u64,
 }
 
 impl Tally {
-    /// Of no packets yet.
+    /// Creates a tally of no packets.
     #[must_use]
     pub fn new(identity: &Identity) -> Self {
         let schema = identity.schema();
@@ -81,11 +81,11 @@ impl Tally {
         }
     }
 
-    /// Adds a packet, which is a datagram without its protection. One that is refused adds nothing.
+    /// Adds a packet, without the protection of its datagram. A refused packet adds nothing.
     ///
     /// # Errors
     ///
-    /// For anything but a whole valid packet: [`Identity::explain`] says more.
+    /// [`ReadError`] for anything but a complete valid packet: [`Identity::explain`] says more.
     pub fn count(&mut self, packet: &[u8]) -> Result<(), ReadError> {
         self.places.begin_packet();
         self.was_accepted = false;
@@ -108,7 +108,8 @@ impl Tally {
         stream.into_inner().end()
     }
 
-    /// Lists keep their memory, each for itself: hostile packets could fill one after the other.
+    /// Frees the memory from time to time. Every list keeps its own memory, and malicious packets
+    /// could fill one list after the other.
     fn limit_scratch(&mut self, packet: &[u8]) {
         self.scratch_values += packet.len() as u64 * 32 + (1 << 14);
         if self.scratch_values > 1 << 20 {
@@ -117,8 +118,8 @@ impl Tally {
         }
     }
 
-    /// The last packet as a tree, if it was not refused. Of lists only the length is in it: their
-    /// elements are nothing.
+    /// The last packet as a tree; `None` if it was refused. Of lists the tree has only the length:
+    /// their elements are `()`.
     ///
     /// ```
     /// # use tightwire::packet::{Identity, Protection, Tally};
@@ -134,26 +135,26 @@ impl Tally {
         self.was_accepted.then_some(&self.scratch.tree)
     }
 
-    /// The packets that were added.
+    /// Number of packets that were added.
     #[must_use]
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// The fields that packets had so far, and the groups that they are in, each group before what is in
-    /// it. The first is the packet.
+    /// Iterates over the fields that packets had so far, and their groups, each group before its
+    /// contents. The first place is the packet.
     pub fn places(&self) -> impl Iterator<Item = Place<'_>> {
         self.places.iter()
     }
 
-    /// The place with this [number](Place::index).
+    /// The place with this [index](Place::index); `None` if there is none.
     #[must_use]
     pub fn place(&self, index: usize) -> Option<Place<'_>> {
         self.places.get(index)
     }
 
-    /// What packets there were, by the names of messages or variants. The first is the name of the
-    /// layout, for packets that are nothing else.
+    /// Kinds of packets so far, by the names of messages or variants. The first is the name of the
+    /// layout, for packets of no other kind.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -177,20 +178,21 @@ impl Tally {
         &self.places.kinds
     }
 
-    /// Which of [those](Self::kinds) the last packet is, as far as it was read.
+    /// Index in [`kinds`](Self::kinds) of the last packet's kind, as far as the packet was read.
     #[must_use]
     pub fn kind(&self) -> usize {
         self.places.kind.unwrap_or(0)
     }
 
-    /// The field at which the last packet was refused; if none was to blame, the packet.
+    /// The field at which the last packet was refused; the packet itself if no field was refused.
     #[must_use]
     pub fn refused_at(&self) -> Place<'_> {
         self.places.refused_at()
     }
 
-    /// From now on keeps the values of the last packet in the fields whose path has these steps:
-    /// `Player.health` is in `Message.Player.health`, and `health` also in `players[].health`.
+    /// Keeps the values of the last packet for the fields whose path contains these steps:
+    /// `Player.health` matches `Message.Player.health`, and `health` also matches
+    /// `players[].health`.
     ///
     /// ```
     /// # use tightwire::packet::{Identity, Protection, Tally};
@@ -208,8 +210,8 @@ impl Tally {
         self.places.watch(steps);
     }
 
-    /// The values of the last packet that are [watched](Self::watch), each with the
-    /// [number](Place::index) of its field.
+    /// The [watched](Self::watch) values of the last packet, each with the [index](Place::index) of
+    /// its field.
     #[must_use]
     pub fn watched(&self) -> &[(usize, Value)] {
         &self.places.watched

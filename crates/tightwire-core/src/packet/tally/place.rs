@@ -1,4 +1,4 @@
-//! The fields of a layout, as far as packets had them, with what they took.
+//! The fields of a layout that packets had, with their counts and sizes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,7 +6,8 @@ use alloc::vec::Vec;
 use super::kind::KindBy;
 use crate::stream::{Shape, Value, printable};
 
-/// A field of the layout, or a group of them, with what it took so far: of a [`Tally`](crate::packet::Tally).
+/// A field of the layout, or a group of fields, with its count and size in a
+/// [`Tally`](crate::packet::Tally).
 ///
 /// ```
 /// # use tightwire::packet::{Identity, Protection, Tally};
@@ -26,20 +27,20 @@ pub struct Place<'a> {
     index: usize,
 }
 
-/// All of them.
+/// All places of a tally.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     /// The packet first, and each node behind its parent.
     nodes: Vec<Node>,
     kind_by: KindBy,
     pub(super) kinds: Vec<String>,
-    /// What the last packet is.
+    /// Index of the last packet's kind; `None` if the kind is not known yet.
     pub(super) kind: Option<usize>,
     pub(super) watched: Vec<(usize, Value)>,
     filter: Option<Vec<String>>,
-    /// Where the bits of the last packet went: they count when all of it was read.
+    /// Bits of the last packet by node; they count only after the whole packet was read.
     taken: Vec<(usize, u64)>,
-    /// The groups that are open; kept for its memory.
+    /// Open groups; kept for its memory.
     pub(super) open: Vec<usize>,
     failed_at: Option<usize>,
 }
@@ -49,20 +50,20 @@ struct Node {
     name: String,
     parent: usize,
     children: Vec<usize>,
-    /// The child that stands for every element of an array.
+    /// Child that stands for every element of an array; `None` if there is none yet.
     element: Option<usize>,
-    /// The child that comes next, if they come as they did before.
+    /// Index of the next child, if the children come in the same order as before.
     cursor: usize,
     count: u64,
     bits: u64,
-    /// What a packet is that has this.
+    /// Kind of the packets that have this node; `None` if the node does not decide it.
     kind: Option<usize>,
-    /// Whether its value, a variant's name, is what the packet is.
+    /// Whether the node's value, the name of a variant, is the kind of the packet.
     names_kind: bool,
     is_watched: bool,
 }
 
-/// The step of a path that stands for every element of an array.
+/// Step of a path that stands for every element of an array.
 const ELEMENT: &str = "[]";
 
 impl Places {
@@ -101,7 +102,7 @@ impl Places {
         self.begin_group(Self::ROOT);
     }
 
-    /// The last packet counts.
+    /// Counts the last packet.
     pub(super) fn accept(&mut self) {
         for (index, bits) in self.taken.drain(..) {
             let node = &mut self.nodes[index];
@@ -135,7 +136,7 @@ impl Places {
         element
     }
 
-    /// The child of this name.
+    /// Returns the child with this name.
     #[inline]
     pub(super) fn child(&mut self, parent: usize, name: &str) -> usize {
         let Node { children, cursor, .. } = &self.nodes[parent];
@@ -148,18 +149,18 @@ impl Places {
         self.other_child(parent, name)
     }
 
-    /// The first child is the next one again: elements of an array are alike.
+    /// Restarts at the first child: all elements of an array have the same children.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn begin_group(&mut self, index: usize) {
         self.nodes[index].cursor = 0;
     }
 
-    /// The same, if it does not come in turn.
+    /// Like [`child`](Self::child), for a child out of order.
     fn other_child(&mut self, parent: usize, name: &str) -> usize {
         let Node { children, cursor, .. } = &self.nodes[parent];
         let find = |name: &str| {
             let is_it = |place: &usize| self.nodes[children[*place]].name == *name;
-            // A field that was left out is not far.
+            // The search starts at the cursor: if only a field was left out, the child is near.
             let (before, behind) = (0..*cursor.min(&children.len()), *cursor..children.len());
             behind.chain(before).find(is_it)
         };
@@ -173,7 +174,7 @@ impl Places {
         }
     }
 
-    /// What begins here may say what the packet is.
+    /// Sets the kind of the packet, if this node decides it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pass(&mut self, index: usize) {
         if self.kind.is_none() {
@@ -181,7 +182,7 @@ impl Places {
         }
     }
 
-    /// An operation that took so many bits.
+    /// Records an operation of `bits` bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, index: usize, bits: u64, value: impl FnOnce() -> Value) {
         let Node { is_watched, names_kind, .. } = self.nodes[index];
@@ -249,20 +250,20 @@ impl Places {
 }
 
 impl<'a> Place<'a> {
-    /// Its number, which stays.
+    /// Index of the place, which never changes.
     #[must_use]
     pub fn index(self) -> usize {
         self.index
     }
 
-    /// The group that it is in; the packet is in none.
+    /// The group that contains this place; `None` for the packet.
     #[must_use]
     pub fn parent(self) -> Option<Self> {
         let index = self.node().parent;
         (self.index != Places::ROOT).then_some(Self { index, ..self })
     }
 
-    /// The names that lead here, as in `Player.inventory[].count`.
+    /// Path of the place, such as `Player.inventory[].count`.
     #[must_use]
     pub fn path(self) -> String {
         let mut path = String::new();
@@ -275,19 +276,19 @@ impl<'a> Place<'a> {
         path
     }
 
-    /// How often an operation stood here.
+    /// Number of operations at this place.
     #[must_use]
     pub fn count(self) -> u64 {
         self.node().count
     }
 
-    /// The bits of those operations, without those of what is in it.
+    /// Number of bits of these operations, without the places inside.
     #[must_use]
     pub fn bits(self) -> u64 {
         self.node().bits
     }
 
-    /// Whether its values are [watched](crate::packet::Tally::watch).
+    /// Whether the values of this place are [watched](crate::packet::Tally::watch).
     #[must_use]
     pub fn is_watched(self) -> bool {
         self.node().is_watched

@@ -1,16 +1,16 @@
-//! The stream that counts what another one does.
+//! The stream that counts the bits of another one.
 
 use super::place::Places;
 use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
 
-/// Runs another stream, and gives each operation's bits to its place.
+/// Runs another stream, and adds the bits of each operation to its place.
 #[derive(Debug)]
 pub(super) struct TallyStream<'p, S> {
     inner: S,
     places: &'p mut Places,
-    /// Where what comes next belongs, if it was named.
+    /// Place of the next operation or group, if it was named.
     next: Option<usize>,
-    /// The operation that runs: its place and its first bit.
+    /// Place and first bit of the current operation.
     running: Option<(usize, u64)>,
 }
 
@@ -28,7 +28,8 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
         self.places.open.last().copied().unwrap_or(Places::ROOT)
     }
 
-    /// The place of what begins now. Without a name, it stands for the group that it is in.
+    /// Takes the place of the operation or group that begins. Without a name, it shares the place
+    /// of its group.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_place(&mut self) -> usize {
         let place = self.next.take().unwrap_or_else(|| self.here());
@@ -68,7 +69,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
     }
 
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
-        // Without an operation that runs, a group is refused as a whole.
+        // If no operation is running, a group is refused as a whole.
         let place = self.running.map_or_else(|| self.here(), |(place, _)| place);
         self.places.refuse(place);
         self.inner.refuse_at(kind, bit)
@@ -124,7 +125,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
             }
             _ => self.take_place(),
         };
-        // Children come as in the group before.
+        // Children come in the same order as in the group before.
         self.places.begin_group(place);
         self.places.open.push(place);
     }
