@@ -1,4 +1,4 @@
-//! Values that a reader starts from: new ones, or those of last time.
+//! Values for a reader to read into: new ones, or those of the previous packet.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use super::dynamic::Dynamic;
 use crate::stream::{Name, Shape};
 
-/// A value of this form for a reader to start from. One that has it already keeps its memory, and what
-/// is in it is overwritten, or cut off behind what was read.
+/// Makes `value` fit `shape`, for a reader to read into. A value of this shape keeps its memory;
+/// reading overwrites its contents, and cuts off the rest.
 pub(super) fn make_blank(shape: &Shape, value: &mut Dynamic) {
     match (shape, &mut *value) {
         (Shape::Struct { name: new, .. }, Dynamic::Struct { name, .. })
@@ -20,7 +20,7 @@ pub(super) fn make_blank(shape: &Shape, value: &mut Dynamic) {
     }
 }
 
-/// Names are shared, and so mostly known without a look at them.
+/// Whether two names are equal. Names are shared, so that most comparisons only compare pointers.
 pub(super) fn is_same(a: &Name, b: &Name) -> bool {
     Arc::ptr_eq(a, b) || a == b
 }
@@ -31,7 +31,7 @@ pub(super) fn rename(name: &mut Name, new: &Name) {
     }
 }
 
-/// The empty value that a reader starts from.
+/// Returns the empty value of a shape.
 fn blank(shape: &Shape) -> Dynamic {
     match shape {
         Shape::Struct { name, .. } => Dynamic::Struct { name: name.clone(), fields: Vec::new() },

@@ -1,4 +1,4 @@
-//! Conditions: shown to people, resolved in a schema, evaluated on a tree.
+//! Conditions: displayed, resolved in a schema, evaluated on a tree.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -8,7 +8,7 @@ use super::dynamic::Dynamic;
 use super::equality::Equality;
 use crate::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Value};
 
-/// As the Rust that it comes from, without `self`.
+/// The condition as Rust source, without `self`.
 ///
 /// ```
 /// use tightwire::stream::{Binary, Condition, Number};
@@ -38,7 +38,7 @@ impl fmt::Display for Condition {
             Self::IsSome(of) => write!(f, "{}.is_some()", Grouped(of, MAX_PRECEDENCE)),
             Self::Not(of) => write!(f, "!{}", Grouped(of, MAX_PRECEDENCE)),
             Self::Binary(operator, operands) => {
-                // Comparisons have no order among themselves: both sides need the brackets.
+                // Comparisons do not chain: both operands need parentheses.
                 let own = precedence(*operator);
                 let left = if own == COMPARISON { own + 1 } else { own };
                 let [a, b] = &**operands;
@@ -55,7 +55,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// In brackets, if it binds less than what stands around it.
+/// A condition in parentheses, if it binds less tightly than the expression around it.
 struct Grouped<'a>(&'a Condition, u8);
 
 const COMPARISON: u8 = 2;
@@ -83,7 +83,7 @@ impl fmt::Display for Grouped<'_> {
 }
 
 impl Binary {
-    /// The operator as Rust writes it.
+    /// Returns the operator as Rust writes it.
     ///
     /// ```
     /// assert_eq!(tightwire::stream::Binary::NotEqual.symbol(), "!=");
@@ -104,7 +104,7 @@ impl Binary {
     }
 }
 
-/// The form of the value that `path` leads to, from these fields on and through structs.
+/// Returns the shape of the value at `path`, starting from `fields` and going through structs.
 pub(super) fn resolve<'a>(fields: &'a [Field], path: &[Name]) -> Option<&'a Shape> {
     let (first, rest) = path.split_first()?;
     let shape = &fields.iter().find(|field| field.name == *first && has_value(field))?.shape;
@@ -115,35 +115,35 @@ pub(super) fn resolve<'a>(fields: &'a [Field], path: &[Name]) -> Option<&'a Shap
     }
 }
 
-/// Whether the field has a value that a condition can name. A check has only a name, which may be
-/// that of another check or field.
+/// Whether the field has a value that a condition can name. A check has only a name, which another
+/// check or field may have too.
 pub fn has_value(field: &Field) -> bool {
     !matches!(field.shape, Shape::Op(Op::Check { .. }))
 }
 
-/// What conditions are evaluated on: the fields of a struct that come before, as far as they are
+/// The values that a condition is evaluated on: the earlier fields of a struct, as far as they are
 /// in the tree.
 pub(super) struct Evaluation<'a> {
     pub(super) fields: &'a [Field],
     pub(super) values: &'a [(Name, Dynamic)],
-    /// The work so far.
+    /// Number of steps taken so far.
     pub(super) steps: u64,
     /// The most work. A condition that takes more cannot be evaluated.
     pub(super) limit: u64,
 }
 
-/// What a part of a condition comes to.
+/// Result of a part of a condition.
 enum Operand<'a> {
     Bool(bool),
     Number(Number),
     Variant(&'a str),
     Tree(&'a Dynamic),
-    /// A field that was not sent, and so has the default of its type.
+    /// A field that was not sent, and therefore has the default of its type.
     Absent(&'a Shape),
 }
 
 impl<'a> Evaluation<'a> {
-    /// Whether the condition holds; nothing if it cannot be evaluated.
+    /// Whether the condition holds; `None` if it cannot be evaluated.
     pub(super) fn holds(&mut self, condition: &'a Condition) -> Option<bool> {
         match self.operand(condition)? {
             Operand::Bool(value) => Some(value),
@@ -249,7 +249,7 @@ impl<'a> Evaluation<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// A leaf as what it carries.
+    /// Converts a leaf to the value that it carries.
     fn plain(self) -> Self {
         match self {
             Self::Tree(Dynamic::Value(Value::Bool(value))) => Self::Bool(*value),
@@ -299,9 +299,10 @@ fn bit_and<'a>(a: Operand<'a>, b: Operand<'a>) -> Option<Operand<'a>> {
     }
 }
 
-/// The bits that both integers have.
+/// Returns the bits that are set in both integers; `None` for floats.
 pub fn common_bits(a: Number, b: Number) -> Option<Number> {
-    // Negative numbers are infinitely many ones to the left: 128 bits hold what others have.
+    // Negative numbers have infinitely many ones to the left: 128 bits hold all bits that another
+    // integer can share.
     let bits = |number| match number {
         Number::Unsigned(number) => Some(number),
         Number::Signed(number) => Some(number.cast_unsigned()),
@@ -315,7 +316,7 @@ pub fn common_bits(a: Number, b: Number) -> Option<Number> {
 
 /// Whether a comparison holds.
 pub fn is_so(comparison: Binary, a: Number, b: Number) -> bool {
-    // What is not a number is neither less nor greater.
+    // NaN is neither less nor greater than any number.
     let order = compare(a, b);
     match comparison {
         Binary::NotEqual => order != Some(Ordering::Equal),
@@ -327,7 +328,7 @@ pub fn is_so(comparison: Binary, a: Number, b: Number) -> bool {
     }
 }
 
-/// Exact for integers of either sign; with a float, as floats are compared.
+/// Compares two numbers: exactly for integers of either sign, in floating point if one is a float.
 fn compare(a: Number, b: Number) -> Option<Ordering> {
     let single = |number| match number {
         Number::Unsigned(number) => number as f32,

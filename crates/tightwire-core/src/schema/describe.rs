@@ -1,4 +1,4 @@
-//! Parts of a schema in words, for people who compare two of them.
+//! Parts of a schema in words, for the comparison of two schemas.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use super::flat::{Block, Item};
 use crate::stream::{Binary, Condition, Op, Shape};
 
-/// A value's form in a few words, with its bits.
+/// Describes a shape in a few words, with its size in bits.
 pub(super) fn shape(shape: &Shape) -> String {
     match shape {
         Shape::Op(op) => operation(op),
@@ -48,7 +48,7 @@ pub(super) fn operation(op: &Op) -> String {
     }
 }
 
-/// Two operations of one kind without saying the kind twice.
+/// Describes two operations of one kind without naming the kind twice.
 pub(super) fn operations(here: &Op, there: &Op) -> (String, String) {
     match (here, there) {
         (Op::Int { min, max }, Op::Int { min: other_min, max: other_max }) => (
@@ -81,7 +81,7 @@ fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What a value is hinted to be.
+/// Describes the hints of a value.
 pub(super) fn hints(item: &Item<'_>) -> String {
     match item.hints {
         Some((hints, _)) => format!("`{hints}`"),
@@ -89,7 +89,7 @@ pub(super) fn hints(item: &Item<'_>) -> String {
     }
 }
 
-/// When a value is sent.
+/// Describes the condition under which a value is sent.
 pub(super) fn sent(block: &Block<'_>, item: &Item<'_>) -> String {
     let conditions = block.conditions(item);
     if conditions.is_empty() {

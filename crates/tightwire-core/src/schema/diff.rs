@@ -1,4 +1,4 @@
-//! What is different between two schemas, in words.
+//! Differences between two schemas, in words.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::format;
@@ -14,8 +14,8 @@ use super::flat::Block;
 use super::run::{PACKET, root_name};
 use crate::stream::{Shape, Variant};
 
-/// Why two sides do not understand each other: every difference between two schemas, in the order
-/// of the first one's bits. `Display` gives a line for each.
+/// Every difference between two schemas, in the order of the first one's bits: why two sides do not
+/// understand each other. `Display` prints a line for each.
 ///
 /// ```
 /// use tightwire::schema::Schema;
@@ -47,34 +47,35 @@ pub struct Diff {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Difference {
-    /// The names that lead to it, as in `Player.inventory[].count`.
+    /// Path of the field, such as `Player.inventory[].count`.
     pub path: String,
-    /// The aspect that is different.
+    /// Aspect that is different.
     pub kind: DifferenceKind,
-    /// This side's; `None` if only the other side has it.
+    /// Description on this side; `None` if only the other side has the field.
     pub here: Option<String>,
-    /// The other side's; `None` if only this side has it.
+    /// Description on the other side; `None` if only this side has the field.
     pub there: Option<String>,
 }
 
-/// The aspect in which a field, or a setting, differs between two sides.
+/// Aspect in which a field, or a setting, differs between two sides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum DifferenceKind {
     /// A setting of the protocol, such as its version.
     Setting,
-    /// The operation, the length or the place: the bits of packets are different.
+    /// The operation, the length or the position: packets have different bits.
     Layout,
     /// The condition under which the field is sent.
     Condition,
     /// The hints for snapshots.
     Hints,
-    /// The name alone: packets are the same.
+    /// Only the name: packets are the same.
     Name,
 }
 
 impl Difference {
-    /// A difference of this kind at this path. For protocols that are made of more than a schema.
+    /// Creates a difference of this kind at this path, for protocols that consist of more than a
+    /// schema.
     ///
     /// ```
     /// use tightwire::schema::{Difference, DifferenceKind};
@@ -92,27 +93,27 @@ impl Difference {
         Self { path: path.into(), kind, here: Some(here.into()), there: Some(there.into()) }
     }
 
-    /// Only this side has it.
+    /// Creates a difference for a field that only this side has.
     #[must_use]
     pub fn only_here(path: impl Into<String>, here: impl Into<String>) -> Self {
         let (path, kind) = (path.into(), DifferenceKind::Layout);
         Self { path, kind, here: Some(here.into()), there: None }
     }
 
-    /// Only the other side has it.
+    /// Creates a difference for a field that only the other side has.
     #[must_use]
     pub fn only_there(path: impl Into<String>, there: impl Into<String>) -> Self {
         let (path, kind) = (path.into(), DifferenceKind::Layout);
         Self { path, kind, here: None, there: Some(there.into()) }
     }
 
-    /// Whether packets or snapshots look different; if not, only names do.
+    /// Whether packets or snapshots have different bytes; `false` if only names differ.
     #[must_use]
     pub fn changes_bytes(&self) -> bool {
         self.kind != DifferenceKind::Name
     }
 
-    /// The difference in words, without its path: `60 here, 30 there`.
+    /// Returns the difference in words, without its path: `60 here, 30 there`.
     #[must_use]
     pub fn in_words(&self) -> String {
         let lead = match self.kind {
@@ -133,10 +134,10 @@ impl Difference {
 }
 
 impl Schema {
-    /// Compares the schema of this side with that of the other.
+    /// Compares the schema of this side with the schema of the other.
     ///
-    /// If the [fingerprints](Self::fingerprint) differ, there is a difference that changes the
-    /// bytes, and if they do not, there is none.
+    /// If and only if the [fingerprints](Self::fingerprint) differ, at least one difference changes
+    /// the bytes.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -178,7 +179,7 @@ impl Schema {
 }
 
 impl Diff {
-    /// Whether the schemas are the same, names and all.
+    /// Whether the schemas are equal, including names.
     ///
     /// ```
     /// use tightwire::schema::Schema;
@@ -190,7 +191,7 @@ impl Diff {
         self.differences.is_empty()
     }
 
-    /// The differences, in the order of the bits.
+    /// Iterates over the differences in the order of the bits.
     ///
     /// ```
     /// use tightwire::schema::Schema;
@@ -320,7 +321,8 @@ impl Diff {
             if !is_equal && guard_bytes(here, item, &translate) != guard_bytes(there, other, &Some)
             {
                 let (a, b) = (describe::sent(here, item), describe::sent(there, other));
-                // With the same words, it is a field that it names which is reported.
+                // With the same words, the difference is in a field that the condition names, and
+                // is reported there.
                 if a != b {
                     self.differences.push(Difference::new(&path, DifferenceKind::Condition, a, b));
                 }
@@ -361,8 +363,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Which of `there` each of `here` is: the one of the same name, or for a name that only one side
-/// has, the one that stands at the same place and is the same.
+/// Matches each name of `here` to an index of `there`: to the same name, or for a name that only
+/// one side has, to the item at the same position if it is the same.
 fn matched(
     here: &[String],
     there: &[String],
@@ -392,21 +394,22 @@ fn matched(
     matches
 }
 
-/// Each is the one at its place. Equal hashes mean as many, unless somebody made them equal.
+/// Matches each item to the one at the same index. Equal hashes imply equal lengths, unless an
+/// attacker made the hashes collide.
 fn in_order(here: usize, there: usize) -> Vec<Option<usize>> {
     (0..here).map(|place| (place < there).then_some(place)).collect()
 }
 
-/// The places of the other side that nothing on this side is.
+/// Indices of the other side that match nothing on this side.
 fn missing(matches: &[Option<usize>], count: usize) -> impl Iterator<Item = usize> + use<> {
     let mut is_missing = vec![true; count];
     matches.iter().flatten().for_each(|&place| is_missing[place] = false);
     (0..count).filter(move |&place| is_missing[place])
 }
 
-/// The fewest whose order is another one: all but the longest ascending sequence.
+/// Marks the fewest items that changed their order: all but the longest ascending sequence.
 fn moved(matches: &[Option<usize>]) -> Vec<bool> {
-    // For each length, the index of the sequence's end with the lowest place.
+    // For each length of an ascending sequence, the index of the end with the lowest position.
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![None; matches.len()];
     for (index, place) in matches.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Values of which only the schema knows the type.
+//! Values whose type only the schema knows.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -6,8 +6,8 @@ use core::fmt;
 
 use crate::stream::{Name, Number, Value};
 
-/// A value as a tree of named values: what [`Schema::decode`](crate::schema::Schema::decode) reads a packet
-/// into, and [`Schema::encode`](crate::schema::Schema::encode) writes.
+/// A value as a tree of named values, which [`Schema::decode`](crate::schema::Schema::decode) reads
+/// from a packet, and [`Schema::encode`](crate::schema::Schema::encode) writes.
 ///
 /// ```
 /// use tightwire::schema::{Dynamic, Schema};
@@ -26,32 +26,32 @@ use crate::stream::{Name, Number, Value};
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Dynamic {
-    /// What one operation carried.
+    /// The value of one operation.
     Value(Value),
     /// A struct.
     Struct {
-        /// The name of its type.
+        /// Name of the type.
         name: Name,
-        /// The fields that were sent, in the order of their bits.
+        /// Fields that were sent, in the order of their bits.
         fields: Vec<(Name, Dynamic)>,
     },
     /// A variant of an enum.
     Enum {
-        /// The name of its type.
+        /// Name of the type.
         name: Name,
-        /// The name of the variant.
+        /// Name of the variant.
         variant: Name,
-        /// The fields that were sent, in the order of their bits.
+        /// Fields that were sent, in the order of their bits.
         fields: Vec<(Name, Dynamic)>,
     },
-    /// A value, or none.
+    /// An optional value.
     Option(Option<Box<Dynamic>>),
-    /// The elements of an array, whether or not its length was sent.
+    /// Elements of an array or a list.
     List(Vec<Dynamic>),
 }
 
 impl Dynamic {
-    /// The field of this name, of a struct or a variant; of an option, what it has.
+    /// Returns the field with this name, of a struct, of a variant, or of the value in an option.
     ///
     /// ```
     /// use tightwire::schema::Dynamic;
@@ -72,7 +72,7 @@ impl Dynamic {
         }
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// Like [`get`](Self::get), with a mutable reference.
     ///
     /// ```
     /// use tightwire::schema::Dynamic;
@@ -93,7 +93,7 @@ impl Dynamic {
         }
     }
 
-    /// The element at this place of a list.
+    /// Returns the element of a list at this index.
     ///
     /// ```
     /// use tightwire::schema::Dynamic;
@@ -111,8 +111,8 @@ impl Dynamic {
         }
     }
 
-    /// The value at a path such as `inventory[3].count`. The name of a variant may stand before that of
-    /// its field, as it does in the paths of traces and refusals.
+    /// Returns the value at a path such as `inventory[3].count`. The name of a variant may precede
+    /// the name of its field, as in the paths of traces and refusals.
     ///
     /// ```
     /// use tightwire::schema::Dynamic;
@@ -144,7 +144,7 @@ impl Dynamic {
         Some(here)
     }
 
-    /// Whether it is this variant; of an option, what it has.
+    /// Whether the value, or the value in an option, is this variant.
     fn is_variant(&self, name: &str) -> bool {
         match self {
             Self::Enum { variant, .. } => **variant == *name,
@@ -153,7 +153,7 @@ impl Dynamic {
         }
     }
 
-    /// The leaf's value; of an option, that of what it has.
+    /// Returns the value of a leaf, or of the leaf in an option.
     ///
     /// ```
     /// use tightwire::schema::Dynamic;
@@ -171,7 +171,7 @@ impl Dynamic {
         }
     }
 
-    /// What it is, in a word.
+    /// Kind of the value in words, for errors.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Value(Value::Unit) => "nothing",
@@ -191,7 +191,7 @@ impl Dynamic {
     }
 }
 
-/// Nothing.
+/// The leaf [`Value::Unit`].
 impl Default for Dynamic {
     fn default() -> Self {
         Self::Value(Value::Unit)
@@ -234,7 +234,7 @@ impl From<&str> for Dynamic {
     }
 }
 
-/// On one line, as Rust would write the value.
+/// The value on one line, as Rust source.
 impl fmt::Display for Dynamic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

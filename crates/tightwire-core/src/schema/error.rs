@@ -1,11 +1,11 @@
-//! Why a schema or a tree of values is refused.
+//! Errors of schemas and of trees of values.
 
 use alloc::string::String;
 use core::fmt;
 
 use crate::stream::{ReadError, WriteError};
 
-/// Why a description is no schema, and where in it.
+/// Reason why a description is not a valid schema, and where in the description.
 ///
 /// ```
 /// use tightwire::schema::Schema;
@@ -19,13 +19,13 @@ use crate::stream::{ReadError, WriteError};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SchemaError {
-    /// The names that lead to what is wrong, as in `Player.inventory[].count`.
+    /// Path of the invalid part, such as `Player.inventory[].count`.
     pub path: String,
-    /// What is wrong.
+    /// Description of the mistake.
     pub reason: String,
 }
 
-/// Why a packet was not read into a tree of values, or a tree not written.
+/// Reason why a packet was not read into a tree of values, or a tree was not written.
 ///
 /// ```
 /// use tightwire::schema::{Dynamic, DynamicError, Schema};
@@ -42,20 +42,20 @@ pub struct SchemaError {
 pub enum DynamicError {
     /// The packet was refused: [`Schema::explain`](crate::schema::Schema::explain) names the field.
     Read(ReadError),
-    /// The packet was not written.
+    /// The tree was not written: a value was refused, or the buffer was too small.
     Write(WriteError),
-    /// The tree does not have the form of the schema.
+    /// The tree does not match the schema.
     Mismatch {
-        /// The names that lead to the value.
+        /// Path of the value.
         path: String,
-        /// What the schema says, and what is there.
+        /// The kind of value that the schema needs, and the one in the tree.
         reason: String,
     },
-    /// The schema does not say how to go on.
+    /// The schema does not describe how to continue.
     Undescribed {
-        /// The names that lead to the value.
+        /// Path of the value.
         path: String,
-        /// What it does not say.
+        /// Description of the missing part.
         reason: String,
     },
 }

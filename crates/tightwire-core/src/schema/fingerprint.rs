@@ -1,4 +1,4 @@
-//! The number that stands for what a schema's packets look like.
+//! The fingerprint: a hash over the bytes that a schema's packets can have.
 
 use alloc::vec::Vec;
 
@@ -8,12 +8,12 @@ use crate::stream::{Binary, Condition, FloatRange, Number, Op, Shape, SubsetCodi
 use xxhash_rust::xxh3::Xxh3;
 
 impl Schema {
-    /// 64 bits that change when the bytes of a packet or a snapshot could change, and only then: the
-    /// protocol id of both sides.
+    /// Returns the fingerprint: 64 bits that change if and only if the bytes of a packet or a
+    /// snapshot could change. Both sides compare it as the protocol id.
     ///
-    /// Names of types, fields and variants are not in it, nor which fields form a struct of their
-    /// own, nor the type of an integer, whose range says it all. docs/WIRE.md gives the form that
-    /// is hashed.
+    /// The fingerprint does not cover names of types, fields and variants, the grouping of fields
+    /// into structs, or the type of an integer, which its range makes redundant. docs/WIRE.md
+    /// specifies the bytes that are hashed.
     ///
     /// ```
     /// use tightwire::schema::Schema;
@@ -34,12 +34,12 @@ impl Schema {
     }
 }
 
-/// The fingerprint of a part of a schema.
+/// Fingerprint of a part of a schema.
 pub(super) fn hash(shape: &Shape) -> u64 {
     hash_block(&Block::of(shape))
 }
 
-/// The fingerprint of the fields of a variant.
+/// Fingerprint of the fields of a variant.
 pub(super) fn hash_block(block: &Block<'_>) -> u64 {
     let mut canonical = Canonical(Xxh3::new());
     canonical.byte(VERSION);
@@ -47,13 +47,13 @@ pub(super) fn hash_block(block: &Block<'_>) -> u64 {
     canonical.0.digest()
 }
 
-/// Another number for each change of the form.
+/// Version of the hashed bytes, increased with each change.
 const VERSION: u8 = 1;
 
-/// Takes the form that docs/WIRE.md gives, byte by byte.
+/// Writes the canonical bytes of docs/WIRE.md.
 struct Canonical<H>(H);
 
-/// Where the bytes go: to the hash, or for a condition first to memory.
+/// Destination of the bytes: the hash, or memory for conditions.
 trait Sink {
     fn put(&mut self, bytes: &[u8]);
 }
@@ -172,7 +172,7 @@ impl<H: Sink> Canonical<H> {
                 self.byte(0x22);
                 self.text(name);
             }
-            // Integers, above.
+            // Integers are handled above.
             Op::Bits { .. } | Op::Bool | Op::Enumerate { .. } | Op::Int { .. } => {}
         }
     }
@@ -180,7 +180,7 @@ impl<H: Sink> Canonical<H> {
     fn shape(&mut self, shape: &Shape) {
         match shape {
             Shape::Op(op) => self.op(op),
-            // A block has taken structs apart.
+            // A block has already flattened structs.
             Shape::Struct { .. } => self.block(&Block::of(shape)),
             Shape::Enum { variants, .. } => {
                 let blocks: Vec<_> =
@@ -220,7 +220,7 @@ impl<H: Sink> Canonical<H> {
         for item in &block.items {
             if before.is_none_or(|before| !Block::same_guard(before, item)) {
                 let own = guard_bytes(block, item, &Some);
-                // Said once for all values that it holds for.
+                // Written once for all consecutive values with the same conditions.
                 if own != guard {
                     self.byte(0x01);
                     self.word(own.len() as u64);
@@ -235,7 +235,8 @@ impl<H: Sink> Canonical<H> {
         self.byte(0x00);
     }
 
-    /// `place` translates the place of a value, for comparing with another schema.
+    /// Writes a condition; `place` translates the index of a value, for comparison with another
+    /// schema.
     fn condition(
         &mut self,
         condition: &Condition,
@@ -305,7 +306,7 @@ impl<H: Sink> Canonical<H> {
     }
 }
 
-/// The conditions that a value is sent under.
+/// Canonical bytes of the conditions under which a value is sent.
 pub(super) fn guard_bytes(
     block: &Block<'_>,
     item: &super::flat::Item<'_>,
@@ -318,7 +319,7 @@ pub(super) fn guard_bytes(
     canonical.0
 }
 
-/// The hints of a value; none are no bytes.
+/// Canonical bytes of a value's hints; empty without hints.
 pub(super) fn hint_bytes(
     block: &Block<'_>,
     item: &super::flat::Item<'_>,

@@ -1,6 +1,6 @@
-//! Structs taken apart: grouping fields into a struct of their own changes no byte.
+//! Flattened structs: grouping fields into a struct of their own changes no byte.
 //!
-//! Fingerprint and diff look at the same flattened blocks, so that they agree: equal blocks are
+//! Fingerprint and diff use the same flattened blocks, so that they agree: equal blocks are
 //! compared by name only, others field by field.
 
 use alloc::collections::BTreeMap;
@@ -10,48 +10,48 @@ use alloc::vec::Vec;
 use super::condition::has_value;
 use crate::stream::{Binary, Condition, Field, Hints, Name, Shape};
 
-/// What one serialize function sends, one value after the other.
+/// Values that one serialize function sends, one after the other.
 pub(super) struct Block<'s> {
     pub(super) items: Vec<Item<'s>>,
     guards: Vec<Guard<'s>>,
-    /// The place of the first value of each field, by the field's address: names repeat.
+    /// Index of the first value of each field, by the address of the field, since names repeat.
     starts: BTreeMap<*const Field, usize>,
 }
 
-/// A value that is no struct.
+/// A value that is not a struct.
 pub(super) struct Item<'s> {
-    /// The names that lead to it from the block, as in `body.position`.
+    /// Path of the value within the block, such as `body.position`.
     pub(super) path: String,
     pub(super) shape: &'s Shape,
-    /// The innermost condition that it is sent under.
+    /// Index of the innermost condition under which the value is sent; `None` if it is always sent.
     guard: Option<usize>,
-    /// Of its field, and what their names mean.
+    /// Hints of the value's field, and the scope of their names; `None` without hints.
     pub(super) hints: Option<(&'s Hints, Names<'s>)>,
 }
 
-/// A condition, and what its names mean.
+/// A condition, and the fields that its names refer to.
 struct Guard<'s> {
     condition: &'s Condition,
     fields: &'s [Field],
-    /// The condition of the struct around.
+    /// Index of the condition of the enclosing struct; `None` if it has none.
     outer: Option<usize>,
 }
 
-/// Where a name of a condition leads.
+/// Fields that the names of a condition refer to.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'s> {
     fields: &'s [Field],
 }
 
 impl<'s> Block<'s> {
-    /// The block of a whole value.
+    /// Flattens a whole value.
     pub(super) fn of(shape: &'s Shape) -> Self {
         let mut block = Self::empty();
         block.add(shape, &mut String::new(), None, None);
         block
     }
 
-    /// The block of the fields of a struct or a variant.
+    /// Flattens the fields of a struct or a variant.
     pub(super) fn of_fields(fields: &'s [Field]) -> Self {
         let mut block = Self::empty();
         block.add_fields(fields, &mut String::new(), None);
@@ -96,7 +96,8 @@ impl<'s> Block<'s> {
         }
     }
 
-    /// What must hold for a value to be sent, the outermost condition first. `a && b` is two.
+    /// Returns the conditions under which a value is sent, the outermost first. `a && b` counts as
+    /// two.
     pub(super) fn conditions(&self, item: &Item<'s>) -> Vec<(&'s Condition, Names<'s>)> {
         let mut chain = Vec::new();
         let mut next = item.guard;
@@ -111,7 +112,7 @@ impl<'s> Block<'s> {
         conditions
     }
 
-    /// The place of the value that a condition names.
+    /// Returns the index of the value that a condition names.
     pub(super) fn place(&self, names: Names<'_>, path: &[Name]) -> Option<usize> {
         let field = names.field(path)?;
         match field.shape {
@@ -120,7 +121,7 @@ impl<'s> Block<'s> {
         }
     }
 
-    /// Whether two values are sent under the very same condition.
+    /// Whether two values are sent under the identical condition.
     pub(super) fn same_guard(a: &Item<'_>, b: &Item<'_>) -> bool {
         a.guard == b.guard
     }
@@ -137,7 +138,7 @@ impl<'s> Names<'s> {
         }
     }
 
-    /// The ordinal of the variant that a comparison names, by the enum on its other side.
+    /// Returns the ordinal of the variant that a comparison names, by the enum on its other side.
     pub(super) fn ordinal(self, other: &Condition, variant: &Name) -> Option<usize> {
         let Condition::Field(path) = other else { return None };
         let Shape::Enum { variants, .. } = &self.field(path)?.shape else { return None };

@@ -1,4 +1,4 @@
-//! Hints for snapshots: what they may stand on, and in words.
+//! Hints for snapshots: which fields may have them, and their description.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -8,14 +8,13 @@ use core::fmt;
 use super::condition::has_value;
 use crate::stream::{Field, Hints, Op, Shape};
 
-/// Whether there is any.
 impl Hints {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// As the attributes of the derive.
+/// The hints as attributes of the derive.
 ///
 /// ```
 /// use tightwire::stream::Hints;
@@ -44,7 +43,7 @@ impl fmt::Display for Hints {
     }
 }
 
-/// The largest code of an ordered number of at most 32 bits.
+/// Largest code of an ordered number of at most 32 bits; `None` for any other shape.
 pub fn ordered(shape: &Shape) -> Option<u32> {
     match shape {
         Shape::Op(op @ (Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. })) => {
@@ -55,7 +54,7 @@ pub fn ordered(shape: &Shape) -> Option<u32> {
     }
 }
 
-/// The largest code of a rotation that is four numbers.
+/// Largest code of a rotation of four numbers; `None` for any other shape.
 pub fn rotation_code(shape: &Shape) -> Option<u32> {
     match shape {
         Shape::Array { len: 4, element } => {
@@ -65,7 +64,7 @@ pub fn rotation_code(shape: &Shape) -> Option<u32> {
     }
 }
 
-/// How many ordered numbers a scalar or a vector has.
+/// Number of components of an ordered scalar or vector; `None` for any other shape.
 fn components(shape: &Shape) -> Option<u64> {
     match shape {
         Shape::Op(Op::CompressedVector { dimensions, .. }) => Some(*dimensions as u64),
@@ -74,7 +73,7 @@ fn components(shape: &Shape) -> Option<u64> {
     }
 }
 
-/// Refuses hints that make no sense, with the name of the field that has them.
+/// Refuses invalid hints, with the name of their field and the reason.
 pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
     if fields.iter().all(|field| field.hints.is_empty()) {
         return Ok(());

@@ -1,6 +1,7 @@
-//! Schemas as JSON, or whatever else serde writes that says what it is.
+//! Schemas as JSON, or in any other self-describing format of serde.
 //!
-//! These types are the form; a shape is made of them through the same validation as any other.
+//! These types are the JSON form; a shape made from them goes through the same validation as any
+//! other.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -14,7 +15,7 @@ use super::Schema;
 use super::json_condition::{ConditionForm, Integer};
 use crate::stream::{Field, FloatRange, Hints, Name, Number, Op, Shape, SubsetCoding, Variant};
 
-/// A shape is an object with its kind as the key, a field has its name beside that:
+/// A shape is an object with its kind as the key; a field has its name beside that key:
 ///
 /// ```
 /// use tightwire::Wire;
@@ -43,7 +44,7 @@ impl Serialize for Schema {
     }
 }
 
-/// What [`Schema::new`] refuses is refused here, with its reason.
+/// Refuses everything that [`Schema::new`] refuses, with its reason.
 impl<'de> Deserialize<'de> for Schema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let shape = ShapeForm::deserialize(deserializer)?.into_shape().map_err(D::Error::custom)?;
@@ -139,7 +140,8 @@ pub(super) enum ShapeForm {
     },
 }
 
-/// The bounds of an integer. Whether its type is signed is said where the bounds do not.
+/// Bounds of an integer. `signed` is only written if the bounds do not show that the type is
+/// signed.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct Bounds {
     min: Integer,

@@ -12,8 +12,8 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 use super::validate::MAX_CONDITION_DEPTH;
 use crate::stream::{Binary, Condition, Name, Number};
 
-/// An integer; a string where a number of the format may not hold it. Whether it came from a
-/// signed type is not in it: one that is not negative is read as unsigned.
+/// An integer, as a string where a JSON number may not hold it. Whether it came from a signed type
+/// is lost: an integer that is not negative is read as unsigned.
 #[derive(Clone, Copy)]
 pub(super) struct Integer(pub(super) Number);
 
@@ -66,8 +66,9 @@ impl<'de> Deserialize<'de> for Integer {
     }
 }
 
-/// A condition: a field is its name, in Rust's notation; a number or a truth value is itself; the
-/// rest is a list of an operator and its operands, as in `["&&", ["!", "at_rest"], ["<", "hp", 9]]`.
+/// A condition: a field is its name, in Rust's notation; a number or a `bool` is itself; everything
+/// else is a list of an operator and its operands, such as
+/// `["&&", ["!", "at_rest"], ["<", "hp", 9]]`.
 pub(super) struct ConditionForm(pub(super) Condition);
 
 impl Serialize for ConditionForm {
@@ -76,7 +77,7 @@ impl Serialize for ConditionForm {
     }
 }
 
-/// A part of a condition that is written.
+/// A part of a condition to write.
 struct Part<'a>(&'a Condition);
 
 impl Serialize for Part<'_> {
@@ -117,7 +118,7 @@ impl Serialize for Part<'_> {
     }
 }
 
-/// Whether names with dots between them can be told apart again.
+/// Whether names joined with dots can be split again.
 fn is_plain(path: &[Name]) -> bool {
     !path.is_empty() && path.iter().all(|name| !name.is_empty() && !name.contains('.'))
 }
@@ -128,7 +129,7 @@ impl<'de> Deserialize<'de> for ConditionForm {
     }
 }
 
-/// How many levels a condition may still have: not every format limits them.
+/// Number of levels that a condition may still have: not every format limits them.
 #[derive(Clone, Copy)]
 struct Depth(usize);
 

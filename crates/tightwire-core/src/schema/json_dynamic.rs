@@ -9,9 +9,9 @@ use super::dynamic::Dynamic;
 use super::json_condition::Integer;
 use crate::stream::{Name, Number, Value};
 
-/// As plain as JSON can be: structs are objects, a variant without fields is its name and one with
-/// fields an object with it as the key, what is absent is null, bytes are hexadecimal, and numbers
-/// beyond 64 bits or not finite are strings.
+/// Plain JSON: structs are objects, a variant without fields is its name and a variant with fields
+/// an object with its name as the key, an absent value is null, bytes are hexadecimal, and numbers
+/// that are beyond 64 bits or not finite are strings.
 ///
 /// ```
 /// let tree = tightwire::schema::Schema::of::<[Option<i16>; 2]>().decode(&[0xfd, 0xff, 0])?;

@@ -1,4 +1,4 @@
-//! The schema: the wire form of a type as data, and what can be done with that alone.
+//! The schema: the wire form of a type as data, and everything that only needs the schema.
 
 mod blank;
 mod condition;
@@ -43,7 +43,7 @@ use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
 ///
-/// It reads and writes packets without the Rust types, byte for byte as these do.
+/// A schema reads and writes packets without the Rust types, byte for byte like the types.
 ///
 /// ```
 /// use tightwire::schema::Schema;
@@ -59,7 +59,7 @@ pub struct Schema {
     root: Shape,
 }
 
-/// Of a packet without fields: what a reader starts from.
+/// The schema of a packet without fields, for a reader to read into.
 impl Default for Schema {
     fn default() -> Self {
         Schema::of::<()>()
@@ -67,7 +67,7 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// The schema of the wire form of `T`.
+    /// Returns the schema of the wire form of `T`.
     ///
     /// ```
     /// use tightwire::schema::Schema;
@@ -79,11 +79,11 @@ impl Schema {
         Schema { root: T::describe() }
     }
 
-    /// A schema from outside, once it is known to make sense.
+    /// Validates a schema from outside.
     ///
-    /// It may be 32 levels deep and have 32768 parts; names have up to 255 bytes and no control
-    /// characters; lengths are below 2^32, vectors have up to 64 components; a condition names
-    /// fields that stand before it, and is up to 24 levels deep.
+    /// A schema may be 32 levels deep and have 32768 parts; names have up to 255 bytes and no
+    /// control characters; lengths are below 2^32, vectors have up to 64 components; a condition
+    /// names earlier fields, and is up to 24 levels deep.
     ///
     /// ```
     /// use tightwire::schema::Schema;
@@ -96,19 +96,19 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] says what makes no sense, and where.
+    /// [`SchemaError`] with the mistake and its path.
     pub fn new(root: Shape) -> Result<Self, SchemaError> {
         validate::validate(&root)?;
         Ok(Self { root })
     }
 
-    /// The form of the whole packet.
+    /// Shape of the whole packet.
     #[must_use]
     pub fn root(&self) -> &Shape {
         &self.root
     }
 
-    /// Name of the packet where nothing else names it: that of its type, or `packet`.
+    /// Name of the packet: the name of its type, or `packet`.
     ///
     /// ```
     /// assert_eq!(tightwire::schema::Schema::of::<u8>().name(), "packet");
@@ -118,7 +118,7 @@ impl Schema {
         root_name(&self.root)
     }
 
-    /// The most bits that a packet takes, as [`Wire::MAX_BITS`] of its type.
+    /// Largest size of a packet in bits, equal to [`Wire::MAX_BITS`] of its type.
     ///
     /// ```
     /// assert_eq!(tightwire::schema::Schema::of::<[Option<u16>; 3]>().max_bits(), 3 * 17);
@@ -128,8 +128,8 @@ impl Schema {
         self.root.max_bits()
     }
 
-    /// Reads a packet. Whatever the schema and the packet say, the tree has at most four values for
-    /// each bit of the packet, and 16384 more.
+    /// Reads a packet. For any schema and packet, the tree has at most four values for each bit of
+    /// the packet, plus 16384.
     ///
     /// ```
     /// let schema = tightwire::schema::Schema::of::<[u16; 2]>();
@@ -140,13 +140,13 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`DynamicError::Read`] for anything but a whole valid packet,
-    /// [`DynamicError::Undescribed`] where the schema does not say how to go on.
+    /// [`DynamicError::Read`] for anything but a complete valid packet,
+    /// [`DynamicError::Undescribed`] where the schema does not describe how to continue.
     pub fn decode(&self, packet: &[u8]) -> Result<Dynamic, DynamicError> {
         self.decode_from(ReadStream::new(packet), |_| Ok(()))
     }
 
-    /// The same from a stream, in which something else follows.
+    /// Like [`decode`](Self::decode), from a stream whose rest `read_rest` reads.
     pub(crate) fn decode_from<S: Reading>(
         &self,
         mut stream: S,
@@ -165,7 +165,7 @@ impl Schema {
 
     /// Writes a tree into `buffer` and returns the packet.
     ///
-    /// Fields can stand in any order, and those whose condition does not hold are left out.
+    /// Fields can be in any order; fields whose condition does not hold are left out.
     ///
     /// ```
     /// let schema = tightwire::schema::Schema::of::<[u16; 2]>();
@@ -179,9 +179,9 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// [`DynamicError::Mismatch`] for a tree of another form, [`DynamicError::Write`] if the buffer
-    /// is too small or a value is out of its range, [`DynamicError::Undescribed`] where the schema
-    /// does not say how to go on.
+    /// [`DynamicError::Mismatch`] for a tree that does not match the schema,
+    /// [`DynamicError::Write`] if the buffer is too small or a value is out of its range,
+    /// [`DynamicError::Undescribed`] where the schema does not describe how to continue.
     pub fn encode<'b>(
         &self,
         value: &Dynamic,
@@ -195,7 +195,7 @@ impl Schema {
         }
     }
 
-    /// As [`encode`](Self::encode), into as many bytes as it takes.
+    /// Like [`encode`](Self::encode), into a vector of the right length.
     fn encode_to_vec(&self, value: &Dynamic) -> Result<Vec<u8>, DynamicError> {
         let most = MeasureStream::bits_of(|stream| self.serialize(value, stream));
         let mut buffer = alloc::vec![0; most.div_ceil(8) as usize];
@@ -204,8 +204,8 @@ impl Schema {
         Ok(buffer)
     }
 
-    /// Reads a packet, and says what every bit of it means and where and why it was refused: as
-    /// [`explain`](crate::stream::explain) with the type.
+    /// Reads a packet, and returns the meaning of every bit, and where and why the packet was
+    /// refused: like [`explain`](crate::stream::explain) with the type.
     ///
     /// ```
     /// let trace = tightwire::schema::Schema::of::<[u16; 2]>().explain(&[1, 0, 2]);
@@ -219,7 +219,7 @@ impl Schema {
         })
     }
 
-    /// Reads a packet for which nobody needs a tree: of lists only the lengths stay in it.
+    /// Reads a packet without keeping the elements of lists: the tree has only their lengths.
     pub(crate) fn skim<S: Stream>(
         &self,
         skimmed: &mut Skimmed,
@@ -228,8 +228,8 @@ impl Schema {
         Walk::skim(&self.root, skimmed, stream)
     }
 
-    /// Writes, reads, measures or traces a tree, depending on the stream: as
-    /// [`Wire::serialize`] of the type, as a part of a larger packet.
+    /// Writes, reads, measures or traces a tree, depending on the stream: like [`Wire::serialize`]
+    /// of the type, as a part of a larger packet.
     ///
     /// ```
     /// use tightwire::schema::{Dynamic, Schema};
@@ -242,7 +242,7 @@ impl Schema {
     ///
     /// # Errors
     ///
-    /// What the stream's operations return. What does not fit the schema is refused with
+    /// Errors of the stream's operations. A value that does not match the schema is refused with
     /// [`ErrorKind::Mismatch`](crate::stream::ErrorKind::Mismatch) or
     /// [`ErrorKind::Undescribed`](crate::stream::ErrorKind::Undescribed).
     pub fn serialize<'a, S: Stream>(
@@ -253,7 +253,7 @@ impl Schema {
         let mut value = value.into_target();
         let (result, _) = match value.when_reading() {
             Some(value) => Walk::root(&self.root, value, stream),
-            // A writer puts the fields in order.
+            // A writer sorts the fields, and therefore needs a copy.
             None => Walk::root(&self.root, &mut value.clone(), stream),
         };
         result

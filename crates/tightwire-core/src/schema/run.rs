@@ -1,9 +1,9 @@
-//! The one function that reads, writes, measures and traces a tree as a schema says.
+//! The one function that reads, writes, measures and traces a tree by its schema.
 //!
-//! A schema runs the operations of streams (`stream/described.rs`), so that its bytes and traces are
-//! those of the types: there is no second reader. One allowance per packet bounds the work that a
-//! schema can ask for without bits: four values and 64 steps for each bit, and a constant. A writer
-//! does not write what a reader would refuse for that.
+//! A schema runs the operations of streams (`stream/described.rs`), so that its bytes and traces
+//! equal those of the types: there is no second reader. One allowance per packet bounds the work
+//! that a schema can cause without bits: four values and 64 steps for each bit, plus a constant. A
+//! writer refuses packets that a reader would refuse for that reason.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,18 +21,18 @@ use crate::stream::{
     run_ordinal, tree_list, tree_option,
 };
 
-/// What a packet of some bits may cost. A schema from outside can ask for work and for values that
-/// no bit pays for: elements of no bits, fields whose conditions do not hold.
+/// Cost of a packet. A schema from outside can cause work and values that take no bits: elements of
+/// no bits, fields whose conditions do not hold.
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// Nodes of the tree.
+    /// Number of nodes of the tree.
     values: u64,
-    /// Fields and parts of conditions that were looked at.
+    /// Number of fields and parts of conditions that were evaluated.
     steps: u64,
 }
 
 impl Cost {
-    /// More than any packet that is meant to be read costs.
+    /// Returns the largest cost for a packet of `bits` bits, more than any legitimate packet has.
     fn allowance(bits: u64) -> Self {
         Self {
             values: bits.saturating_mul(4).saturating_add(1 << 14),
@@ -45,26 +45,27 @@ impl Cost {
     }
 }
 
-/// What a reader keeps that needs no tree: a value for each list of the schema, which its elements are
-/// read into one after the other. In the tree they are nothing.
+/// State of a reader that needs no tree: one value for each list of the schema, into which all
+/// elements of the list are read one after the other. In the tree the elements are `()`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Skimmed {
     pub(crate) tree: Dynamic,
-    /// By the address of the element's form, which tells lists of a schema apart.
+    /// Values by the address of the element's shape, which is different for each list of a schema.
     elements: Vec<(usize, Dynamic)>,
     /// Whether conditions of the schema compare lists, whose elements are then kept all the same.
     compares_lists: Option<bool>,
 }
 
-/// A schema on its way through a stream.
+/// A walk of a schema along a stream.
 pub(super) struct Walk<'s> {
     cost: Cost,
     allowance: Cost,
-    /// What the way through the schema was, for errors.
+    /// Path of the current value, for errors.
     path: Vec<Step<'s>>,
-    /// Why the tree or the schema was refused. A writer does not stop at a refusal; the run does.
+    /// Reason why the tree or the schema was refused. A writer does not stop at a refusal, but the
+    /// walk does.
     pub(super) error: Option<DynamicError>,
-    /// Where elements of lists go that are not kept.
+    /// Values for the elements of lists; `None` if the elements are kept in the tree.
     elements: Option<Vec<(usize, Dynamic)>>,
 }
 
@@ -74,13 +75,13 @@ enum Step<'s> {
     Index(usize),
 }
 
-/// Lists whose elements have memory to come back to; more than a game's packets have.
+/// Largest number of lists whose elements keep memory: more than a game's packets have.
 const MAX_SPARE: usize = 64;
 
-/// The name that stands for a root that has none.
+/// Name of a root that has no name.
 pub(super) const PACKET: &str = "packet";
 
-/// What the value of this form is called where nothing else names it.
+/// Returns the name of a shape, or [`PACKET`] if it has none.
 pub(super) fn root_name(shape: &Shape) -> &str {
     match shape {
         Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => name,
@@ -102,7 +103,7 @@ impl<'s> Walk<'s> {
         result
     }
 
-    /// Runs the whole schema. A writer puts the fields of the tree in order.
+    /// Runs the whole schema. A writer sorts the fields of the tree.
     pub(super) fn root<S: Stream>(
         root: &'s Shape,
         value: &mut Dynamic,
@@ -127,7 +128,7 @@ impl<'s> Walk<'s> {
         let path = alloc::vec![Step::Name(root_name(root))];
         let mut run = Self { cost: Cost::default(), allowance, path, error: None, elements };
         let mut result = run.shape(root, value, stream);
-        // What a reader would refuse is not written.
+        // A packet that a reader would refuse is not written.
         if !S::READING && run.cost.exceeds(Cost::allowance(stream.position() - start)) {
             result = stream.refuse_at(ErrorKind::OutOfRange, start);
         }
@@ -213,7 +214,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// What the elements of a list are read into, if they are not kept: the one of last time.
+    /// Takes the value into which the elements of a list are read; `None` if the elements are kept.
     fn spare(&mut self, element: &Shape) -> Option<Dynamic> {
         let elements = self.elements.as_mut()?;
         let address = core::ptr::from_ref(element).addr();
@@ -280,7 +281,7 @@ impl<'s> Walk<'s> {
         stream: &mut S,
     ) -> Result<(), S::Error> {
         if S::READING && values.is_empty() {
-            // Not for all: fields that are not sent need no room.
+            // Not for all fields: those that are not sent need no memory.
             values.reserve_exact(fields.len().min(4));
         }
         let mut written = 0;
@@ -297,7 +298,7 @@ impl<'s> Walk<'s> {
         if S::READING {
             values.truncate(written);
         }
-        // A writer has put each field that it knows in its place, so that others stand behind.
+        // A writer has moved each known field to its place, so that unknown fields are last.
         match values.get(written) {
             Some((name, _)) if S::WRITING => {
                 let reason = format!("the schema has no field `{name}` here");
@@ -307,7 +308,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// One field; `written` is how many stand before it in the tree.
+    /// Runs one field; `written` is the number of fields before it in the tree.
     fn field<S: Stream>(
         &mut self,
         (fields, index): (&'s [Field], usize),
@@ -318,7 +319,7 @@ impl<'s> Walk<'s> {
         let field = &fields[index];
         if S::WRITING {
             let is_field = |(name, _): &(Name, Dynamic)| *name == field.name;
-            // Most trees have their fields in the order of the schema; the others get it.
+            // Most trees have their fields in the order of the schema; the others are sorted.
             let rest = values.get_mut(*written..).unwrap_or_default();
             if let Some(place @ 1..) = rest.iter().position(is_field) {
                 rest[..=place].rotate_right(1);
@@ -339,8 +340,8 @@ impl<'s> Walk<'s> {
                 Some(true) => {}
                 Some(false) => {
                     if is_there {
-                        // Later conditions must not see what the reader will not have, or what it
-                        // had last time.
+                        // Later conditions must not see a value that the reader will not have, or
+                        // one of the previous packet.
                         values.remove(*written);
                     }
                     return Ok(());
@@ -353,7 +354,7 @@ impl<'s> Walk<'s> {
             }
         }
         if S::READING {
-            // Else it is read into once more, where last time's fields are the same.
+            // Otherwise the field is read into the value of the previous packet.
             if !is_there {
                 values.insert(*written, (field.name.clone(), Dynamic::default()));
             }
@@ -366,8 +367,8 @@ impl<'s> Walk<'s> {
         self.named(field, &mut values[place].1, stream)
     }
 
-    /// A field as the typed code calls it: by its name, and a scope for what has a serialize
-    /// function of its own.
+    /// Serializes a field like the typed code: with its name, and with a scope for types that have
+    /// their own serialize function.
     fn named<S: Stream>(
         &mut self,
         field: &'s Field,
@@ -411,7 +412,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Refuses a value of which no operation has begun: a trace blames the group that stands for it.
+/// Refuses a value before its operation begins: a trace marks a group that stands for the value.
 fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
     stream.enter(Scope::Group("refused"));
     let bit = stream.position();

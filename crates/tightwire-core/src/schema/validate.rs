@@ -1,4 +1,4 @@
-//! What a schema from outside must keep to before anything is done with it.
+//! Validation of a schema from outside.
 //!
 //! Limits on depth are low because `serde_json` stops at 128 levels: every valid schema can be read
 //! back from its JSON.
@@ -13,33 +13,33 @@ use super::hints;
 use super::run::root_name;
 use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape, derived};
 
-/// How deep shapes stand in each other; a variant is one deeper than its enum. The JSON of a schema
-/// that is as deep as this and [`MAX_CONDITION_DEPTH`] together stays below the 128 levels that
+/// Largest depth of nested shapes; a variant is one level deeper than its enum. The JSON of a
+/// schema of this depth and [`MAX_CONDITION_DEPTH`] together stays below the 128 levels that
 /// `serde_json` reads.
 pub(super) const MAX_DEPTH: usize = derived::MAX_DEPTH as usize;
 
-/// How deep a condition is.
+/// Largest depth of a condition.
 pub(super) const MAX_CONDITION_DEPTH: usize = 24;
 
-/// Shapes, fields, variants and parts of conditions in all.
+/// Largest number of shapes, fields, variants and parts of conditions in all.
 pub(super) const MAX_NODES: usize = 1 << 15;
 
 /// The bytes of a name.
 pub(super) const MAX_NAME: usize = derived::MAX_NAME;
 
-/// The bytes of a condition's source.
+/// Largest length of a condition's source in bytes.
 pub(super) const MAX_SOURCE: usize = 4096;
 
-/// The bytes of all names that lead to a field: each line of a trace has them.
+/// Largest length in bytes of all names in a path: each line of a trace contains the path.
 const MAX_PATH: usize = 1024;
 
 /// The largest length and number of elements.
 const MAX_LEN: u64 = derived::MAX_LEN;
 
-/// The fields that conditions are searched for in all.
+/// Largest number of fields that are searched for all conditions together.
 const MAX_SEARCHED: usize = 1 << 22;
 
-/// Whether the shape keeps to all limits and makes sense.
+/// Checks that the shape keeps all limits and is consistent.
 pub(super) fn validate(root: &Shape) -> Result<(), SchemaError> {
     let mut validation = Validation::default();
     let result = validation.step(root_name(root), |validation| validation.shape(root, 1));
@@ -53,7 +53,7 @@ pub(super) fn is_condition(condition: &Condition, before: &BTreeMap<&str, &Shape
 
 #[derive(Default)]
 struct Validation {
-    /// Where the walk is; where it stopped, after a refusal.
+    /// Path of the current part; after a refusal, of the invalid part.
     path: String,
     nodes: usize,
     searched: usize,
@@ -62,7 +62,7 @@ struct Validation {
 type Checked = Result<(), String>;
 
 impl Validation {
-    /// Goes a step down the path, and up again if all is well.
+    /// Goes one step down the path, and back up if there was no error.
     fn step(&mut self, step: &str, inside: impl FnOnce(&mut Self) -> Checked) -> Checked {
         let outside = self.path.len();
         if !self.path.is_empty() && !step.starts_with('[') {
@@ -191,7 +191,7 @@ impl Validation {
         }
     }
 
-    /// Whether an enum that is compared with a variant has it.
+    /// Checks that an enum has the variant that it is compared with.
     fn variant(
         &mut self,
         variant: &Condition,
@@ -213,8 +213,8 @@ impl Validation {
         }
     }
 
-    /// What a condition's field is. The way is searched for each condition anew, and many long
-    /// ways are work that no bytes pay for: there is an end to it.
+    /// Returns the shape of a condition's field. The path is searched again for each condition, and
+    /// many long paths are work that costs an attacker few bytes: the search is limited.
     fn reference<'s>(
         &mut self,
         path: &[Name],
@@ -274,7 +274,7 @@ impl Validation {
         if name.is_empty() || name.len() > MAX_NAME {
             return Err(format!("a name has 1 to {MAX_NAME} bytes, not {}", name.len()));
         }
-        // They are shown to people, and a terminal obeys them.
+        // Names are shown to people, and a terminal interprets control characters.
         if name.chars().any(char::is_control) {
             return Err(format!("the name {name:?} has a control character in it"));
         }
@@ -289,7 +289,7 @@ fn length(length: u64) -> Checked {
     Ok(())
 }
 
-/// Whether bounds of an integer, times 2^fraction_bits, are a range.
+/// Checks that the bounds of an integer, times 2^fraction_bits, are a range.
 fn bounds(min: Number, max: Number, fraction_bits: u32) -> Checked {
     fn is_range<T: Int>(min: T, max: T, fraction_bits: u32) -> Option<bool> {
         Some(min.scaled(fraction_bits)? <= max.scaled(fraction_bits)?)

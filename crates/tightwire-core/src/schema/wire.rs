@@ -1,4 +1,4 @@
-//! A schema on the wire: a client gets it once, when it connects.
+//! A schema on the wire, sent once to a client when it connects.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -11,7 +11,8 @@ use crate::stream::{
     Binary, Condition, Field, Hints, Name, Op, Scope, Shape, Stream, Target, Variant, Wire,
 };
 
-/// As docs/WIRE.md says. What [`Schema::new`] refuses is neither written nor read.
+/// The wire form of docs/WIRE.md. A schema that [`Schema::new`] refuses is neither written nor
+/// read.
 ///
 /// ```
 /// use tightwire::{decode, encode};
@@ -33,8 +34,8 @@ impl Wire for Schema {
             return stream.refuse();
         }
         let room = Room { depth: MAX_DEPTH, nodes: &mut { MAX_NODES } };
-        // A schema is sent once for a connection: a copy is cheap, and a shape one function for both
-        // directions without a part of it for each.
+        // A schema is sent once per connection: a copy is cheap, and lets one function on `&mut`
+        // serve both directions without projecting to parts.
         let mut root = if S::WRITING { this.root.clone() } else { blank() };
         shape(&mut root, None, room, stream)?;
         if S::READING && validate(&root).is_err() {
@@ -45,46 +46,46 @@ impl Wire for Schema {
     }
 }
 
-/// The last one stands before the shape of a field, and is no shape itself.
+/// Kinds of shapes. The last one precedes the shape of a field, and is not a shape itself.
 const SHAPES: [&str; 8] = ["op", "struct", "enum", "option", "array", "list", "opaque", "hinted"];
 const HINTED: usize = 7;
 
-/// What a schema may still have.
+/// Limits that are left for the rest of a schema.
 struct Room<'a> {
-    /// Levels, from here on.
+    /// Number of levels from here on.
     depth: usize,
-    /// Parts, anywhere.
+    /// Number of parts in all.
     nodes: &'a mut usize,
 }
 
 impl Room<'_> {
-    /// Takes room for one more part.
+    /// Takes one part.
     fn part(&mut self) -> Option<()> {
         *self.nodes = self.nodes.checked_sub(1)?;
         Some(())
     }
 
-    /// What is left inside of one more part.
+    /// Takes one part and one level, and returns the limits inside of it.
     fn inside(mut self) -> Option<Self> {
         self.depth = self.depth.checked_sub(1)?;
         self.part()?;
         Some(self)
     }
 
-    /// The same, for one of several.
+    /// Lends the limits to one of several parts.
     fn lend(&mut self) -> Room<'_> {
         Room { depth: self.depth, nodes: self.nodes }
     }
 }
 
-/// A shape; only that of a field can have hints.
+/// A shape; only the shape of a field can have hints.
 fn shape<S: Stream>(
     shape: &mut Shape,
     hints: Option<&mut Hints>,
     room: Room<'_>,
     stream: &mut S,
 ) -> Result<(), S::Error> {
-    // Before the next call, not after: the stack and the memory are what a hostile packet is after.
+    // Checked before the next call, not after: a malicious packet aims at the stack and the memory.
     let Some(mut room) = room.inside() else { return stream.refuse() };
     let mut kind = match shape {
         Shape::Op(_) => 0,
@@ -153,7 +154,7 @@ fn choice<S: Stream>(kind: &mut usize, stream: &mut S) -> Result<(), S::Error> {
     stream.named("shape").variant(kind, SHAPES.len(), |kind| SHAPES[kind])
 }
 
-/// Hints, of which there are some.
+/// Hints that are not empty.
 fn hints<S: Stream>(hints: &mut Hints, stream: &mut S) -> Result<(), S::Error> {
     let mut is_derivative = hints.derivative_of.is_some();
     stream.named("is_derivative").bool(&mut is_derivative)?;
@@ -167,11 +168,11 @@ fn hints<S: Stream>(hints: &mut Hints, stream: &mut S) -> Result<(), S::Error> {
     stream.named("spatial").bool(&mut hints.spatial)?;
     stream.named("reference").bool(&mut hints.reference)?;
     stream.named("rotation").bool(&mut hints.rotation)?;
-    // Without any, the field has another form.
+    // A field without hints has another wire form.
     if hints.is_empty() { stream.refuse() } else { Ok(()) }
 }
 
-/// What a reader reads into.
+/// The shape for a reader to read into.
 fn blank() -> Shape {
     Shape::Op(Op::Bool)
 }
@@ -239,7 +240,7 @@ fn condition<S: Stream>(
     }
     match condition {
         Condition::Field(path) => {
-            // A value is no deeper than the structs that it is in.
+            // A path is no deeper than the nested structs that it goes through.
             room.depth = MAX_DEPTH;
             list(
                 path,
@@ -280,8 +281,8 @@ fn text<S: Stream>(text: &mut Name, max_len: usize, stream: &mut S) -> Result<()
     Ok(())
 }
 
-/// The number of elements as a varint, then each. All of them take bits, so that the packet pays
-/// for the memory.
+/// The number of elements as a varint, then each element. Each element takes bits, so that memory
+/// is in proportion to the packet.
 fn list<S: Stream, T>(
     items: &mut Vec<T>,
     blank: impl Fn() -> T,

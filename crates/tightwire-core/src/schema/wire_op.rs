@@ -6,7 +6,7 @@ use alloc::string::String;
 use super::validate::MAX_NAME;
 use crate::stream::{ErrorKind, FloatRange, Number, Op, Stream, SubsetCoding};
 
-/// The operations by their names, in the order of their numbers on the wire.
+/// Names of the operations, in the order of their numbers on the wire.
 const OPS: [&str; 24] = [
     "bits",
     "bool",
@@ -42,10 +42,10 @@ const CODINGS: [SubsetCoding; 5] = [
     SubsetCoding::Best,
 ];
 
-/// What a reader reads a number into.
+/// The number for a reader to read into.
 pub(super) const ZERO: Number = Number::Unsigned(0);
 
-/// The same for a range.
+/// The range for a reader to read into.
 const UNIT: FloatRange = FloatRange::new(0.0, 1.0, 1.0);
 
 /// An operation with its parameters.
@@ -97,7 +97,7 @@ pub(super) fn op<S: Stream>(op: &mut Op, stream: &mut S) -> Result<(), S::Error>
     }
 }
 
-/// The operation of this number, with nothing in it.
+/// Returns the operation with this number on the wire, with empty parameters.
 fn blank(kind: usize) -> Op {
     let (min, max, range) = (ZERO, ZERO, UNIT);
     match OPS.get(kind).copied().unwrap_or_default() {
@@ -139,7 +139,7 @@ fn bounds<S: Stream>(min: &mut Number, max: &mut Number, stream: &mut S) -> Resu
         match bound {
             Number::Unsigned(bound) => stream.named(name).varint(bound)?,
             Number::Signed(bound) => stream.named(name).varint(bound)?,
-            // PacketError before it was written.
+            // Refused by the validation before it was written.
             Number::Float(_) | Number::Double(_) => stream.refuse()?,
         }
     }

@@ -1,4 +1,4 @@
-//! What the objects of a world can be.
+//! Classes of the objects in a world.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use crate::schema::{Schema, SchemaError};
 use crate::stream::{Condition, Field, Name, Number, Op, Shape, Variant, Wire};
 
-/// A class of objects: a name, and the properties that each of them has.
+/// A class of objects: a name, and the properties of each object.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -26,20 +26,20 @@ use crate::stream::{Condition, Field, Name, Number, Op, Shape, Variant, Wire};
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Class {
-    /// The name.
+    /// Name of the class.
     pub name: Name,
-    /// In the order of their bits.
+    /// Properties in the order of their bits.
     pub properties: Vec<Field>,
 }
 
 impl Class {
-    /// A class of these properties.
+    /// Creates a class with these properties.
     #[must_use]
     pub fn new(name: &str, properties: Vec<Field>) -> Self {
         Self { name: name.into(), properties }
     }
 
-    /// The class of a struct that derives [`Wire`], with its fields as properties.
+    /// Returns the class of a struct that derives [`Wire`], with its fields as properties.
     ///
     /// # Errors
     ///
@@ -55,10 +55,10 @@ impl Class {
     }
 }
 
-/// The classes of a game's objects: sent once, then worlds are relative to it.
+/// Classes of a game's objects: sent once, then worlds are written relative to them.
 ///
 /// It is a [`Schema`] of a special form, so that it has a fingerprint, a diff and everything else
-/// that these have.
+/// of schemas.
 ///
 /// ```
 /// use tightwire::{decode, encode};
@@ -79,13 +79,13 @@ pub struct WorldSchema {
     time: Op,
     max_objects: u32,
     classes: Vec<Class>,
-    /// The form of the bits.
+    /// Schema of a world in bits.
     schema: Schema,
-    /// The form of the bytes.
+    /// Shape of a world in bytes.
     plain: Shape,
 }
 
-/// One class, `object`, without properties: what a reader starts from.
+/// The schema with one class, `object`, without properties, for a reader to read into.
 impl Default for WorldSchema {
     fn default() -> Self {
         let classes = vec![Class::new("object", Vec::new())];
@@ -95,11 +95,12 @@ impl Default for WorldSchema {
     }
 }
 
-/// The objects of a world, unless the schema says otherwise.
+/// Default for the largest number of objects of a world.
 pub(super) const MAX_OBJECTS: u32 = 65535;
 
 impl WorldSchema {
-    /// A schema of worlds with these classes, up to 65535 objects, and the time as a double.
+    /// Creates a schema of worlds with these classes, up to 65535 objects, and the time as a
+    /// double.
     ///
     /// ```
     /// use tightwire::schema::{Class, WorldSchema};
@@ -111,8 +112,8 @@ impl WorldSchema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] as [`Schema::new`], and for properties that no schema can read: types
-    /// serialized by hand, and conditions that are no data.
+    /// [`SchemaError`] as in [`Schema::new`], and for properties that no schema can read: types
+    /// serialized by hand, and conditions that are not data.
     pub fn new(classes: Vec<Class>) -> Result<Self, SchemaError> {
         Self::from_parts(Op::Double, MAX_OBJECTS, classes)
     }
@@ -135,7 +136,7 @@ impl WorldSchema {
         Ok(Self { time, max_objects, classes, schema, plain })
     }
 
-    /// The same with the time as this operation: a float, a double, or a compressed float.
+    /// Changes the operation of the time: a float, a double, or a compressed float.
     ///
     /// ```
     /// use tightwire::FloatRange;
@@ -155,8 +156,7 @@ impl WorldSchema {
         Self::from_parts(time, self.max_objects, self.classes)
     }
 
-    /// The same for worlds of at most so many objects: their number takes the bits that this one
-    /// needs.
+    /// Changes the largest number of objects, which decides the width of their number on the wire.
     ///
     /// ```
     /// use tightwire::schema::WorldSchema;
@@ -168,31 +168,31 @@ impl WorldSchema {
     ///
     /// # Errors
     ///
-    /// None today; [`SchemaError`] as [`WorldSchema::new`].
+    /// None today; [`SchemaError`] as in [`WorldSchema::new`].
     pub fn with_max_objects(self, max_objects: u32) -> Result<Self, SchemaError> {
         Self::from_parts(self.time, max_objects, self.classes)
     }
 
-    /// The classes, in the order of their ordinals.
+    /// Classes in the order of their ordinals.
     #[must_use]
     pub fn classes(&self) -> &[Class] {
         &self.classes
     }
 
-    /// The operation of the time.
+    /// Operation of the time.
     #[must_use]
     pub fn time(&self) -> &Op {
         &self.time
     }
 
-    /// The most objects that a world has.
+    /// Largest number of objects of a world.
     #[must_use]
     pub fn max_objects(&self) -> u32 {
         self.max_objects
     }
 
-    /// The schema of the bits of a world: its fingerprint is a protocol id, its diff compares, and
-    /// it explains a packet bit by bit.
+    /// Schema of a world in bits: its fingerprint is a protocol id, its diff compares two schemas,
+    /// and it explains a packet bit by bit.
     ///
     /// ```
     /// use tightwire::schema::{Representation, World, WorldSchema};
@@ -208,19 +208,19 @@ impl WorldSchema {
         &self.schema
     }
 
-    /// The form of the bytes of a world.
+    /// Shape of a world in bytes.
     pub(super) fn plain(&self) -> &Shape {
         &self.plain
     }
 
-    /// The form of an object without its id: an enum of the classes.
+    /// Shape of an object without its id: an enum of the classes.
     #[cfg(feature = "formats")]
     pub(super) fn object(&self) -> Shape {
         class_shape(&self.classes)
     }
 }
 
-/// What a schema is for.
+/// Form of a world that a shape describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Bits,
@@ -245,7 +245,7 @@ fn root(time: &Op, max_objects: u32, classes: &[Class], form: Form) -> Shape {
     Shape::Struct { name: "World".into(), fields }
 }
 
-/// An enum whose variants are the classes.
+/// Returns an enum whose variants are the classes.
 pub(super) fn class_shape(classes: &[Class]) -> Shape {
     let variants = classes
         .iter()
@@ -253,8 +253,8 @@ pub(super) fn class_shape(classes: &[Class]) -> Shape {
     Shape::Enum { name: "Class".into(), variants: variants.collect() }
 }
 
-/// How far an id is from the one before. Most are the next, which is one bit; the ranges of the
-/// others do not overlap, so that there is one way to write each.
+/// Ranges for the difference of an id to the previous one. Most ids are the next one, in one bit;
+/// the ranges of the others do not overlap, so that each id has one code.
 pub(super) const STEPS: [(&str, u128, u128); 4] = [
     ("near", 2, 9),
     ("mid", 10, 73),
@@ -263,7 +263,7 @@ pub(super) const STEPS: [(&str, u128, u128); 4] = [
     ("any", 1098, 1 << 32),
 ];
 
-/// The name of a step's only field.
+/// Name of the only field of a range.
 pub(super) const STEP: &str = "step";
 
 fn id_step() -> Shape {
@@ -278,7 +278,7 @@ fn int(min: u128, max: u128) -> Op {
     Op::Int { min: Number::Unsigned(min), max: Number::Unsigned(max) }
 }
 
-/// Integers of a varying number of bytes get the whole width of their type.
+/// Replaces variable-length integers by the full width of their type.
 fn without_varints(shape: &mut Shape) {
     let of_fields = |fields: &mut Vec<Field>| {
         fields.iter_mut().for_each(|field| without_varints(&mut field.shape));
@@ -306,7 +306,7 @@ fn without_varints(shape: &mut Shape) {
     }
 }
 
-/// Whether a schema can read the fields; else what it cannot.
+/// Checks that a schema can read the fields, or returns the reason why not.
 fn runs_in_fields(fields: &[Field]) -> Result<(), String> {
     for field in fields {
         if let Some(condition) = &field.when

@@ -1,4 +1,4 @@
-//! Why a world is refused.
+//! Errors of worlds.
 
 use alloc::string::String;
 use core::fmt;
@@ -6,7 +6,7 @@ use core::fmt;
 use crate::schema::DynamicError;
 use crate::stream::{ReadError, WriteError};
 
-/// Why a world was not written or not read.
+/// Reason why a world was not written or not read.
 ///
 /// ```
 /// use tightwire::schema::{Object, Representation, World, WorldError, WorldSchema};
@@ -28,18 +28,18 @@ pub enum WorldError {
     Read(ReadError),
     /// A text was refused.
     Text {
-        /// The line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// The column in characters, from 1.
+        /// Column in characters, from 1.
         column: usize,
-        /// What is wrong, and what was expected.
+        /// Description of the mistake and of the expected text.
         reason: String,
     },
-    /// The world does not fit its schema.
+    /// The world does not match its schema.
     Refused {
-        /// The names that lead to the value.
+        /// Path of the value.
         path: String,
-        /// What is wrong, and what was expected.
+        /// Description of the mistake and of the expected value.
         reason: String,
     },
 }
@@ -49,7 +49,7 @@ impl WorldError {
         Self::Refused { path: path.into(), reason: reason.into() }
     }
 
-    /// At an offset in a text.
+    /// Makes an error at an offset of a text.
     #[cfg(feature = "formats")]
     pub(super) fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
         let before = text.get(..offset).unwrap_or(text);

@@ -12,16 +12,17 @@ use super::{World, WorldError, WorldSchema};
 use crate::schema::Dynamic;
 use crate::stream::{Field, Name, Number, Op, Shape, Value};
 
-/// How classes, fields and variants are written.
+/// Notation of classes, fields and variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Style {
-    /// A struct is an object; a variant is its name, or an object with its fields under that.
+    /// A struct is an object; a variant is its name, or an object with its name as the key of its
+    /// fields.
     Named,
-    /// A struct is a list; a variant is its ordinal, or a list of that and its fields.
+    /// A struct is a list; a variant is its ordinal, or a list of its ordinal and its fields.
     Relative,
 }
 
-/// `time`, and `objects` by their ids: each as the variant that its class is.
+/// Writes `time`, and `objects` by their ids, each as a variant of its class.
 pub(super) fn write(
     world: &World,
     schema: &WorldSchema,
@@ -40,7 +41,7 @@ pub(super) fn write(
     Ok(writer.out.into_bytes())
 }
 
-/// Whether the value may be `null`: then an option of it says more than that.
+/// Whether the value may be `null`: an option of it then needs a notation of its own.
 pub(super) fn is_nullable(shape: &Shape) -> bool {
     matches!(shape, Shape::Option(_) | Shape::Op(Op::Align | Op::Check { .. }))
 }
@@ -133,7 +134,7 @@ impl Writer {
                 self.list(items.iter(), |writer, item| writer.value(element, item));
             }
             (_, Dynamic::Value(value)) => self.leaf(value),
-            // The world was settled: there is no other form.
+            // The world is settled, so that no other combination exists.
             _ => {}
         }
     }
@@ -154,7 +155,7 @@ impl Writer {
         }
     }
 
-    /// A string where other readers would make something else of the number.
+    /// Writes a number, as a string where other readers would change the number.
     fn number(&mut self, value: Number) {
         let fits = match value {
             Number::Unsigned(number) => u64::try_from(number).is_ok(),

@@ -1,4 +1,4 @@
-//! Values of JSON as [`super::json`] writes them, read as they come.
+//! Reads values from the JSON that [`super::json`] writes, without an intermediate tree.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::sent::Budget;
 use crate::schema::Dynamic;
 use crate::stream::{Field, Name, Number, Op, Shape, Value};
 
-/// What every part of the reader knows.
+/// State of each part of the reader, with the part to read in `what`.
 pub(super) struct Seed<'a, T> {
     pub(super) what: T,
     pub(super) style: Style,
@@ -32,7 +32,7 @@ impl<T> Seed<'_, T> {
     }
 }
 
-/// Any value of a shape.
+/// Reads any value of a shape.
 impl<'de> DeserializeSeed<'de> for Seed<'_, &Shape> {
     type Value = Dynamic;
 
@@ -73,7 +73,7 @@ impl Seed<'_, &Shape> {
         }
     }
 
-    /// A variant without fields, by its name or its ordinal.
+    /// Reads a variant without fields, by its name or its ordinal.
     fn variant<E: Error>(
         &mut self,
         text: &str,
@@ -161,7 +161,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
         self.leaf(text, |kind| match kind {
             Kind::Text => Some(Value::Text(text.to_string())),
             Kind::Bytes => kind.parse(text).ok(),
-            // Only those that JSON has no number for are strings.
+            // Only numbers that JSON cannot hold are strings.
             Kind::Float | Kind::Double if text.ends_with("inf") => kind.parse(text).ok(),
             Kind::Unsigned | Kind::Signed => kind.parse(text).ok(),
             _ => None,
@@ -252,7 +252,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 }
 
-/// The fields of a struct or a variant, one after the other, and then nothing more.
+/// Reads the fields of a struct or a variant in order, and refuses further values.
 fn values_in_order<'de, A: SeqAccess<'de>>(
     seed: &mut Seed<'_, &[Field]>,
     seq: &mut A,
@@ -266,7 +266,7 @@ fn values_in_order<'de, A: SeqAccess<'de>>(
     Ok(values)
 }
 
-/// The fields of a struct or a variant, by their names.
+/// Reads the fields of a struct or a variant by their names.
 impl<'de> DeserializeSeed<'de> for Seed<'_, &[Field]> {
     type Value = Vec<(Name, Dynamic)>;
 
@@ -298,7 +298,7 @@ impl<'de> Visitor<'de> for Seed<'_, &[Field]> {
     }
 }
 
-/// A list of one value, as an option of what may be null itself.
+/// A list of one value: the notation for an option of a value that may itself be null.
 struct Only<'a>(&'a Shape);
 
 impl<'de> Visitor<'de> for Seed<'_, Only<'_>> {
@@ -340,7 +340,8 @@ impl<'de> DeserializeSeed<'de> for FloatSeed {
     }
 }
 
-/// A number of a text as the `f32` that has it as its shortest form; none if it is too large.
+/// Rounds a number of the text to the `f32` that has it as its shortest form; `None` if it is too
+/// large.
 fn single(number: f64) -> Option<f32> {
     Some(number as f32).filter(|single| single.is_finite())
 }

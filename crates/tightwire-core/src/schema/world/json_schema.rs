@@ -10,7 +10,7 @@ use super::{Class, WorldSchema};
 use crate::schema::json::{FieldForm, ShapeForm, into_fields};
 use crate::stream::{Name, Op, Shape};
 
-/// The classes with their properties, each as the field of a [`Schema`](crate::schema::Schema):
+/// The classes with their properties, each like the field of a [`Schema`](crate::schema::Schema):
 ///
 /// ```
 /// use tightwire::schema::{Class, WorldSchema};
@@ -45,7 +45,7 @@ impl Serialize for WorldSchema {
     }
 }
 
-/// What [`WorldSchema::new`] refuses is refused here, with its reason.
+/// Refuses everything that [`WorldSchema::new`] refuses, with its reason.
 impl<'de> Deserialize<'de> for WorldSchema {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = WorldForm::deserialize(deserializer)?;

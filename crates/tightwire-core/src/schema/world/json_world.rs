@@ -1,4 +1,4 @@
-//! Worlds in JSON as [`super::json`] writes them, read.
+//! Reads worlds from the JSON that [`super::json`] writes.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -23,7 +23,7 @@ pub(super) fn read(bytes: &[u8], schema: &WorldSchema, style: Style) -> Result<W
     read.and_then(|world| deserializer.end().map(|()| world)).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let sentence = error.to_string();
-        // It says the place itself, at its end.
+        // The sentence ends with the position, which the error has in fields of its own.
         let place = format!(" at line {line} column {column}");
         let reason = sentence.strip_suffix(&place).unwrap_or(&sentence).to_string();
         WorldError::Text { line, column, reason }

@@ -1,4 +1,4 @@
-//! Single values as text: what XML, JSON and the compact text have in common.
+//! Single values as text, for XML, JSON and the compact text.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -7,7 +7,7 @@ use core::fmt::Write;
 
 use crate::stream::{FloatRange, Number, Op, RawStream, RunError, Value, WriteStream, run_op};
 
-/// What an operation carries.
+/// Kind of value that an operation carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Nothing,
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Signed,
     Float,
     Double,
-    /// So many floats.
+    /// A number of floats.
     Floats(usize),
     Text,
     Bytes,
@@ -43,7 +43,7 @@ impl Kind {
             Op::UnitVector { .. } => Self::Floats(3),
             Op::Bytes { .. } | Op::Pod { .. } | Op::Blob { .. } => Self::Bytes,
             Op::String { .. } | Op::WideString { .. } => Self::Text,
-            // The last three have no values, and no schema of a world has them.
+            // The last three have no values, and do not occur in the schema of a world.
             Op::Align
             | Op::Check { .. }
             | Op::Index { .. }
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// A value that is neither text nor several floats.
+    /// Parses a value that is neither text nor several floats.
     pub(super) fn parse(self, text: &str) -> Result<Value, String> {
         let parsed = match self {
             Self::Nothing => text.is_empty().then_some(Value::Unit),
@@ -91,7 +91,7 @@ impl Kind {
     }
 }
 
-/// What was there instead, cut to what a person wants to see.
+/// Quotes the text that was found instead, cut to a readable length.
 pub(super) fn shown(text: &str) -> String {
     let short: String = text.chars().take(40).collect();
     if short.len() < text.len() { format!("{short:?}...") } else { format!("{short:?}") }
@@ -101,12 +101,14 @@ pub(super) fn parse_float(text: &str) -> Option<f32> {
     if is_float(text) { text.parse().ok() } else { None }
 }
 
-/// The standard library reads a plus sign, too, which nobody writes here.
+/// Whether the text is an integer without a sign. The standard library also accepts a plus sign,
+/// which is never written here.
 fn is_integer(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The same, and more words for what is not a finite number.
+/// Whether the text is a float. The standard library also accepts a plus sign, and more words for
+/// infinity and NaN.
 fn is_float(text: &str) -> bool {
     let starts_well = text.bytes().find(|&byte| byte != b'-').is_some_and(|b| b.is_ascii_digit());
     let plain = |byte: u8| byte.is_ascii_digit() || b"-.e".contains(&byte);
@@ -129,7 +131,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The fewest digits that read back to the same number.
+/// Returns the fewest digits that read back to the same number.
 pub(super) fn number(number: Number) -> String {
     let (plain, scientific) = match number {
         Number::Unsigned(_) | Number::Signed(_) => return number.to_string(),
@@ -139,9 +141,9 @@ pub(super) fn number(number: Number) -> String {
     if scientific.len() < plain.len() { scientific } else { plain }
 }
 
-/// The value, if its operation allows it.
+/// Returns the value, if its operation allows it.
 pub(super) fn checked(op: &Op, mut value: Value) -> Result<Value, String> {
-    /// A vector of the most components, and a word to end with.
+    /// Size in bytes of a vector of the most components, and a word to end with.
     const ROOM: usize = 4 * crate::stream::MAX_DIMENSIONS + 8;
     let length = match (op, &value) {
         (Op::String { max_len }, Value::Text(text)) => Some((text.len(), *max_len)),
@@ -164,7 +166,8 @@ pub(super) fn checked(op: &Op, mut value: Value) -> Result<Value, String> {
         Some(_) => return Ok(value),
         None => {}
     }
-    // Those that a person or a file got wrong; a writer goes to the next value of the range.
+    // Checked here, since these numbers are mistakes of a person or a file; a writer would clamp
+    // them to the range.
     if let (Op::CompressedFloat(range) | Op::CompressedVector { range, .. }, false) =
         (op, in_range(op, &value))
     {
@@ -185,7 +188,7 @@ pub(super) fn checked(op: &Op, mut value: Value) -> Result<Value, String> {
 
 fn in_range(op: &Op, value: &Value) -> bool {
     let within = |range: &FloatRange, number: f32| {
-        // The top of the range may be a rounding above what it was given as.
+        // The top of the range may be a rounding error above the declared maximum.
         let top = range.max().max(range.dequantize(range.max_code()));
         (range.min()..=top).contains(&number)
     };
@@ -200,7 +203,7 @@ fn in_range(op: &Op, value: &Value) -> bool {
     }
 }
 
-/// Text on one line, without what XML cannot hold, and with a backslash before `special`.
+/// Escapes text to one line that XML can hold, with a backslash before `special`.
 pub(super) fn escape(text: &str, special: char, out: &mut String) {
     for character in text.chars() {
         match character {
@@ -221,7 +224,7 @@ fn push_code(character: char, out: &mut String) {
     let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
 }
 
-/// The way back from [`escape`].
+/// Reverses [`escape`].
 pub(super) fn unescape(text: &str, special: char) -> Result<String, String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

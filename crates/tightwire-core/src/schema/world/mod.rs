@@ -1,4 +1,4 @@
-//! A game's world relative to a schema, and the ways to write one and the same world down.
+//! Worlds of objects relative to a schema, and several representations of the same world.
 
 mod class;
 mod error;
@@ -33,8 +33,8 @@ pub use object::{Object, ObjectId};
 
 /// The objects of a game at one time.
 ///
-/// What an object can have is in the [`WorldSchema`], which the other side gets once; then a world
-/// is written and read relative to it.
+/// The [`WorldSchema`] describes the objects, and the other side gets it once; then worlds are
+/// written and read relative to it.
 ///
 /// ```
 /// use tightwire::Wire;
@@ -57,13 +57,13 @@ pub use object::{Object, ObjectId};
 /// ```
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct World {
-    /// When it is, in seconds or whatever the game counts.
+    /// Time of the world, in seconds or any unit of the game.
     pub time: f64,
-    /// Sorted by their ids, none twice.
+    /// Objects, sorted by id without duplicates.
     objects: Vec<Object>,
 }
 
-/// A way to write a world down: from what people read to what the network carries.
+/// Representation of a world: from readable text to the bits of the network.
 ///
 /// ```
 /// use tightwire::schema::Representation;
@@ -83,17 +83,17 @@ pub enum Representation {
     /// JSON relative to the schema: ordinals of classes, lists of values.
     #[cfg(feature = "formats")]
     RelativeJson,
-    /// Text relative to the schema: a line for each object, with nothing but values.
+    /// Text relative to the schema: a line for each object, with only its values.
     #[cfg(feature = "formats")]
     Text,
-    /// Every value in whole bytes of a fixed number.
+    /// Every value in a fixed number of whole bytes.
     Bytes,
     /// Every value in the bits that its range needs.
     Bits,
 }
 
 impl Representation {
-    /// All that there are with the features of this build, the wordiest first.
+    /// All representations of this build's features, the largest first.
     pub const ALL: &'static [Self] = &[
         #[cfg(feature = "formats")]
         Self::Xml,
@@ -107,7 +107,7 @@ impl Representation {
         Self::Bits,
     ];
 
-    /// What it is called, in a word or two.
+    /// Name of the representation.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -132,19 +132,19 @@ impl fmt::Display for Representation {
 }
 
 impl World {
-    /// A world without objects.
+    /// Creates a world without objects.
     #[must_use]
     pub fn new(time: f64) -> Self {
         Self { time, objects: Vec::new() }
     }
 
-    /// The objects, sorted by their ids.
+    /// The objects, sorted by id.
     #[must_use]
     pub fn objects(&self) -> &[Object] {
         &self.objects
     }
 
-    /// Puts an object in, and returns the one that had its id.
+    /// Inserts an object, and returns the previous object with its id.
     ///
     /// ```
     /// use tightwire::schema::{Object, World};
@@ -164,7 +164,7 @@ impl World {
         }
     }
 
-    /// Takes an object out.
+    /// Removes an object and returns it.
     ///
     /// ```
     /// use tightwire::schema::{Object, World};
@@ -178,13 +178,13 @@ impl World {
         self.place(id.into()).ok().map(|place| self.objects.remove(place))
     }
 
-    /// The object of this id.
+    /// Returns the object with this id.
     #[must_use]
     pub fn get(&self, id: impl Into<ObjectId>) -> Option<&Object> {
         self.place(id.into()).ok().and_then(|place| self.objects.get(place))
     }
 
-    /// The same, to change its properties.
+    /// Like [`get`](Self::get), with a mutable reference.
     ///
     /// ```
     /// use tightwire::schema::{Object, World};
@@ -201,15 +201,15 @@ impl World {
 
     fn place(&self, id: ObjectId) -> Result<usize, usize> {
         match self.objects.last() {
-            // Most worlds are filled in order.
+            // Most worlds are filled in ascending order.
             Some(last) if last.id() < id => Err(self.objects.len()),
             _ => self.objects.binary_search_by_key(&id, Object::id),
         }
     }
 
-    /// The world as it is after the network: properties in the order of the schema, without those
-    /// whose condition does not hold, and floats at their resolution. All representations agree
-    /// on that.
+    /// Returns the world as it arrives over the network: properties in the order of the schema,
+    /// without those whose condition does not hold, and floats at their resolution. It is the same
+    /// in all representations.
     ///
     /// ```
     /// use tightwire::FloatRange;
@@ -226,7 +226,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// [`WorldError::Refused`] names what does not fit the schema.
+    /// [`WorldError::Refused`] names the value that does not match the schema.
     pub fn settled(&self, schema: &WorldSchema) -> Result<Self, WorldError> {
         Ok(tree::settle(self, schema)?.world)
     }
@@ -245,7 +245,7 @@ impl World {
     ///
     /// # Errors
     ///
-    /// [`WorldError::Refused`] names what does not fit the schema.
+    /// [`WorldError::Refused`] names the value that does not match the schema.
     pub fn write(
         &self,
         representation: Representation,
@@ -268,8 +268,8 @@ impl World {
         }
     }
 
-    /// Reads a world, and [settles](Self::settled) it. Whatever the bytes are, the memory it takes
-    /// is in proportion to them.
+    /// Reads a world, and [settles](Self::settled) it. For any input, the memory is in proportion
+    /// to the bytes.
     ///
     /// ```
     /// use tightwire::schema::{Object, Representation, World, WorldSchema};
@@ -282,7 +282,8 @@ impl World {
     ///
     /// # Errors
     ///
-    /// [`WorldError`] for anything but a whole valid world: where, and what was expected.
+    /// [`WorldError`] for anything but a complete valid world, with the position and the expected
+    /// value.
     pub fn read(
         representation: Representation,
         bytes: &[u8],

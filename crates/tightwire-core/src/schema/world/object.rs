@@ -9,10 +9,10 @@ use super::WorldError;
 use crate::schema::{Dynamic, Schema};
 use crate::stream::{Name, Op, Shape, Stream, Target, Wire, decode, encode, measure};
 
-/// Which object: as the key of one, and as a property that refers to another.
+/// Id of an object, and a property that refers to another object.
 ///
-/// On the wire a reference is a varint, a byte for ids below 128. Nobody checks that the object is
-/// there: the other side may have it from an earlier world.
+/// On the wire a reference is a varint: one byte for ids below 128. A reference is not checked: the
+/// other side may have the object from an earlier world.
 ///
 /// ```
 /// use tightwire::{ObjectId, Wire};
@@ -54,7 +54,7 @@ impl Wire for ObjectId {
     }
 }
 
-/// An object of a world: which it is, its class, its properties.
+/// An object of a world: its id, its class and its properties.
 ///
 /// ```
 /// use tightwire::schema::{Dynamic, Object};
@@ -66,15 +66,15 @@ impl Wire for ObjectId {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Object {
     id: ObjectId,
-    /// The name of its class.
+    /// Name of the class.
     pub class: Name,
-    /// What is said of it. The order is that of the schema once the world is
+    /// Properties of the object, in the order of the schema once the world is
     /// [settled](super::World::settled).
     pub properties: Vec<(Name, Dynamic)>,
 }
 
 impl Object {
-    /// An object without properties.
+    /// Creates an object without properties.
     #[must_use]
     pub fn new(id: impl Into<ObjectId>, class: &str) -> Self {
         Self { id: id.into(), class: class.into(), properties: Vec::new() }
@@ -84,8 +84,8 @@ impl Object {
         Self { id: ObjectId(id), class, properties }
     }
 
-    /// An object with the fields of a struct that derives [`Wire`] as its properties, and the name
-    /// of its type as the class.
+    /// Creates an object from a struct that derives [`Wire`]: its fields are the properties, and
+    /// the name of its type is the class.
     ///
     /// ```
     /// use tightwire::Wire;
@@ -102,7 +102,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`WorldError`] if the value is out of its ranges, or no struct that derives [`Wire`].
+    /// [`WorldError`] if a value is out of its range, or `T` is not a struct that derives [`Wire`].
     pub fn of<T: Wire>(id: impl Into<ObjectId>, value: &T) -> Result<Self, WorldError> {
         let mut buffer = vec![0; measure(value).div_ceil(8) as usize];
         let packet = encode(value, &mut buffer)?;
@@ -117,7 +117,7 @@ impl Object {
         }
     }
 
-    /// The properties as a struct that derives [`Wire`]: the way back from [`of`](Self::of).
+    /// Returns the properties as a struct that derives [`Wire`]: the reverse of [`of`](Self::of).
     ///
     /// ```
     /// use tightwire::Wire;
@@ -134,7 +134,7 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`WorldError`] if they are not the fields of the struct.
+    /// [`WorldError`] if the properties are not the fields of the struct.
     pub fn value<T: Wire + Default>(&self) -> Result<T, WorldError> {
         let schema = Schema::of::<T>();
         let fields = self.properties.clone();
@@ -143,33 +143,33 @@ impl Object {
         Ok(decode(&packet)?)
     }
 
-    /// The same with one more property.
+    /// Adds a property.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Dynamic>) -> Self {
         self.properties.push((name.into(), value.into()));
         self
     }
 
-    /// Which object it is. A world is sorted by that, so that it does not change.
+    /// Id of the object. It cannot change, because a world is sorted by it.
     #[must_use]
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// The property of this name.
+    /// Returns the property with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Dynamic> {
         self.properties.iter().find(|(property, _)| **property == *name).map(|(_, value)| value)
     }
 
-    /// The same, to change it.
+    /// Like [`get`](Self::get), with a mutable reference.
     #[must_use]
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Dynamic> {
         self.properties.iter_mut().find(|(property, _)| **property == *name).map(|(_, value)| value)
     }
 }
 
-/// On one line: the class, the id, the properties.
+/// The object on one line: class, id, properties.
 impl fmt::Display for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.class, self.id)?;

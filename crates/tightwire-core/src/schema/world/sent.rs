@@ -1,4 +1,4 @@
-//! Which fields of a struct are sent, for those who read a text.
+//! Evaluates which fields of a struct are sent, for readers of text.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -10,8 +10,8 @@ use crate::schema::Dynamic;
 use crate::schema::condition::Evaluation;
 use crate::stream::{Field, Name, Op, Shape, Value};
 
-/// The work that a text may cause. A schema from outside can ask for a lot that no letter pays for:
-/// fields whose conditions do not hold.
+/// Limit on the work that a text may cause. A schema from outside can cause much work without any
+/// text: fields whose conditions do not hold.
 pub(super) struct Budget {
     values: u64,
     steps: u64,
@@ -20,8 +20,8 @@ pub(super) struct Budget {
 const TOO_MUCH: &str = "the schema asks for more than this text is worth";
 
 impl Budget {
-    /// More than a world of this length may have as bits, where a letter stands for up to 32: what
-    /// is written is also read.
+    /// Returns a budget above that of the same world in bits, where a character stands for up to 32
+    /// bits: every world that is written can be read.
     pub(super) fn of(text: &[u8]) -> Self {
         let bits = (text.len() as u64).saturating_mul(32);
         Self {
@@ -30,7 +30,7 @@ impl Budget {
         }
     }
 
-    /// Another value is read.
+    /// Takes one value from the budget.
     pub(super) fn value(&mut self) -> Result<(), String> {
         self.values = self.values.checked_sub(1).ok_or(TOO_MUCH)?;
         self.spend(1)
@@ -58,7 +58,7 @@ impl Budget {
         holds.ok_or_else(|| format!("the condition `{condition}` cannot be evaluated"))
     }
 
-    /// The place of the field that a text calls `name`. Most stand behind the one before.
+    /// Returns the index of the field named `name`. Most fields follow the one `before`.
     pub(super) fn find(
         &mut self,
         fields: &[Field],
@@ -78,7 +78,7 @@ impl Budget {
         Err(format!("the schema has no field {} here", shown(name)))
     }
 
-    /// The fields of a struct that came in any order, by their places.
+    /// Sorts the fields of a struct that came in any order, and checks that the right ones came.
     pub(super) fn assemble(
         &mut self,
         fields: &[Field],
@@ -100,7 +100,7 @@ impl Budget {
         Ok(values)
     }
 
-    /// The fields of a struct that come one after the other.
+    /// Reads the fields of a struct in order.
     pub(super) fn in_order<E>(
         &mut self,
         fields: &[Field],
@@ -121,12 +121,12 @@ impl Budget {
     }
 }
 
-/// Whether no text says anything of the field: padding and checks are of the bits alone.
+/// Whether the field does not occur in text: padding and checks only exist in bits.
 pub(super) fn is_silent(field: &Field) -> bool {
     matches!(field.shape, Shape::Op(Op::Align | Op::Check { .. }))
 }
 
-/// The fields that a text tells of, with their values.
+/// Iterates over the fields that occur in text, with their values.
 pub(super) fn told<'a>(
     fields: &'a [Field],
     values: &'a [(Name, Dynamic)],

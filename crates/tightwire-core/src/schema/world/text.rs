@@ -14,9 +14,9 @@ use crate::stream::{Name, Number, Op, Shape, Value};
 
 const SEPARATOR: char = ',';
 
-/// `id:class,value,value…`, with the class by its ordinal. A value is what it consists of: a vector
-/// its components, a struct its fields; an enum is its ordinal and its fields, an option 0 or 1 and
-/// the value, a list its length and its elements.
+/// Writes `id:class,value,value…` for each object, with the class by its ordinal. Values are
+/// flattened: a vector to its components, a struct to its fields, an enum to its ordinal and its
+/// fields, an option to 0 or 1 and the value, a list to its length and its elements.
 pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, WorldError> {
     let mut writer = Writer { out: String::new(), needs_separator: false };
     writer.leaf(&time_value(world.time, schema.time())?);
@@ -68,7 +68,7 @@ impl Writer {
                 items.iter().for_each(|item| self.value(element, item));
             }
             (_, Dynamic::Value(value)) => self.leaf(value),
-            // The world was settled: there is no other form.
+            // The world is settled, so that no other combination exists.
             _ => {}
         }
     }
@@ -134,7 +134,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str, WorldError> {
     })
 }
 
-/// An id, above the one before.
+/// Reads an id, which must be above the previous one.
 pub(super) fn read_id(text: &str, previous: Option<u32>) -> Result<u32, String> {
     let id = match Kind::Unsigned.parse(text)? {
         Value::Number(Number::Unsigned(id)) => u32::try_from(id).ok(),
@@ -149,13 +149,13 @@ pub(super) fn read_id(text: &str, previous: Option<u32>) -> Result<u32, String> 
     }
 }
 
-/// What stands between the separators of a line.
+/// Tokens of a line, between separators.
 struct Tokens<'t> {
     text: &'t str,
-    /// What is left; none after the last token.
+    /// Rest of the line; `None` after the last token.
     line: Option<&'t str>,
     start: usize,
-    /// Where the token that was read last begins.
+    /// Offset of the last token that was read.
     token: usize,
 }
 
@@ -192,7 +192,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// The number of something, below `end`.
+    /// Reads a number below `end`.
     fn count(&mut self, end: u64) -> Result<u64, WorldError> {
         let token = self.next()?;
         let value = Kind::Unsigned.parse(token).map_err(|reason| self.refuse(reason))?;
@@ -240,7 +240,7 @@ impl<'t> Tokens<'t> {
     ) -> Result<Dynamic, WorldError> {
         let mut items = Vec::new();
         for _ in 0..length {
-            // One by one: elements without tokens end when the budget does.
+            // Checked one by one: elements without tokens stop at the limit of the budget.
             items.push(self.value(element, budget)?);
         }
         Ok(Dynamic::List(items))

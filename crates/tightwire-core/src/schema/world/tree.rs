@@ -1,10 +1,10 @@
-//! A world as a tree of its schema: how it gets to bits and bytes, and back.
+//! A world as a tree of its schema, and its conversion to bits and bytes and back.
 //!
-//! A text is read into a tree with the position of each mistake, and the tree is then written as bits
-//! and read until it does not change. This one place decides which worlds are valid, so that all
-//! representations agree, also on quantised values. XML is read by `roxmltree` (no unsafe code, no
-//! document types, a position for every element), JSON by `serde_json`, led by the schema, so that
-//! nothing is built that the schema does not have.
+//! A text is read into a tree, with the position of each mistake. The tree is then written as bits
+//! and read back until it does not change. This one place decides which worlds are valid, so that
+//! all representations agree, also on quantised values. XML is read by `roxmltree` (no unsafe code,
+//! no document types, a position for every element), JSON by `serde_json`, guided by the schema, so
+//! that no value is built that the schema does not have.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -21,14 +21,14 @@ use crate::stream::{
     WriteStream, explain_write_with,
 };
 
-/// A world that comes back as it is, and its bits.
+/// A world that writing and reading does not change, and its bits.
 pub(super) struct Settled {
     pub(super) world: World,
     pub(super) bits: Vec<u8>,
 }
 
-/// Some rotations and directions have two codes, and the one that is written is read as a slightly
-/// different value: after a few rounds they all stay.
+/// Largest number of rounds. Some rotations and directions have two codes, and the one that is
+/// written is read as a slightly different value; after a few rounds all of them are stable.
 const MAX_ROUNDS: usize = 8;
 
 /// Writes and reads the world until it does not change.
@@ -100,7 +100,7 @@ pub(super) fn read_bytes(packet: &[u8], schema: &WorldSchema) -> Result<World, W
     })
 }
 
-/// An id by how far it is from the one before.
+/// Returns an id relative to the previous one.
 fn relative_id(id: u32, previous: i64) -> Dynamic {
     let step = i128::from(i64::from(id) - previous).unsigned_abs();
     let range = STEPS.iter().find(|(_, min, max)| (*min..=*max).contains(&step));
@@ -143,13 +143,13 @@ fn to_tree(
     Ok(Dynamic::Struct { name: "World".into(), fields })
 }
 
-/// An object without its id: a variant of the enum of classes.
+/// Returns an object without its id: a variant of the enum of classes.
 pub(super) fn class_tree(object: &Object) -> Dynamic {
     let (variant, fields) = (object.class.clone(), object.properties.clone());
     Dynamic::Enum { name: "Class".into(), variant, fields }
 }
 
-/// The time as its operation has it.
+/// Converts the time into the value of its operation.
 pub(super) fn time_value(time: f64, op: &Op) -> Result<Value, WorldError> {
     if matches!(op, Op::Double) {
         return Ok(Value::Number(Number::Double(time)));
@@ -162,7 +162,7 @@ pub(super) fn time_value(time: f64, op: &Op) -> Result<Value, WorldError> {
     Ok(Value::Number(Number::Float(single)))
 }
 
-/// The time that an operation carried.
+/// Returns the time that an operation carried.
 pub(super) fn time_of(value: &Value) -> Option<f64> {
     match value {
         Value::Number(Number::Float(time)) => Some((*time).into()),
@@ -194,7 +194,7 @@ fn from_tree(
     Ok(world)
 }
 
-/// The way back from [`class_tree`].
+/// Reverses [`class_tree`].
 pub(super) fn to_object(id: u32, tree: Dynamic) -> Option<Object> {
     match tree {
         Dynamic::Enum { variant, fields, .. } => Some(Object::from_parts(id, variant, fields)),
@@ -202,7 +202,7 @@ pub(super) fn to_object(id: u32, tree: Dynamic) -> Option<Object> {
     }
 }
 
-/// The way to the first float that is no number.
+/// Returns the path of the first NaN.
 fn nan_in(tree: &Dynamic) -> Option<String> {
     let in_fields = |fields: &[(Name, Dynamic)]| {
         fields.iter().find_map(|(name, value)| Some(format!(".{name}{}", nan_in(value)?)))

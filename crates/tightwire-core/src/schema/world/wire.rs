@@ -1,9 +1,10 @@
-//! The schema of a world on the wire: a client gets it once, when it connects.
+//! The schema of a world on the wire, sent once to a client when it connects.
 //!
-//! A world is a tree of a schema: a time, and a list of objects that are an id and an enum of classes.
-//! So it has the reader, fingerprint, diff and traces of schemas. Ids are steps from one to the next,
-//! in an option of an enum of ranges that do not overlap: one bit for the next id, and one form for
-//! each. The bytes of a world are the same walk on a `ByteStream`.
+//! A world is a tree of a schema: a time, and a list of objects with an id and an enum of classes.
+//! It therefore shares the reader, fingerprint, diff and traces of schemas. Each id is the
+//! difference to the previous one, as an option of an enum of ranges that do not overlap: one bit
+//! for the next id, and exactly one code for each id. The bytes of a world are the same walk on a
+//! `ByteStream`.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,8 +15,8 @@ use crate::at;
 use crate::schema::Schema;
 use crate::stream::{Field, Op, Shape, Stream, Target, Variant, Wire};
 
-/// The most objects, and the schema of one object with the time before it. What
-/// [`WorldSchema::new`] refuses is neither written nor read.
+/// The largest number of objects, then the schema of one object with the time before it. A schema
+/// that [`WorldSchema::new`] refuses is neither written nor read.
 impl Wire for WorldSchema {
     fn serialize<S: Stream>(
         mut this: Target<'_, S::Access, Self>,
@@ -40,7 +41,7 @@ impl Wire for WorldSchema {
     }
 }
 
-/// What does not follow from the rest.
+/// Returns the parts of the schema that do not follow from others.
 fn sent(schema: &WorldSchema) -> Schema {
     let time = Field::new("time", Shape::Op(schema.time().clone()));
     let class = Field::new("class", class_shape(schema.classes()));
@@ -50,7 +51,7 @@ fn sent(schema: &WorldSchema) -> Schema {
 fn parts(Schema { root }: Schema) -> Option<(Op, Vec<Class>)> {
     let Shape::Struct { name, fields } = root else { return None };
     let [time, class] = <[Field; 2]>::try_from(fields).ok()?;
-    // Nothing that is not written is read.
+    // A schema that no writer produces is refused.
     let is_plain =
         [&time, &class].iter().all(|field| field.when.is_none() && field.hints.is_empty());
     if !is_plain || [&*name, &*time.name, &*class.name] != ["World", "time", "class"] {

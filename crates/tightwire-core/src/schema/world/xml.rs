@@ -11,10 +11,10 @@ use super::{World, WorldError, WorldSchema};
 use crate::schema::Dynamic;
 use crate::stream::{Field, Name, Number, Shape, Value};
 
-/// `world` with the attribute `time` has an `object` for each, with `id` and `class`, and these a
-/// `property` with `name` for each. A plain value is the attribute `value`; an enum has `variant`;
-/// the fields of a struct or a variant are a `property` each, the elements of a list an `item`
-/// each, and what an option has is a `some`.
+/// Writes `world` with the attribute `time`, which contains an `object` with `id` and `class` for
+/// each object, which contains a `property` with `name` for each property. A plain value is the
+/// attribute `value`; an enum has `variant`; the fields of a struct or a variant are a `property`
+/// each, the elements of a list an `item` each, and the value of an option is a `some`.
 pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, WorldError> {
     let time = leaf_text(&time_value(world.time, schema.time())?);
     let mut writer = Writer { out: String::new() };
@@ -52,7 +52,7 @@ impl Writer {
         self.out.push('"');
     }
 
-    /// What is inside an element, from behind its attributes to its end.
+    /// Writes the contents of an element, from behind its attributes to its end.
     fn inside<T>(
         &mut self,
         tag: &str,
@@ -94,7 +94,7 @@ impl Writer {
         });
     }
 
-    /// The rest of an element that holds a value.
+    /// Writes the rest of an element that holds a value.
     fn value(&mut self, tag: &str, shape: &Shape, value: &Dynamic) {
         match (shape, value) {
             (Shape::Struct { fields, .. }, Dynamic::Struct { fields: values, .. }) => {
@@ -116,13 +116,13 @@ impl Writer {
                 self.attribute("value", &leaf_text(value));
                 self.out.push_str("/>");
             }
-            // The world was settled: there is no other form.
+            // The world is settled, so that no other combination exists.
             _ => self.out.push_str("/>"),
         }
     }
 }
 
-/// A backslash is special by itself, and nothing else is.
+/// Character to escape: only the backslash.
 pub(super) const SPECIAL: char = '\\';
 
 fn escaped(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! XML as [`super::xml`] writes it, read.
+//! Reads worlds from the XML that [`super::xml`] writes.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::stream::{Field, Name, Op, Shape, Value};
 
 pub(super) fn read(bytes: &[u8], schema: &WorldSchema) -> Result<World, WorldError> {
     let text = utf8(bytes)?;
-    // Entities of a document's own are an attack, not a world.
+    // A document type is refused: its entities are a known attack.
     let options = ParsingOptions { allow_dtd: false, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| {
         let (place, sentence) = (error.pos(), error.to_string());
@@ -43,7 +43,7 @@ impl<'d> Reader<'d> {
         WorldError::Text { line, column, reason: reason.into() }
     }
 
-    /// An element of this name, with these attributes and no others.
+    /// Checks the name of an element, and returns these attributes; others are refused.
     fn attributes<const N: usize>(
         &mut self,
         element: Element<'d>,
@@ -71,7 +71,7 @@ impl<'d> Reader<'d> {
         Ok(values)
     }
 
-    /// The elements inside, between which nothing but space and comments may stand.
+    /// Returns the child elements, with nothing but space and comments between them.
     fn children(&self, element: Element<'d>) -> Result<Vec<Element<'d>>, WorldError> {
         let mut children = Vec::new();
         for child in element.children() {
@@ -143,7 +143,7 @@ impl<'d> Reader<'d> {
         shape: &Shape,
     ) -> Result<Dynamic, WorldError> {
         self.budget.value().map_err(|reason| self.refuse(element, reason))?;
-        // A property has its name beside what its value has.
+        // A property has the attribute `name` beside those of its value.
         let name = (tag == "property").then_some("name");
         let plain = |reader: &mut Self| match name {
             Some(name) => reader.attributes(element, tag, [name]).map(drop),
@@ -224,7 +224,7 @@ impl<'d> Reader<'d> {
         let parsed = match kind {
             Kind::Text => unescape(text, SPECIAL).map(Value::Text),
             Kind::Floats(0) if text.is_empty() => Ok(Value::Vector(Vec::new())),
-            // No more than are needed are looked at.
+            // Components beyond the expected number are not parsed.
             Kind::Floats(count) => {
                 let components: Option<Vec<_>> =
                     text.split(',').take(count + 1).map(parse_float).collect();
