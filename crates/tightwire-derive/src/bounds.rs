@@ -1,4 +1,4 @@
-//! What the types of the fields must be, where that depends on a parameter.
+//! Trait bounds for the types of fields that depend on a type parameter.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -8,7 +8,7 @@ use crate::parse::{Body, Item};
 use crate::syntax::peeled;
 use crate::validate::{Field, Rule};
 
-/// What the types of the fields must be, where that depends on a parameter.
+/// Returns the trait bounds for the types of fields that depend on a type parameter.
 pub(crate) fn of_fields(item: &Item<Field>) -> Vec<syn::WherePredicate> {
     let parameters: Vec<_> = item.generics.type_params().map(|param| param.ident.clone()).collect();
     let depends = |ty: &Type| mentions(ty.to_token_stream(), &parameters);
@@ -36,7 +36,7 @@ pub(crate) fn of_fields(item: &Item<Field>) -> Vec<syn::WherePredicate> {
     bounds
 }
 
-/// What an array is made of, in the end.
+/// Returns the innermost element type of an array.
 fn element(ty: &Type) -> &Type {
     match peeled(ty) {
         Type::Array(array) => element(&array.elem),

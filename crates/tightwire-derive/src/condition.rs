@@ -1,4 +1,4 @@
-//! What stands after `when`, put into code and described as data.
+//! The expression of `when`, as code and as data.
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -9,12 +9,12 @@ use crate::looks::is_dot;
 use crate::parse::{binding, member_name};
 use crate::syntax::{float_literal, unsigned_literal, unwrapped, whole_literal};
 
-/// The condition as code where a variant is taken apart: `self.field` is the binding.
+/// Returns the condition as code in the match arm of a variant, where `self.field` is a binding.
 pub(crate) fn over_bindings(when: &Expr) -> TokenStream {
     bind(when.to_token_stream())
 }
 
-/// The condition as code over a reference to the whole value, `__self`.
+/// Returns the condition as code over a reference to the whole value, `__self`.
 pub(crate) fn over_self(when: &Expr) -> TokenStream {
     own_self(when.to_token_stream())
 }
@@ -34,13 +34,14 @@ fn own_self(tokens: TokenStream) -> TokenStream {
     tokens.into_iter().map(own).collect()
 }
 
-/// An expression that makes the condition as data, with its source text where it has no such form.
+/// Returns an expression that makes the condition as data, or its source text if it cannot be
+/// described as data.
 pub(crate) fn data(when: &Expr) -> TokenStream {
     let source = source(when.to_token_stream());
     let fallback =
         quote!(::tightwire::__private::Condition::Source(::tightwire::__private::name(#source)));
     match expression(when) {
-        // A constant that is not `Wire` has no form either.
+        // A constant whose type is not `Wire` cannot be described as data either.
         Some(condition) => quote! {
             (|| -> ::tightwire::__private::core::option::Option<::tightwire::__private::Condition> {
                 ::tightwire::__private::core::option::Option::Some(#condition)
@@ -63,7 +64,7 @@ fn source(tokens: TokenStream) -> String {
     let mut text = String::new();
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
-        // Whether an operator here has something on its left.
+        // Whether an operator at this position has a left operand.
         let is_after_value = text.ends_with(|last: char| !" (,!&*-|".contains(last));
         match token {
             TokenTree::Group(group) => {
@@ -212,7 +213,7 @@ fn is_not(expression: &Expr) -> bool {
     matches!(unwrapped(expression), Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)))
 }
 
-/// The value of a constant or a variant without fields, which only the compiler knows.
+/// Returns the value of a constant or a variant without fields, which only the compiler knows.
 fn of_constant(constant: TokenStream) -> TokenStream {
     quote!({
         use ::tightwire::__private::{NoConstant as _, WireConstant as _};
@@ -220,7 +221,7 @@ fn of_constant(constant: TokenStream) -> TokenStream {
     })
 }
 
-/// What is before and after the comma of `matches!`.
+/// The arguments of `matches!`.
 struct Matches {
     value: Expr,
     pattern: Pat,
@@ -236,7 +237,7 @@ impl syn::parse::Parse for Matches {
     }
 }
 
-/// A value that is one of the alternatives of a pattern.
+/// Returns the condition that a value is one of the alternatives of a pattern.
 fn any_of(value: &TokenStream, pattern: &Pat) -> Option<TokenStream> {
     let condition = quote!(::tightwire::__private::Condition);
     let variant = |path: &syn::Path| {
@@ -279,7 +280,7 @@ fn operator(operator: &BinOp) -> Option<Ident> {
     Some(format_ident!("{name}"))
 }
 
-/// The names from `self` to a field.
+/// Returns the names from `self` to a field.
 fn path(expression: &Expr) -> Option<Vec<String>> {
     match unwrapped(expression) {
         Expr::Path(path) if path.path.is_ident("self") => Some(Vec::new()),

@@ -10,7 +10,7 @@ use crate::layout::{dimensions, float_range, is_short, long_array};
 use crate::parse::{Body, Hints, Item};
 use crate::validate::{Field, Rule};
 
-/// The shape of a whole type.
+/// Returns the shape of a whole type.
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let name = name(&item.name.unraw().to_string());
     match &item.body {
@@ -34,7 +34,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     }
 }
 
-/// A name as data. No method is called, since a user's prelude may have no traits.
+/// Returns a name as data. It calls no method, since a user's prelude may lack the traits.
 pub(crate) fn name(name: &str) -> TokenStream {
     quote!(::tightwire::__private::name(#name))
 }

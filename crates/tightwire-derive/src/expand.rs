@@ -1,4 +1,4 @@
-//! The implementation.
+//! The implementation of `Wire`.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -37,7 +37,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         quote!(#[cfg_attr(not(debug_assertions), inline)])
     };
     let shape = describe::item(item);
-    // Where there are no parameters, a wrong constant is found here and not when it is used.
+    // Without type parameters, an invalid constant is reported here and not where the type is used.
     let check_now = item.generics.params.is_empty().then(|| {
         quote! {
             const _: (u64, u32) =
@@ -68,8 +68,8 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
                 use ::tightwire::__private::{RawStream as _, Stream as _};
                 let mut __run = ::tightwire::__private::Run::new(__stream);
                 #serialize
-                // That a worst case exists is what makes a type that contains itself, with which a
-                // packet could exhaust the stack, refuse to compile: also one with parameters.
+                // A type that contains itself has no worst case, and therefore does not compile,
+                // even with type parameters: a packet could exhaust the stack with it.
                 if const { <Self as ::tightwire::__private::Wire>::MAX_BITS == 0 } {
                     return __run.zero_bits();
                 }
@@ -85,8 +85,8 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     }
 }
 
-/// A step that may fail. Not `?`, whose conversion of the error would be half of the code that the
-/// compiler gets to see.
+/// Generates a step that may fail. Not with `?`: its conversion of the error would be half of the
+/// code that the compiler has to process.
 fn return_on_error(step: TokenStream) -> TokenStream {
     quote! {
         if let ::tightwire::__private::core::result::Result::Err(__error) = #step {
@@ -95,7 +95,7 @@ fn return_on_error(step: TokenStream) -> TokenStream {
     }
 }
 
-/// Tells that a run begins, where one does.
+/// Generates the begin of a run, if a run begins here.
 fn begin_run(bits: &TokenStream) -> TokenStream {
     quote! {
         if const { #bits > 0 } {
@@ -104,21 +104,21 @@ fn begin_run(bits: &TokenStream) -> TokenStream {
     }
 }
 
-/// Whether the code is one run after the other: that must be inlined to know its place in the
-/// packet, wherever it is used.
+/// Whether the code is only runs, one after the other: it must be inlined so that its position in
+/// the packet is known wherever it is used.
 fn is_straight(item: &Item<Field>) -> bool {
     let Body::Struct(fields) = &item.body else { return false };
     let varies = |rule: &Rule| matches!(layout::width(rule), Width::Varies);
     !fields.iter().any(|field| field.when.is_some() || field.rule.as_ref().is_some_and(varies))
 }
 
-/// An implementation that only keeps the compiler from complaining about a missing one.
+/// Generates an implementation that only prevents further errors about a missing one.
 pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     quote! {
         impl #impl_generics ::tightwire::__private::Wire for #name #type_generics #where_clause {
-            // A buffer of this type's size is no second mistake.
+            // The size of a buffer for this type must not be reported as a second error.
             const MAX_BITS: u64 = 0;
 
             fn serialize<__S: ::tightwire::__private::Stream>(
@@ -131,16 +131,18 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// How the fields are reached.
+/// Access to the fields.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Each group that is sent together is taken out of the struct.
+    /// Each group of fields that is sent together is borrowed from the struct.
     Struct,
-    /// A variant was taken apart as a whole. With conditions, fields are looked at after they were sent.
+    /// A variant is destructured as a whole. With conditions, fields are read again after they were
+    /// sent.
     Variant { has_conditions: bool },
 }
 
-/// A call that takes parts out of the value by the same pattern twice: shared to write, unique to read.
+/// Generates a call that borrows parts of the value by the same pattern twice: shared for writing,
+/// unique for reading.
 fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStream {
     let bindings = tuple(fields, &|field| field.binding.to_token_stream());
     let take = match is_variant {
@@ -154,7 +156,7 @@ fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStr
     quote!(__this.parts(#take, #take))
 }
 
-/// Nested tuples, since a tuple of the library has at most eight parts.
+/// Generates nested tuples, since `Parts` is implemented for tuples of at most eight.
 fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStream {
     const MOST: usize = 8;
     if fields.len() <= MOST {
@@ -166,18 +168,19 @@ fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStrea
     quote!((#(#parts,)*))
 }
 
-/// The pattern of the fields that are sent or reset.
+/// Generates the pattern of the fields that are sent or reset.
 fn pattern(of: &TokenStream, fields: &[&Field]) -> TokenStream {
     let members = fields.iter().map(|Field { member, binding, .. }| quote!(#member: #binding));
     quote!(#of { #(#members,)* .. })
 }
 
-/// Returns whether code is generated for a field.
+/// Whether code is generated for a field.
 fn is_used(field: &Field) -> bool {
     field.rule.is_some() || field.default.is_some()
 }
 
-/// The fields one after the other, the first of which has this slot; see [`slots`].
+/// Generates the fields one after the other; the first one has the index `slot` in the slots of
+/// `layout`.
 fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> TokenStream {
     let mut code = TokenStream::new();
     for (index, (when, group)) in layout::groups(fields).into_iter().enumerate() {
@@ -196,8 +199,8 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> Tok
             sent.extend(step(field, variant, &mut slot, place));
         }
         let Some(when) = when else {
-            // Targets are borrowed to the end of their block, since their type is not known to need no
-            // drop.
+            // Targets are borrowed to the end of their block, since the compiler cannot know that
+            // their type needs no drop.
             code.extend(if taken.is_empty() { sent } else { quote!({ #taken #sent }) });
             continue;
         };
@@ -227,7 +230,7 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> Tok
     code
 }
 
-/// One field.
+/// Generates one field.
 fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenStream {
     let Some(rule) = &field.rule else { return reset(field) };
     let (name, binding) = (field.name(), &field.binding);
@@ -263,7 +266,8 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     code
 }
 
-/// A field as a target, which is changed if it can be reset or is sent by a borrow of it.
+/// Generates the binding of a field's target, `mut` if the field can be reset or is sent by
+/// reborrowing.
 fn binding(field: &Field, place: Place) -> TokenStream {
     let binding = &field.binding;
     let is_lent = matches!(place, Place::Variant { has_conditions: true });
@@ -271,12 +275,12 @@ fn binding(field: &Field, place: Place) -> TokenStream {
     if is_lent || is_reset { quote!(mut #binding) } else { quote!(#binding) }
 }
 
-/// Gives a field that was not sent its default, when reading.
+/// Generates code that sets a field that was not sent to its default, when reading.
 fn reset(field: &Field) -> TokenStream {
     let binding = &field.binding;
     match &field.default {
         Some(default) => quote!(if __S::READING { #binding.put(#default); }),
-        // A field that is never sent stays as it is.
+        // A field that is never sent stays unchanged.
         None if field.rule.is_none() => TokenStream::new(),
         None => {
             let place = quote!((*__value));
@@ -296,7 +300,7 @@ fn reset(field: &Field) -> TokenStream {
     }
 }
 
-/// Gives a place its default. What is on the heap keeps its memory.
+/// Generates code that sets a place to its default. Strings and vectors keep their memory.
 fn empty(ty: &Type, target: &TokenStream) -> TokenStream {
     if is(ty, &["String"]) || is_generic(ty, "Vec") {
         return quote!(#target.clear(););
@@ -314,7 +318,7 @@ fn empty(ty: &Type, target: &TokenStream) -> TokenStream {
 
 fn default_of(ty: &Type) -> TokenStream {
     match peeled(ty) {
-        // The standard library has a default for short arrays only.
+        // The standard library implements `Default` for short arrays only.
         Type::Array(array) => {
             let element = default_of(&array.elem);
             let len = &array.len;
@@ -331,10 +335,10 @@ fn is_generic(ty: &Type, name: &str) -> bool {
     generic(ty).is_some_and(|(found, _)| found == name)
 }
 
-/// The operation of a value, as an expression of type `Result`.
+/// Generates the operation of a value, an expression of type `Result`.
 fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
-    // Where an element is meant, it is a parameter of a closure; or of a function, which is compiled
-    // once for all types that have such elements. Tuples are faster by closures.
+    // An element is the parameter of a closure, or of a function, which is compiled once for all
+    // types with such elements. For tuples, closures are faster.
     let each = |rule: &Rule| match rule {
         Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => {
             quote!(::tightwire::__private::Wire::serialize)
@@ -400,7 +404,8 @@ fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenSt
     }
 }
 
-/// The ordinal, then the fields of that variant. A writer has the ordinal in the first run.
+/// Generates the ordinal, then the fields of that variant. A writer puts the ordinal into the first
+/// run.
 fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
     let count = variants.len();
     let names = variants.iter().map(|variant| variant.name.unraw().to_string());
@@ -460,8 +465,8 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let parts = parts(&pattern(&quote!(Self::#name), &used), &used, true);
     let bindings = tuple(&used, &|field| binding(field, place));
     let steps = steps(&variant.fields, ordinal, 1, place);
-    // The same variant is read into, so that strings and arrays keep their memory. Where there is
-    // none to keep, the question would only be mispredicted.
+    // The same variant is read into, so that strings and arrays keep their memory. For variants
+    // without such memory the test is left out, since its branch would be mispredicted.
     let keeps_memory =
         !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
     let is_other = keeps_memory
@@ -479,14 +484,14 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
             }
             __run.enter_variant(#name_text);
             #steps
-            // Here, where the place in the run is known, and not after all variants.
+            // Ended here, where the position in the run is known, and not after all variants.
             #end
             __run.leave();
         }
     }
 }
 
-/// Whether a value certainly has no memory of its own.
+/// Whether a value certainly owns no heap memory.
 fn is_plain(rule: &Rule) -> bool {
     match rule {
         Rule::Whole(ty) => is(ty, &INTS) || is(ty, &["bool", "f32", "f64"]),

@@ -1,4 +1,4 @@
-//! Hints for snapshots: what they may stand on.
+//! Hints for snapshots: which fields may have them.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::syntax::{is, peeled};
 use crate::validate::{Field, Rule};
 
 impl Hints {
-    /// The place of any.
+    /// Returns the span of the first hint, if there is one.
     pub(crate) fn first(&self) -> Option<Span> {
         let of = self.derivative_of.as_ref().map(|given| given.name);
         let flags = [&self.wraps, &self.spatial, &self.reference, &self.rotation];
@@ -19,7 +19,7 @@ impl Hints {
     }
 }
 
-/// Refuses hints that make no sense.
+/// Refuses invalid hints.
 pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
     let Some(rule) = &field.rule else { return };
@@ -70,7 +70,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     }
 }
 
-/// Whether the field can be the derivative of the one that it names.
+/// Checks that the field can be the derivative of the field that it names.
 fn derivative(
     field: &Field,
     numbers: &Option<Numbers>,
@@ -122,7 +122,7 @@ fn derivative(
 struct Numbers {
     is_scalar: bool,
     components: TokenStream,
-    /// The bits of one, of type `u64`.
+    /// Width of one component, an expression of type `u64`.
     bits: TokenStream,
 }
 
@@ -155,12 +155,13 @@ impl Numbers {
     }
 }
 
-/// An integer that is sent whole, and is small enough.
+/// Whether the type is an integer of at most 32 bits, sent with its full range.
 fn is_whole(ty: &Type) -> bool {
     is(ty, &["u8", "u16", "u32", "i8", "i16", "i32"])
 }
 
-/// What only the compiler knows: expressions of type `u64` that are 0, or do not compile.
+/// Returns checks that only the compiler can make: expressions of type `u64` that are 0, or do not
+/// compile.
 pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
     let (Some(place), Some(numbers)) =
         (field.hints.first(), field.rule.as_ref().and_then(Numbers::of))
@@ -194,7 +195,7 @@ pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
     asserted
 }
 
-/// The hints as data.
+/// Returns the hints as data.
 pub(crate) fn data(hints: &Hints) -> TokenStream {
     let of = match &hints.derivative_of {
         Some(of) => {

@@ -1,4 +1,4 @@
-//! What is known of a layout at compile time, as constant expressions.
+//! The layout of a type as constant expressions.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -10,17 +10,17 @@ use crate::parse::{Body, Item};
 use crate::syntax::{INTS, is, peeled, whole_literal};
 use crate::validate::{Field, Rule};
 
-/// Whether the width of a field is fixed.
+/// Width of a field, if it is fixed.
 pub(crate) enum Width {
-    /// It is, and this is an `Option<u32>` that is `Some`.
+    /// A fixed width: an expression of type `Option<u32>` that is `Some`.
     Fixed(TokenStream),
-    /// An `Option<u32>` that only the compiler knows.
+    /// A width that only the compiler knows: an expression of type `Option<u32>`.
     Perhaps(TokenStream),
     Varies,
 }
 
 impl Width {
-    /// An expression of type `Option<u32>`.
+    /// Returns the width as an expression of type `Option<u32>`.
     pub(crate) fn slot(&self) -> TokenStream {
         match self {
             Self::Fixed(width) | Self::Perhaps(width) => width.clone(),
@@ -37,7 +37,7 @@ pub(crate) fn some(width: &TokenStream) -> TokenStream {
     quote!(::tightwire::__private::core::option::Option::Some(#width))
 }
 
-/// What is known at compile time: the slots of each variant, and constants.
+/// Layout of a type: the slots of each variant, and its constants.
 pub(crate) struct Layout {
     pub(crate) slots: Vec<TokenStream>,
     pub(crate) max_bits: TokenStream,
@@ -86,7 +86,7 @@ pub(crate) fn layout(item: &Item<Field>) -> Layout {
     }
 }
 
-/// The most bits of each field.
+/// Returns the largest size of each field in bits.
 fn fields_max_bits(fields: &[Field]) -> Vec<TokenStream> {
     let mut most = Vec::new();
     for field in fields {
@@ -97,13 +97,13 @@ fn fields_max_bits(fields: &[Field]) -> Vec<TokenStream> {
     most
 }
 
-/// Fields that are sent under one condition, or under none.
+/// Groups consecutive fields that are sent under the same condition, or under none.
 pub(crate) fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
     let mut groups: Vec<(Option<&Expr>, Vec<&Field>)> = Vec::new();
     for field in fields {
         let when = field.when.as_ref();
         match groups.last_mut() {
-            // A field that is not sent has no condition, and breaks no group.
+            // A field that is not sent has no condition, and does not end a group.
             Some((before, group)) if field.rule.is_none() || *before == when => group.push(field),
             _ => groups.push((when, vec![field])),
         }
@@ -111,7 +111,7 @@ pub(crate) fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
     groups
 }
 
-/// The slots of the fields; between groups, one that ends the run.
+/// Returns the slots of the fields; a slot between groups ends the run.
 fn slots(fields: &[Field]) -> Vec<TokenStream> {
     let mut slots = Vec::new();
     for (index, (when, group)) in groups(fields).into_iter().enumerate() {
@@ -120,7 +120,7 @@ fn slots(fields: &[Field]) -> Vec<TokenStream> {
         }
         for field in group {
             slots.extend(field.rule.iter().map(|rule| width(rule).slot()));
-            // A protocol can leave checks out, so they are part of no run.
+            // A protocol can leave checks out, so a check is part of no run.
             slots.extend(field.check.iter().map(|_| none()));
         }
     }
@@ -242,7 +242,7 @@ pub(crate) fn width(rule: &Rule) -> Width {
     }
 }
 
-/// The most bits of a value, of type `u64`.
+/// Returns the largest size of a value in bits, an expression of type `u64`.
 pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
     match rule {
         Rule::Whole(ty) => quote!(<#ty as ::tightwire::__private::Wire>::MAX_BITS),
@@ -309,9 +309,9 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
     }
 }
 
-/// The bits of a range, which is not reversed.
+/// Returns the width of a range, and checks that it is not reversed.
 fn int_bits(ty: &Type, min: &Expr, max: &Expr) -> TokenStream {
-    // Not `low`: a constant of that name would be a pattern.
+    // Not named `low`: with a constant of that name, the binding would be a constant pattern.
     let (low, high) = (quote!(__low), quote!(__high));
     let checked = quote_spanned! {min.span() =>
         ::tightwire::__private::int_bits(#low <= #high, #low as i128 as u128, #high as i128 as u128)
@@ -336,7 +336,7 @@ fn unit_bits(bits: &Expr) -> TokenStream {
     quote_spanned!(bits.span() => ::tightwire::__private::unit_bits(#bits))
 }
 
-/// The components of a vector type.
+/// Returns the number of components of a vector type.
 pub(crate) fn dimensions(ty: &Type) -> TokenStream {
     match peeled(ty) {
         Type::Array(_) => quote!(::tightwire::__private::dimensions::<#ty, _>()),
@@ -344,7 +344,7 @@ pub(crate) fn dimensions(ty: &Type) -> TokenStream {
     }
 }
 
-/// The `FloatRange` of a compressed float, which makes sense.
+/// Returns the `FloatRange` of a compressed float, and checks that it is valid.
 pub(crate) fn float_range(rule: &Rule) -> TokenStream {
     match rule {
         Rule::Compressed { min, max, resolution, .. } => quote_spanned! {resolution.span() =>

@@ -1,11 +1,11 @@
 //! `#[derive(Wire)]` and `#[derive(Message)]` for the crate `tightwire`, where they are documented.
 //!
-//! A pipeline, a file for each step: `parse` takes the item and its attributes apart, `validate`
-//! decides what each field means and refuses nonsense, with `numbers` for ranges and `looks` for what
-//! a condition looks at; `expand` writes the implementation, with `condition` for what stands after
-//! `when`, `layout` for what is known at compile time, `bounds` for type parameters and `describe`
-//! for the schema. `syntax` is what a macro can see of a type or a number. `message` is the other
-//! macro, which is small.
+//! The macro is a pipeline with a file for each step: `parse` parses the item and its attributes;
+//! `validate` decides the wire form of each field and refuses mistakes, with `numbers` for ranges
+//! and `looks` for the fields that a condition uses; `expand` generates the implementation, with
+//! `condition` for the expression of `when`, `layout` for constants, `bounds` for type parameters
+//! and `describe` for the schema. `syntax` recognises types and numbers by their source. `message`
+//! is the other macro, which is small.
 
 mod bounds;
 mod condition;
@@ -23,14 +23,14 @@ mod validate;
 use proc_macro::TokenStream;
 use syn::DeriveInput;
 
-/// The wire form of a struct or an enum, declared once: documented in the crate `tightwire`.
+/// Declares the wire form of a struct or an enum: documented in the crate `tightwire`.
 #[proc_macro_derive(Wire, attributes(wire))]
 pub fn derive_wire(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     let expanded = match parse::item(&input).and_then(validate::item) {
         Ok(item) => expand::item(&item),
         Err(error) => {
-            // With an implementation beside the errors, they are the only ones.
+            // A stub implementation prevents further errors about a missing one.
             let errors = error.to_compile_error();
             let stub = expand::stub(&input);
             quote::quote!(#errors #stub)
@@ -39,7 +39,7 @@ pub fn derive_wire(input: TokenStream) -> TokenStream {
     expanded.into()
 }
 
-/// A message: documented in the crate `tightwire`.
+/// Declares a message: documented in the crate `tightwire`.
 #[proc_macro_derive(Message, attributes(message))]
 pub fn derive_message(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

@@ -1,4 +1,4 @@
-//! What a condition looks at, and whether a reader knows it as the writer does.
+//! Fields that a condition uses, and whether a reader knows their values like the writer.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -7,17 +7,18 @@ use syn::{BinOp, Expr};
 
 use crate::syntax::unwrapped;
 
-/// What a condition may want to know of a field.
+/// Properties of a field that matter to conditions.
 pub(crate) struct Known {
     pub(crate) name: String,
     pub(crate) is_skipped: bool,
-    /// Its numbers are rounded on their way.
+    /// Whether the numbers of the field are quantised.
     pub(crate) is_rounded: bool,
     pub(crate) when: Option<Expr>,
 }
 
-/// Refuses a condition that a reader could decide otherwise than the writer, and then disagree on
-/// all that follows: over anything but fields that were sent, exactly, before the one at `place`.
+/// Refuses a condition that a reader could evaluate differently than the writer, which would make
+/// both disagree on everything after it: a condition may only use fields that were sent, exactly,
+/// before the field at `place`.
 pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<()> {
     let parts = conjuncts(when);
     for (index, part) in parts.iter().enumerate() {
@@ -60,7 +61,7 @@ pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<
                 );
                 return Err(look.error(&message));
             }
-            // Behind its own condition, it was sent.
+            // Behind its own condition, the field is known to be sent.
             let is_asked = |part: &&Expr| parts[..index].contains(part);
             if field.when.as_ref().is_some_and(|own| !conjuncts(own).iter().all(is_asked)) {
                 let message = format!(
@@ -74,12 +75,12 @@ pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<
     Ok(())
 }
 
-/// Where an expression looks at the value, if it does.
+/// Returns the span where an expression first uses `self`, if it does.
 pub(crate) fn first(expression: &Expr) -> Option<Span> {
     looks(expression.to_token_stream()).first().map(|look| look.place)
 }
 
-/// What stands between the `&&` of an expression.
+/// Returns the operands of `&&` in an expression.
 fn conjuncts(when: &Expr) -> Vec<&Expr> {
     match unwrapped(when) {
         Expr::Binary(binary) if matches!(binary.op, BinOp::And(_)) => {
@@ -89,12 +90,12 @@ fn conjuncts(when: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// A `self` in an expression.
+/// A use of `self` in an expression.
 struct Look {
     place: Span,
-    /// `None` for all fields at once.
+    /// Name of the field; `None` if the whole value is used.
     field: Option<String>,
-    /// Only how many values there are is asked.
+    /// Whether only the number of values is used.
     is_count: bool,
 }
 
@@ -104,7 +105,7 @@ impl Look {
     }
 }
 
-/// By tokens, since a condition may be a macro.
+/// Finds the uses of `self`, by tokens, since a condition may be a macro.
 fn looks(tokens: TokenStream) -> Vec<Look> {
     let mut found = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -116,7 +117,7 @@ fn looks(tokens: TokenStream) -> Vec<Look> {
                 let field = tokens.next_if(|token| dot && field_name(token).is_some());
                 let place = field.as_ref().map_or(ident.span(), TokenTree::span);
                 let mut after = tokens.clone();
-                // A method could look at every field.
+                // A method could use every field.
                 let field = field.filter(|_| !after.peek().is_some_and(is_call));
                 let is_count = after.next().is_some_and(|token| is_dot(&token))
                     && after.next().is_some_and(|token| is_count(&token));
@@ -141,7 +142,7 @@ pub(crate) fn is_dot(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.')
 }
 
-/// The field after a dot; `0.1` is two, and the lexer takes them for a float.
+/// Returns the name of the field after a dot; `0.1` is two fields that the lexer takes for a float.
 fn field_name(token: &TokenTree) -> Option<String> {
     match token {
         TokenTree::Ident(name) => Some(name.unraw().to_string()),

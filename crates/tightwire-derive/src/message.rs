@@ -1,4 +1,4 @@
-//! `#[derive(Message)]`: a name.
+//! `#[derive(Message)]`: the name of a message.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -12,7 +12,8 @@ struct Attributes {
     name: Option<LitStr>,
 }
 
-/// The implementation. After an error there is one too, so that it is the only one.
+/// Returns the implementation. It is also generated after an error, to prevent further errors about
+/// a missing one.
 pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (errors, Attributes { name }) = match attributes(input) {

@@ -58,7 +58,7 @@ pub(crate) fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Res
     })
 }
 
-/// The bounds of `a..=b`.
+/// Returns the bounds of `a..=b`.
 pub(crate) fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
     let error = |message: String| Err(syn::Error::new_spanned(&range.value, message));
     let Expr::Range(bounds) = unwrapped(&range.value) else {
@@ -107,7 +107,7 @@ pub(crate) fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr,
     Ok((unwrapped(min).clone(), unwrapped(max).clone()))
 }
 
-/// The values of a primitive integer, as far as a literal can be checked against them.
+/// Returns the range of a primitive integer, as far as a literal can be checked against it.
 fn limits(ty: &Type) -> Option<(i128, i128)> {
     let Type::Path(path) = peeled(ty) else { return None };
     let name = path.path.get_ident()?.to_string();
@@ -135,7 +135,7 @@ pub(crate) fn in_literal_range(
     }
 }
 
-/// A whole number may stand where a float is meant.
+/// Converts a number for a float attribute, where an integer literal is accepted too.
 fn as_float(expression: &Expr) -> TokenStream {
     let Some(whole) = whole_literal(expression) else { return quote!(#expression) };
     let mut number = Literal::f32_suffixed(whole.unsigned_abs() as f32);

@@ -1,4 +1,4 @@
-//! The item and its attributes, taken apart.
+//! Parses the item and its attributes.
 
 use proc_macro2::{Ident, Span};
 use quote::format_ident;
@@ -9,7 +9,7 @@ use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 use crate::looks;
 use crate::syntax::name_error;
 
-/// What the derive stands on; `F` is how much is known of a field.
+/// The item of the derive; `F` is a field before or after validation.
 pub(crate) struct Item<F> {
     pub(crate) name: Ident,
     pub(crate) generics: Generics,
@@ -26,16 +26,16 @@ pub(crate) struct Variant<F> {
     pub(crate) fields: Vec<F>,
 }
 
-/// A field as it was written.
+/// A field as declared.
 pub(crate) struct RawField {
     pub(crate) member: Member,
-    /// What the field is called where a variant is taken apart.
+    /// Name of the field's binding where a variant is destructured.
     pub(crate) binding: Ident,
     pub(crate) ty: Type,
     pub(crate) attributes: Attributes,
 }
 
-/// The attributes of one field, each with its name for errors to point at.
+/// Attributes of one field, each with the span of its name for errors.
 #[derive(Default)]
 pub(crate) struct Attributes {
     pub(crate) range: Option<Given<Expr>>,
@@ -55,7 +55,7 @@ pub(crate) struct Attributes {
     pub(crate) hints: Hints,
 }
 
-/// What snapshots may know of a field.
+/// Hints for snapshots.
 #[derive(Default)]
 pub(crate) struct Hints {
     pub(crate) derivative_of: Option<Given<Member>>,
@@ -65,7 +65,7 @@ pub(crate) struct Hints {
     pub(crate) rotation: Option<Given<()>>,
 }
 
-/// An attribute's value and the place of its name.
+/// Value of an attribute, and the span of its name.
 pub(crate) struct Given<T> {
     pub(crate) name: Span,
     pub(crate) value: T,
@@ -155,13 +155,13 @@ pub(crate) fn member_name(member: &Member) -> String {
     }
 }
 
-/// A name that no constant or function of an attribute can have, and the same one wherever the
-/// tokens came from.
+/// Returns a name that no constant or function in an attribute can have, with the same hygiene
+/// wherever the tokens came from.
 pub(crate) fn binding(name: &str) -> Ident {
     format_ident!("__field_{name}", span = Span::call_site())
 }
 
-/// Attributes stand on fields alone.
+/// Refuses attributes on anything but fields.
 fn no_attributes(attributes: &[syn::Attribute]) -> syn::Result<()> {
     match attributes.iter().find(|attribute| attribute.path().is_ident("wire")) {
         Some(attribute) => Err(syn::Error::new_spanned(
@@ -212,7 +212,8 @@ fn set<T>(
     Ok(())
 }
 
-/// Without parentheses around it, which the compiler would call superfluous where it is put.
+/// Parses an expression and strips its parentheses, about which the compiler would warn in the
+/// generated code.
 fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
     let mut expression: Expr = meta.value()?.parse()?;
     while let Expr::Paren(inner) = expression {
@@ -221,7 +222,7 @@ fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
     Ok(expression)
 }
 
-/// A bound, which both sides know before there is a value.
+/// Parses a number that both sides know before there is a value.
 fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
     let number = expression(meta)?;
     match looks::first(&number) {
@@ -237,7 +238,7 @@ fn text(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<LitStr> {
     meta.value()?.parse()
 }
 
-/// Another field, by its name or its position.
+/// Parses the name or the position of another field.
 fn field(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Member> {
     let value = meta.value()?;
     let place = value.span();
@@ -249,14 +250,14 @@ fn nothing(_: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// What was perhaps meant by a name that there is not.
+/// Returns the known name that was probably meant.
 pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let near = known.map(|known| (distance(name, known), known)).min()?;
-    // A slip of the pen for each three characters.
+    // One mistake is allowed for every three characters.
     (near.0 * 3 <= name.chars().count().max(3)).then_some(near.1)
 }
 
-/// The characters to change, insert or delete to make one name of the other.
+/// Returns the number of characters to change, insert or delete to turn one name into the other.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.chars().count()).collect();
     for (index, a) in one.chars().enumerate() {
@@ -279,7 +280,7 @@ fn unknown(path: &Path, name: &str) -> syn::Error {
     syn::Error::new(path.span(), format!("unknown attribute: {advice}"))
 }
 
-/// All mistakes of an item, so that they are shown at once.
+/// All errors of an item, so that they are reported together.
 #[derive(Default)]
 pub(crate) struct Errors(Option<syn::Error>);
 
@@ -288,7 +289,7 @@ impl Errors {
         self.note(Err::<(), _>(syn::Error::new(place.span(), message)));
     }
 
-    /// The result, if it was good.
+    /// Returns the value, or records the error.
     pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         match (result, &mut self.0) {
             (Ok(value), _) => return Some(value),

@@ -1,4 +1,4 @@
-//! What a macro can see of types and numbers: how they are written.
+//! Types and numbers by their source, which is all that a macro sees.
 
 use quote::{ToTokens, quote};
 use syn::{Expr, GenericArgument, PathArguments, Type};
@@ -6,7 +6,7 @@ use syn::{Expr, GenericArgument, PathArguments, Type};
 pub(crate) const INTS: [&str; 12] =
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
 
-/// The type itself: one that comes out of a macro has an invisible group around it.
+/// Strips parentheses and invisible groups, which types from macros have around them.
 pub(crate) fn peeled(ty: &Type) -> &Type {
     match ty {
         Type::Paren(inner) => peeled(&inner.elem),
@@ -32,7 +32,7 @@ pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
     Some((last.ident.to_string(), types.collect()))
 }
 
-/// The capacity of an `ArrayVec`: its last argument.
+/// Returns the capacity of an `ArrayVec`, its last argument.
 pub(crate) fn capacity(ty: &Type) -> Option<Expr> {
     let Type::Path(path) = peeled(ty) else { return None };
     let PathArguments::AngleBracketed(arguments) = &path.path.segments.last()?.arguments else {
@@ -71,7 +71,7 @@ pub(crate) fn unwrapped(expression: &Expr) -> &Expr {
     }
 }
 
-/// The number, if it is written as one.
+/// Returns the number, if it is a literal.
 pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
     match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
@@ -103,7 +103,7 @@ pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
     }
 }
 
-/// A type as one writes it.
+/// Returns the source of a type.
 pub(crate) fn shown(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "")
 }

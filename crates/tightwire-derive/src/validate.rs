@@ -1,4 +1,4 @@
-//! What each field means, and what is refused.
+//! Decides the wire form of each field, and refuses mistakes.
 
 use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, LitStr, Member, Type};
@@ -15,7 +15,7 @@ pub(crate) struct Field {
     pub(crate) member: Member,
     pub(crate) binding: Ident,
     pub(crate) ty: Type,
-    /// `None` for a field that is not sent.
+    /// Wire form of the field; `None` if it is not sent.
     pub(crate) rule: Option<Rule>,
     pub(crate) when: Option<Expr>,
     pub(crate) check: Option<LitStr>,
@@ -24,7 +24,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The name as in a path.
+    /// Returns the name of the field in paths.
     pub(crate) fn name(&self) -> String {
         member_name(&self.member)
     }
@@ -32,7 +32,7 @@ impl Field {
 
 /// The wire form of a value.
 pub(crate) enum Rule {
-    /// As its type says.
+    /// The wire form of its type.
     Whole(Type),
     /// A type called `String` without a bound: a mistake, unless it is a type of the user's.
     Unbounded(Type),
@@ -52,7 +52,7 @@ pub(crate) enum Rule {
     Varint {
         ty: Type,
     },
-    /// The type is `None` for a single float.
+    /// A quantised float, or a vector of this type.
     Compressed {
         vector: Option<Type>,
         min: TokenStream,
@@ -166,14 +166,14 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
         }
         errors.note(one_field(field)).into_iter().for_each(|field| valid.push(field));
     }
-    // A field that has a mistake already would seem to be missing.
+    // A field with an error would seem to be missing.
     if valid.len() == count {
         valid.iter().for_each(|field| hints::check(field, &valid, errors));
     }
     valid
 }
 
-/// What conditions may want to know of a field.
+/// Returns the properties of a field that matter to conditions.
 fn known(field: &RawField) -> Known {
     let Attributes { skip, resolution, smallest_three, unit, when, .. } = &field.attributes;
     Known {
@@ -212,7 +212,7 @@ fn one_field(field: RawField) -> syn::Result<Field> {
     Ok(Field { member, binding, ty, rule, when, check, default, hints })
 }
 
-/// The rule of a type, which takes the attributes that it uses.
+/// Returns the rule of a type, and takes the attributes that it uses.
 fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     let ty = peeled(ty);
     if let Some(max_len) = &attributes.max_len {
@@ -237,7 +237,7 @@ fn rule_of(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
         Some((name, items)) if name == "Vec" && items.len() == 1 => {
             list_rule(ty, &items[0], attributes)
         }
-        // Those of fixed capacity have a bound; another can be given.
+        // Types of fixed capacity have a maximum length; an attribute can give another.
         Some((name, items))
             if name == "ArrayVec" && !items.is_empty() && attributes.first().is_some() =>
         {
@@ -300,7 +300,7 @@ fn array_rule(ty: &Type, array: &syn::TypeArray, attributes: &mut Attributes) ->
     })
 }
 
-/// The rule of a value that is no collection.
+/// Returns the rule of a value that is not a collection.
 fn value_rule(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     let ty = ty.clone();
     if let Some(range) = attributes.range.take() {
@@ -346,7 +346,7 @@ fn value_rule(ty: &Type, attributes: &mut Attributes) -> syn::Result<Rule> {
     Ok(Rule::Whole(ty))
 }
 
-/// Why an attribute was not used.
+/// Returns why an attribute was not used.
 fn unused(attributes: &Attributes, ty: &Type) -> String {
     if attributes.max_len.is_some() {
         return "`max_len` is the bound of a `String`, a `Vec`, or one of fixed capacity: \
@@ -357,7 +357,7 @@ fn unused(attributes: &Attributes, ty: &Type) -> String {
 }
 
 impl Attributes {
-    /// The place of an attribute that says how the value is sent.
+    /// Returns the span of the first attribute that decides the wire form of the value.
     fn first(&self) -> Option<proc_macro2::Span> {
         let expressions = [
             &self.range,
