@@ -1,20 +1,21 @@
-//! The netcode of real-time multiplayer games.
+//! Netcode of real-time multiplayer games.
 //!
 //! A type declares its wire form once, and gets writing, reading, measuring, tracing and a schema
-//! from it. Values cost the bits that their ranges need. A hostile packet
-//! is refused: no input panics, over-allocates, loops or is read past its end.
+//! from it. A value takes the bits that its range needs. A malicious packet is refused: no input
+//! panics, over-allocates, loops or is read past its end.
 //!
-//! No layer below the transports owns a socket, a clock or a thread: time is an argument. What most programs use
-//! is at the root; each layer is a module, and this page is the tour of them. `docs/WIRE.md` in the repository is
-//! the format to the bit. Without default features the crate packs bits, `no_std` + `alloc`; the features
-//! `snapshot`, `net`, `quic` and `inspect` add layers.
+//! No layer below the transports owns a socket, a clock or a thread: time is an argument. The names
+//! that most programs use are at the root; each layer is a module, and this page is a tour of them.
+//! `docs/WIRE.md` in the repository specifies the format to the bit. Without default features the
+//! crate packs bits, `no_std` + `alloc`; the features `snapshot`, `net`, `quic` and `inspect` add
+//! layers.
 //!
-//! # The two lines most people need
+//! # The two functions that most programs need
 //!
-//! [`encode`] and [`decode`], for any type that is [`Wire`](trait@Wire). Derive it: what the
-//! attributes mean is on the page of the [derive](derive@Wire), and the guide
-//! [`describe_your_packets`](guide::describe_your_packets) takes a packet from a plain struct to the
-//! fewest bits.
+//! [`encode`] and [`decode`] are for any type that is [`Wire`](trait@Wire). Derive it: the page of
+//! the [derive](derive@Wire) explains the attributes, and the guide
+//! [`describe_your_packets`](guide::describe_your_packets) takes a packet from a plain struct to
+//! the fewest bits.
 //!
 //! ```
 //! use tightwire::Wire;
@@ -38,9 +39,10 @@
 //!
 //! # bits
 //!
-//! [`BitWriter`](bits::BitWriter) and [`BitReader`](bits::BitReader) move fields of 0 to 64 bits in and out of a byte slice of any
-//! length, a word at a time. They know nothing of ranges or types; use them for a format of your
-//! own. [`bits_required`](bits::bits_required) says what a range costs.
+//! [`BitWriter`](bits::BitWriter) and [`BitReader`](bits::BitReader) move fields of 0 to 64 bits in
+//! and out of a byte slice of any length, a word at a time. They have no ranges and no types; use
+//! them for a format of your own. [`bits_required`](bits::bits_required) returns the width of a
+//! range.
 //!
 //! ```
 //! use tightwire::bits::{BitReader, BitWriter};
@@ -54,18 +56,18 @@
 //!
 //! # stream
 //!
-//! [`Stream`] lists every operation: integers, floats, vectors, rotations, strings, arrays, parts
+//! [`Stream`] lists every operation: integers, floats, vectors, rotations, strings, arrays, subsets
 //! of arrays, checks. One serialize function runs on any stream, and takes a [`Target`]: a shared
-//! reference for a stream that writes, a unique one for a stream that reads. [`at!`] leads from it to
+//! reference for a stream that writes, a unique one for a stream that reads. [`at!`] projects it to
 //! a field. See [`Wire`](trait@Wire) for such a function. The streams:
 //!
-//! * [`WriteStream`](stream::WriteStream) writes and cannot fail on the way; its `finish` refuses to hand out bytes
-//!   if the buffer was too small or a value was out of its range.
-//! * [`ReadStream`](stream::ReadStream) reads from exactly the bytes that came, and refuses at once, with the kind of
-//!   the fault and the bit.
-//! * [`MeasureStream`](stream::MeasureStream) counts the bits at most needed.
+//! * [`WriteStream`](stream::WriteStream) writes and cannot fail on the way; its `finish` returns
+//!   an error if the buffer was too small or a value was out of its range.
+//! * [`ReadStream`](stream::ReadStream) reads from the bytes that arrived, and refuses an invalid
+//!   value at once, with the reason and the bit.
+//! * [`MeasureStream`](stream::MeasureStream) counts the most bits that a value takes.
 //! * [`TraceStream`](stream::TraceStream) runs another stream and records each operation with its name, bits and value.
-//! * [`ByteStream`](stream::ByteStream) runs another stream and packs nothing.
+//! * [`ByteStream`](stream::ByteStream) runs another stream in whole bytes, without packing.
 //!
 //! A stream does not frame, checksum, encrypt or send.
 //!
@@ -91,14 +93,16 @@
 //!
 //! # bytes
 //!
-//! [`ByteWriter`](bytes::ByteWriter) and [`ByteReader`](bytes::ByteReader) move whole bytes: plain structs in one copy, primitives, packed
-//! integers, text, slices, and sections of bits between them. Each operation checks for itself, or
-//! [`reserve`](bytes::ByteWriter::reserve) and [`require`](bytes::ByteReader::require) check once for many. Space
-//! that is [set aside](bytes::ByteWriter::set_aside) is filled when its contents are known, and a
-//! [`GrowingBuffer`](bytes::GrowingBuffer) grows up to a maximum. They know nothing of batches, queues or messages.
+//! [`ByteWriter`](bytes::ByteWriter) and [`ByteReader`](bytes::ByteReader) move whole bytes: plain
+//! structs in one copy, primitives, packed integers, text, slices, and sections of bits between
+//! them. Each operation has its own bounds check, or [`reserve`](bytes::ByteWriter::reserve) and
+//! [`require`](bytes::ByteReader::require) check once for many. Space that is [set
+//! aside](bytes::ByteWriter::set_aside) is filled when its contents are known, and a
+//! [`GrowingBuffer`](bytes::GrowingBuffer) grows up to a maximum. This layer has no batches, queues
+//! or messages.
 //!
-//! [`Packing`](bytes::Packing) is a protocol's setting: its values in the fewest bits, or with nothing packed, as a
-//! [`ByteStream`](stream::ByteStream) writes them, so that a hex dump can be read.
+//! [`Packing`](bytes::Packing) is a setting of a protocol: values in the fewest bits, or in whole
+//! bytes as a [`ByteStream`](stream::ByteStream) writes them, so that a hex dump can be read.
 //!
 //! ```
 //! use tightwire::bytes::{ByteReader, ByteWriter, Packing};
@@ -123,17 +127,19 @@
 //! # Ok::<(), tightwire::bytes::ByteError>(())
 //! ```
 //!
-//! # When something is wrong
+//! # Errors and traces
 //!
-//! The errors of the hot path are small: what was wrong, and at which bit. Whoever wants the field
-//! by its name asks for it, with [`decode_explained`] and [`encode_explained`] or with
-//! [`ReadError::explain`](stream::ReadError::explain) and [`WriteError::explain`](stream::WriteError::explain). Only a refusal is paid for: then the same
-//! function runs once more and is traced.
+//! The errors of the hot path are small: a reason and a bit. To get the name of the field, use
+//! [`decode_explained`] and [`encode_explained`], or
+//! [`ReadError::explain`](stream::ReadError::explain) and
+//! [`WriteError::explain`](stream::WriteError::explain). Only a refusal costs time: the same
+//! function then runs again under a trace.
 //!
-//! [`explain`] and [`explain_write`](stream::explain_write) return the [`Trace`](stream::Trace) of any packet: a tree of every field with
-//! its path, its bits and its value, and where and why it was refused. `Display` draws it, in
-//! colours with [`Trace::colored`](stream::Trace::colored), and the feature `serde` makes JSON of it. What came from the
-//! network is escaped in all of them.
+//! [`explain`] and [`explain_write`](stream::explain_write) return the [`Trace`](stream::Trace) of
+//! any packet: a tree of every field with its path, its bits and its value, and where and why the
+//! packet was refused. `Display` draws it, [`Trace::colored`](stream::Trace::colored) draws it in
+//! colours, and with the feature `serde` it is JSON. Text from the network is escaped in all of
+//! them.
 //!
 //! ```
 //! # use tightwire::Wire;
@@ -158,16 +164,18 @@
 //! ";
 //! assert_eq!(trace.to_string(), picture);
 //! ```
+//!
 //! # schema
 //!
-//! A [`Schema`](schema::Schema) is the layout of a type as data. It reads and writes packets without the
-//! Rust types, into a tree of values, [`Dynamic`](schema::Dynamic); its [`fingerprint`](schema::Schema::fingerprint) is a
-//! protocol id that changes when the bytes do, its [`diff`](schema::Schema::diff) explains to a person why
-//! two sides do not understand each other. It can be sent, and is JSON with the feature `serde`.
+//! A [`Schema`](schema::Schema) is the layout of a type as data. It reads and writes packets
+//! without the Rust types, into a tree of values, [`Dynamic`](schema::Dynamic). Its
+//! [`fingerprint`](schema::Schema::fingerprint) is a protocol id that changes when the bytes do;
+//! its [`diff`](schema::Schema::diff) explains why two sides do not understand each other. A schema
+//! can be sent, and is JSON with the feature `serde`.
 //!
-//! A schema from outside is validated before anything is done with it, and neither it nor a packet
-//! can ask for more than the packet pays for. It cannot run what only the program knows: types
-//! whose `Wire` is written by hand, and conditions that are no data.
+//! A schema from outside is validated before it is used, and neither a schema nor a packet can
+//! cause work or memory out of proportion to the size of the packet. A schema cannot run code that
+//! only the program has: types whose `Wire` is written by hand, and conditions that are not data.
 //!
 //! ```
 //! use tightwire::Wire;
@@ -195,13 +203,14 @@
 //!
 //! ## Worlds
 //!
-//! A [`World`](schema::World) is a time and objects, each of a class of the [`WorldSchema`](schema::WorldSchema): sent once, so that
-//! worlds are values and nothing else. A class is made of a derived type, or of fields that were
-//! read from a file. One and the same world has several [`Representation`](schema::Representation)s: bits for the network;
-//! bytes, and with the feature `formats` XML, JSON, JSON relative to the schema and compact text,
-//! to see what the bits save. Each reads back to the same world.
+//! A [`World`](schema::World) is a time and objects, each of a class of the
+//! [`WorldSchema`](schema::WorldSchema). The schema is sent once, so that worlds contain only
+//! values. A class is made from a derived type, or from fields that were read from a file. The same
+//! world has several [`Representation`](schema::Representation)s: bits for the network; bytes, and
+//! with the feature `formats` XML, JSON, JSON relative to the schema and compact text, to see what
+//! the bits save. Each reads back to the same world.
 //!
-//! A world is one state. What changed since the last one is for [snapshots](#snapshot).
+//! A world is one state. For deltas between states there are [snapshots](#snapshot).
 //!
 //! ```
 //! use tightwire::Wire;
@@ -228,12 +237,13 @@
 //! # snapshot
 //!
 //! A [`snapshot::Sender`] replicates a world of objects to many receivers over a network that loses
-//! packets: each packet has what a receiver is not known to have, in as few bytes as a model of the
-//! objects can make of it, within a budget, the most urgent first. A [`snapshot::Receiver`] has the
-//! world, and a [`Playback`](snapshot::Playback) shows it evenly; a [`snapshot::Trace`] says what each bit of a packet was
-//! for. The guide [`replicate_a_world`](guide::replicate_a_world) is the way in.
+//! packets. Each packet has the deltas of the objects that are dirty for its receiver, in as few
+//! bytes as a model of the objects allows, within a budget, the highest priority first. A
+//! [`snapshot::Receiver`] has the world, and a [`Playback`](snapshot::Playback) interpolates it
+//! smoothly; a [`snapshot::Trace`] explains each bit of a packet. Start with the guide
+//! [`replicate_a_world`](guide::replicate_a_world).
 //!
-//! It sends nothing: packets are for any transport, and may get lost there.
+//! This layer sends nothing: packets go over any transport, and may be lost.
 //!
 //! ```
 //! use tightwire::{snapshot, Wire};
@@ -259,13 +269,14 @@
 //!
 //! # packet
 //!
-//! A [`Protocol`](packet::Protocol) turns packets into datagrams and back, in the caller's buffers. Its [`Protection`](packet::Protection)
-//! keeps out other games and other versions, accidents, and with [`Keys`](packet::Keys) everyone else too. What it
-//! does not let in is [`PacketError`](packet::PacketError), for a reason that can be said and is [counted](packet::Counters). Two
-//! sides that refuse each other can exchange their [`Identity`](packet::Identity), and the [`MismatchError`](packet::MismatchError) says what is
-//! different, down to the field.
+//! A [`Protocol`](packet::Protocol) turns packets into datagrams and back, in the caller's buffers.
+//! Its [`Protection`](packet::Protection) keeps out other games and other versions, damage, and
+//! with [`Keys`](packet::Keys) also attackers. A refused datagram is a
+//! [`PacketError`](packet::PacketError) with its reason, and is [counted](packet::Counters). Two
+//! sides that refuse each other can exchange their [`Identity`](packet::Identity), and the
+//! [`MismatchError`](packet::MismatchError) lists the differences, down to the field.
 //!
-//! It sends nothing: the datagrams are for a socket, or for a transport of any kind.
+//! This layer sends nothing: datagrams go to a socket, or over any transport.
 //!
 //! ```
 //! use tightwire::Wire;
@@ -294,13 +305,13 @@
 //!
 //! # message
 //!
-//! A [`Message`] is a struct that is sent as it is, to one peer, to many, or to this side itself. A
-//! [`Messenger`](message::Messenger) writes messages into batches, for each peer and [`Delivery`] one after the other,
-//! gives them to a transport at the end of the frame, and takes batches from it: their messages wait
-//! in bounded queues for their [`Stage`], and then go to their handlers. The guide
-//! [`define_a_message`](guide::define_a_message) is the way in.
+//! A [`Message`] is a struct that is sent on its own, to one peer, to many, or to the local side. A
+//! [`Messenger`](message::Messenger) writes messages into batches for each peer and [`Delivery`],
+//! and gives the batches to a transport at the end of the frame. From the batches that it receives,
+//! messages wait in bounded queues for their [`Stage`], and then go to their handlers. Start with
+//! the guide [`define_a_message`](guide::define_a_message).
 //!
-//! It is no transport: what a delivery promises is for that to keep.
+//! This layer is not a transport: the transport keeps the promise of a delivery.
 //!
 //! ```
 //! use std::time::Duration;
@@ -328,9 +339,9 @@
 //!
 //! # session
 //!
-//! A [`Server`] and its [`Client`]s put a [`Messenger`](message::Messenger) on a transport: they connect
-//! with a token and a protocol id, refuse each other with reasons, keep what does not fit from growing, and
-//! say how each peer is doing. `docs/WIRE.md` has what they say to each other.
+//! A [`Server`] and its [`Client`]s put a [`Messenger`](message::Messenger) on a transport: they
+//! connect with a token and a protocol id, refuse each other with reasons, bound their backlogs,
+//! and report the state of each peer. `docs/WIRE.md` specifies the session's own messages.
 //!
 //! ```
 //! use std::time::Duration;
@@ -360,28 +371,31 @@
 //!
 //! # transport
 //!
-//! A [`Transport`](transport::Transport) carries batches and keeps the promise of their [`Delivery`]. It owns
-//! no thread, no runtime and no clock: time is an argument. There are two, and [`conformance::run`](transport::conformance::run) judges any
-//! other:
+//! A [`Transport`](transport::Transport) carries batches and keeps the promise of their
+//! [`Delivery`]. It owns no thread, no runtime and no clock: time is an argument. There are two,
+//! and [`conformance::run`](transport::conformance::run) tests any other:
 //!
 //! * [`Quic`](quic::Quic) over a [`Udp`](quic::Udp) socket, or over a simulated [`Network`](quic::Network) on a virtual clock;
 //! * [`InProcess`](transport::InProcess), two ends in one process with queues between them, for single player and tests.
 //!
 //! # token
 //!
-//! A [`TokenKey`](token::TokenKey) makes connect tokens at the game's backend, and a [`TokenGate`](token::TokenGate) takes each of them once. A
-//! [`Certificate`](quic::Certificate) is what a server shows, and [`Trust`](quic::Trust) what a client accepts.
+//! A [`TokenKey`](token::TokenKey) makes connect tokens at the game's backend, and a
+//! [`TokenGate`](token::TokenGate) redeems each of them once. A server authenticates with a
+//! [`Certificate`](quic::Certificate), and [`Trust`](quic::Trust) decides which certificates a
+//! client accepts.
 //!
 //! # recording
 //!
-//! A [`Recorder`](recording::Recorder) writes everything that a session sees into a file, and a [`Replay`](recording::Replay) is a transport that
-//! plays it: the session comes to the same state again, or to the same crash.
+//! A [`Recorder`](recording::Recorder) writes everything that a session sees into a file, and a
+//! [`Replay`](recording::Replay) is a transport that plays the file: the session reaches the same
+//! state again, or the same crash.
 //!
 //! # link
 //!
-//! A [`Link`](link::Link) is a bad network for tests: it delays, loses, doubles, reorders and corrupts datagrams as
-//! its [`LinkConfig`](link::LinkConfig) says, and for the same seed always in the same way. It has no clock: time is an
-//! argument.
+//! A [`Link`](link::Link) simulates a bad network for tests: it delays, loses, duplicates, reorders
+//! and corrupts datagrams by its [`LinkConfig`](link::LinkConfig), and for the same seed always in
+//! the same way. It has no clock: time is an argument.
 //!
 //! ```
 //! use std::time::Duration;
@@ -395,11 +409,12 @@
 //!
 //! # inspect
 //!
-//! With the feature `inspect`, a [`CaptureWriter`](inspect::CaptureWriter) writes every datagram with its time
-//! and direction into a pcapng file, which Wireshark and the like open, and a [`Capture`](inspect::Capture)
-//! reads it again, one record at a time. A [`Captured`](inspect::Captured) transport does so with the messages
-//! of a session. The [`Identity`](packet::Identity) of the protocol travels in the file, so that a tool reads
-//! the packets without the program; an [`Xray`](inspect::Xray) is one packet bit by bit, for pages.
+//! With the feature `inspect`, a [`CaptureWriter`](inspect::CaptureWriter) writes every datagram
+//! with its time and direction into a pcapng file, which Wireshark and other tools open, and a
+//! [`Capture`](inspect::Capture) reads the file again, one record at a time. A
+//! [`Captured`](inspect::Captured) transport does the same for the messages of a session. The file
+//! contains the [`Identity`](packet::Identity) of the protocol, so that a tool reads the packets
+//! without the program; an [`Xray`](inspect::Xray) shows one packet bit by bit, for web pages.
 //!
 //! ```
 //! # #[cfg(feature = "inspect")]
@@ -430,7 +445,7 @@
 //! # fn main() {}
 //! ```
 #![cfg_attr(not(feature = "std"), no_std)]
-// The tour is of all features.
+// The tour covers all features.
 #![cfg_attr(
     not(all(feature = "quic", feature = "inspect")),
     allow(rustdoc::broken_intra_doc_links)
@@ -453,7 +468,7 @@ pub use tightwire_net::{Message, link, message, quic, recording, session, token,
 #[cfg(feature = "snapshot")]
 pub use tightwire_snapshot as snapshot;
 
-/// Chapters to read, with code that is tested.
+/// Chapters of a guide, with tested code.
 pub mod guide {
     #[doc = include_str!("../guide/describe_your_packets.md")]
     pub mod describe_your_packets {}
@@ -471,7 +486,7 @@ pub mod guide {
     pub mod over_the_wire {}
 }
 
-/// The README's examples are compiled and run with the tests.
+/// Compiles and runs the README's examples with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
