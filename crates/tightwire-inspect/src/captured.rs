@@ -1,4 +1,4 @@
-//! A transport that writes the messages that it carries into a capture.
+//! A transport that captures the messages that it carries.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,9 +12,9 @@ use tightwire_net::message::{Delivery, messages_in};
 use tightwire_net::transport::Reason;
 use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport};
 
-/// A [`Transport`] that passes everything to another, and writes each message that comes or goes into a
-/// capture: a pcapng file that `tightwire inspect` and Wireshark open, and that says what its messages
-/// mean. What is in it was never encrypted, or is not any more: keep it as safe as the messages were.
+/// A [`Transport`] that wraps another and writes each received or sent message into a capture: a
+/// pcapng file with the schema of its messages, for `tightwire inspect` and Wireshark. The file is
+/// not encrypted: keep it as safe as the messages were.
 ///
 /// A record is one message, with the header of 5 bytes that
 /// [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema) describes; the recorder is
@@ -24,13 +24,14 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport}
 /// [how long it is](tightwire_net::message::RawMessage::CUT). What follows a mistake in a batch is
 /// [left out](Self::left_out).
 ///
-/// * **Time** is that of the last [`handle_input`](Transport::handle_input) behind the session's start.
-/// * **Addresses** are the local one that was given, and that of the peer, if the transport knows it.
-///   Where it does not, as within a process, the number of the connection makes one: the lowest 16 bits
+/// * **Time** of a record is that of the last [`handle_input`](Transport::handle_input), after the
+///   session's start.
+/// * **Addresses** are the given local address, and the peer's address if the transport knows it.
+///   Otherwise, as within a process, the connection's number makes an address: its lowest 16 bits
 ///   are the end of `10.0.0.0`, the next 14 are added to the port 49152.
 ///
-/// What has come is in the file before it is handled. A file that cannot be written any more does not
-/// stop the session: see [`error`](Self::error).
+/// Received messages are in the file before they are handled. A write error ends the capture but
+/// not the session: see [`error`](Self::error).
 ///
 /// ```
 /// use std::time::Duration;
@@ -86,17 +87,17 @@ pub struct Captured<T, W> {
     log: Log<W>,
 }
 
-/// The file.
+/// The capture, with the state that its records need.
 struct Log<W> {
     recorder: CaptureWriter<W>,
     error: Option<io::Error>,
     local: SocketAddr,
-    /// The session's time zero, since the Unix epoch.
+    /// Time zero of the session, since the Unix epoch.
     unix_start: Duration,
     now: Duration,
-    /// Of connections whose transport told.
+    /// Addresses of the connections whose transport reported one, by connection number.
     addresses: BTreeMap<u64, SocketAddr>,
-    /// The record at hand; kept for its memory.
+    /// The current record; kept for its memory.
     record: Vec<u8>,
     recorded: u64,
     cut: u64,
@@ -104,9 +105,10 @@ struct Log<W> {
 }
 
 impl<T: Transport, W: Write> Captured<T, W> {
-    /// Records what `transport` carries from now on. `local` is the address that this side has in the
-    /// file, `unix_start` that of the [configuration](tightwire_net::session::SessionConfig::unix_start): when, since
-    /// 1970, the session's own time is zero.
+    /// Captures the messages that `transport` carries from now on. `local` is this side's address
+    /// in the file, and `unix_start` is
+    /// [`SessionConfig::unix_start`](tightwire_net::session::SessionConfig::unix_start): time zero
+    /// of the session, since the Unix epoch.
     #[must_use]
     pub fn new(
         transport: T,
@@ -129,7 +131,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         Self { transport, log }
     }
 
-    /// Why the file ends before the session did, if it does.
+    /// Returns the write error that ended the capture; `None` while the capture goes on.
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -204,7 +206,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.left_out
     }
 
-    /// Looks at the file.
+    /// Calls `look` with the writer.
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -221,7 +223,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         look(self.log.recorder.get_ref())
     }
 
-    /// What carries the batches.
+    /// Returns the wrapped transport.
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -239,7 +241,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
         &self.transport
     }
 
-    /// What carries the batches. What is taken from it is not recorded.
+    /// Returns the wrapped transport. Events and batches that a caller polls from or sends on it
+    /// directly are not captured.
     pub fn inner_mut(&mut self) -> &mut T {
         &mut self.transport
     }
@@ -276,14 +279,14 @@ impl<W: Write> Log<W> {
     }
 }
 
-/// The address of a connection that has none.
+/// Makes up an address for a connection that has none.
 fn made_up(connection: Connection) -> SocketAddr {
     let number = connection.0;
     let ip = Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8);
     SocketAddr::from((ip, FIRST_PORT + ((number >> 16) & 0x3fff) as u16))
 }
 
-/// From here on, ports are nobody's.
+/// First of the dynamic ports, which IANA assigns to no service.
 const FIRST_PORT: u16 = 49152;
 
 impl<T: Transport, W: Write> Transport for Captured<T, W> {
@@ -306,7 +309,7 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
                 log.addresses.remove(&connection.0);
             }
             Some(_) => {}
-            // All of it is there before it is handled.
+            // Received messages are in the file before they are handled.
             None => log.flush(),
         }
         event
@@ -319,7 +322,7 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         batch: &[u8],
     ) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
-        // What there is no room for comes again.
+        // A batch without room is sent again later, and recorded then.
         if result.is_ok() {
             self.log.write(Direction::Sent, to, delivery, batch);
         }

@@ -1,8 +1,8 @@
-//! What every bit of a packet is for.
+//! Captures of packets, and x-rays: a packet with the bits of each field.
 //!
-//! An [`Xray`] is one packet with the span of bits of each of its fields, as JSON for pages and for
-//! tools. [`XRAY_SCRIPT`] and [`XRAY_STYLE`] draw it in a page: the demo serves them, and
-//! `tightwire inspect --html` puts them into its page.
+//! An [`Xray`] is one packet with the span of bits of each of its fields, as JSON for pages and
+//! tools. [`XRAY_SCRIPT`] and [`XRAY_STYLE`] draw an x-ray in a page: the demo serves them, and
+//! `tightwire inspect --html` embeds them in its page.
 //!
 //! ```
 //! use tightwire::{encode, Wire};
@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Derived code says `::tightwire`, also where this crate derives.
+// Derived code names `::tightwire`, in this crate too.
 extern crate tightwire_core as tightwire;
 
 mod capture;
@@ -36,8 +36,8 @@ pub use capture::{Capture, CaptureError, CaptureWriter, Direction, Record};
 pub use captured::Captured;
 pub use xray::{Xray, XraySpan, family, group_in, kind_of};
 
-/// A script that draws an x-ray into a page: `drawXray` is its function.
+/// A script that draws an x-ray into a page with its function `drawXray`.
 pub const XRAY_SCRIPT: &str = include_str!("../assets/xray.js");
 
-/// The style of what [`XRAY_SCRIPT`] draws.
+/// The style sheet for [`XRAY_SCRIPT`].
 pub const XRAY_STYLE: &str = include_str!("../assets/xray.css");

@@ -1,4 +1,4 @@
-//! The x-ray of one packet, for pages and tools: what every bit of it is for.
+//! X-rays: packets with the bits of each field, for pages and tools.
 
 use std::fmt::Write as _;
 use std::mem::take;
@@ -7,54 +7,55 @@ use serde::Serialize;
 use tightwire_core::stream::{Op, Trace};
 use tightwire_snapshot as snapshot;
 
-/// One packet: its bytes, and the spans of bits that its fields take.
+/// One packet: its bytes, and the bits of each field.
 #[derive(Serialize, Clone, PartialEq, Debug)]
 pub struct Xray {
-    /// What it is, and who sent it to whom.
+    /// Kind of the packet, source and destination.
     pub title: String,
-    /// Seconds since the capture began.
+    /// Time of the packet, in seconds since the capture began.
     pub time: f64,
-    /// All of it, hexadecimal.
+    /// Bytes of the whole packet, hexadecimal.
     pub bytes: String,
-    /// How many bits `bytes` has.
+    /// Number of bits in `bytes`.
     pub bits: u64,
-    /// Why it was refused: a sentence with path, bit and reason.
+    /// Refusal of the packet, as a sentence with path, bit and reason; `None` if it was decoded.
     pub refused: Option<String>,
-    /// The bit of `bytes` at which it was refused.
+    /// Bit of `bytes` at which the packet was refused; `None` if it was decoded, or the bit is not
+    /// known.
     pub refused_at: Option<u64>,
-    /// In the order of their bits, without overlap; they cover the packet.
+    /// Spans in the order of their bits, without overlap; together they cover the packet.
     pub spans: Vec<XraySpan>,
 }
 
-/// A run of bits and what it is for.
+/// A run of bits that belong to one field.
 #[derive(Serialize, Clone, PartialEq, Debug, Default)]
 pub struct XraySpan {
-    /// Where the field is in the packet, as `Player.items[1].count`.
+    /// Path of the field in the packet, as `Player.items[1].count`.
     pub path: String,
-    /// The first bit; with a fraction where a model codes fields in less than whole bits.
+    /// Position of the first bit; fractional where a model codes fields in less than whole bits.
     pub start: f64,
-    /// How many bits it takes.
+    /// Number of bits that the field takes.
     pub bits: f64,
     /// The value of the field, shortened.
     pub value: String,
-    /// The operation in words, without its name: `0..=100`.
+    /// Arguments of the operation: `0..=100`.
     pub range: String,
-    /// The name of the operation, or `header`, `check`, `coded`, `padding`.
+    /// Name of the operation, or `header`, `check`, `coded`, `padding`.
     pub kind: String,
-    /// What its colour is by: the message, the class or the field that it belongs to.
+    /// Message, class or field that decides the span's colour.
     pub group: String,
 }
 
-/// A packet of more fields has the rest of them in one span: a page must not choke on one that was
-/// made to have as many as it has bits.
+/// Maximum number of spans. The remaining fields of a packet share one span: a hostile packet with
+/// as many fields as bits must not freeze the page.
 const MAX_SPANS: usize = 16_384;
 
-/// Characters of a value: a blob may be as long as its packet.
+/// Maximum length of a value, in characters: a blob may be as long as its packet.
 const MAX_VALUE: usize = 160;
 
 impl Xray {
-    /// The x-ray of a packet that was explained. Bytes of `packet` before those of the trace, as a checksum or
-    /// a protocol id, are its header.
+    /// Makes the x-ray of a decoded packet. Bytes of `packet` before those of the trace, such as a
+    /// checksum or a protocol id, become its header.
     #[must_use]
     pub fn of_trace(title: impl Into<String>, time: f64, packet: &[u8], trace: &Trace) -> Self {
         let before = packet.len().saturating_sub(trace.bytes().len()) as u64 * 8;
@@ -96,7 +97,7 @@ impl Xray {
         }
     }
 
-    /// The x-ray of a snapshot that was read with a trace.
+    /// Makes the x-ray of a snapshot that was read with a trace.
     #[must_use]
     pub fn of_snapshot(
         title: impl Into<String>,
@@ -118,8 +119,8 @@ impl Xray {
         }
     }
 
-    /// Takes apart the snapshot of so many bytes at the end of the field with this path; or says why
-    /// that is not possible.
+    /// Replaces the last `length` bytes of the field at `path` by the spans of the snapshot in
+    /// them, or marks the snapshot with the reason why it could not be decoded.
     pub fn open_snapshot(
         &mut self,
         path: &str,
@@ -155,7 +156,7 @@ impl Xray {
         self.spans.extend(behind);
     }
 
-    /// The x-ray of bytes that cannot be taken apart, and why.
+    /// Makes the x-ray of bytes that could not be decoded, with the reason.
     #[must_use]
     pub fn of_bytes(
         title: impl Into<String>,
@@ -176,18 +177,18 @@ impl Xray {
     }
 }
 
-/// What the bits behind the last field are.
+/// Meaning of the bits after the last field.
 enum Rest {
     /// Zeros up to a whole byte.
     Padding,
-    /// What follows a refusal.
+    /// Bits after the one at which the packet was refused.
     Unread,
 }
 
-/// Spans that come in order; what is between them is padding.
+/// Spans in the order of their bits; gaps between them become padding.
 struct Spans {
     spans: Vec<XraySpan>,
-    /// Behind the last one.
+    /// Position behind the last span, in bits.
     at: f64,
     end: f64,
 }
@@ -210,7 +211,7 @@ impl Spans {
         self.spans.push(span);
     }
 
-    /// The spans of a snapshot that begins at this bit.
+    /// Appends the spans of a snapshot that begins at bit `begin`.
     fn push_snapshot(&mut self, begin: f64, trace: &snapshot::Trace) {
         for span in trace.spans() {
             if self.is_full() {
@@ -235,7 +236,7 @@ impl Spans {
     }
 
     fn fill(&mut self, until: f64, what: &str) {
-        // Fractions that were added up end a hair beside the whole bit.
+        // Sums of fractions miss whole bits by a rounding error.
         if until - self.at > 1.5e-3 {
             self.spans.push(XraySpan {
                 path: what.into(),
@@ -260,12 +261,12 @@ impl Spans {
     }
 }
 
-/// The operation in words, without its name.
+/// Returns the arguments of an operation as text, without its name.
 fn range_of(op: &Op) -> String {
     op.to_string().strip_prefix(op.name()).unwrap_or_default().trim_start().into()
 }
 
-/// The [kind](XraySpan::kind) of a part of a snapshot.
+/// Returns the [kind](XraySpan::kind) of a part of a snapshot.
 #[must_use]
 pub fn kind_of(part: snapshot::TracePart) -> &'static str {
     match part {
@@ -276,8 +277,9 @@ pub fn kind_of(part: snapshot::TracePart) -> &'static str {
     }
 }
 
-/// The [group](XraySpan::group) of a field: the step of its path that it is in, `Input` of
-/// `Message.Input.action`. A step without a name is told together with the one before it.
+/// Returns the [group](XraySpan::group) of a field: the step of its path that contains the field,
+/// `Input` in `Message.Input.action`. A step that is only a number is joined to the named step
+/// before it.
 #[must_use]
 pub fn group_in(path: &str) -> String {
     let mut steps = names_in(path);
@@ -287,7 +289,8 @@ pub fn group_in(path: &str) -> String {
     steps[from..].join(".")
 }
 
-/// The name that decides the colour of a field, on pages and in terminals; `xray.js` has the same rule.
+/// Returns the name that decides a field's colour, on pages and in terminals; `xray.js` has the
+/// same rule.
 #[must_use]
 pub fn family(path: &str, group: &str) -> String {
     let names = names_in(path);
@@ -302,13 +305,13 @@ pub fn family(path: &str, group: &str) -> String {
     }
 }
 
-/// The steps of a path, without indices.
+/// Returns the steps of a path, without indices.
 fn names_in(path: &str) -> Vec<String> {
     let steps = path.split('.').map(|step| step.split('[').next().unwrap_or(step));
     steps.filter(|step| !step.is_empty()).map(String::from).collect()
 }
 
-/// Without the dust behind the digits that mean something.
+/// Rounds to thousandths of a bit, to drop rounding errors.
 fn rounded(bits: f64) -> f64 {
     (bits * 1e3).round() / 1e3
 }

@@ -1,11 +1,11 @@
-//! The parts of a pcapng file that do not depend on a datagram's bytes, as docs/WIRE.md lists them.
+//! Blocks of a pcapng file, apart from a datagram's bytes. docs/WIRE.md lists them.
 //!
 //! Every field is whole bytes, and the stream writes the lowest first: a little-endian section.
 //!
-//! The identity of the protocol stands in options of the section header: `editcap` and `mergecap` copy
-//! them, and no tool counts them as packets, as tshark does with custom blocks. The identity leaves 16
-//! KiB of the block to options that tools add. A damaged identity is none: the datagrams are still
-//! good.
+//! The protocol's identity is in options of the section header. `editcap` and `mergecap` copy these
+//! options, and no tool counts them as packets, as tshark does with custom blocks. The identity
+//! leaves 16 KiB of the block to options that tools add. A damaged identity counts as absent: the
+//! datagrams are still readable.
 
 use tightwire_core::Wire;
 
@@ -17,20 +17,21 @@ pub(super) const PACKET: u32 = 6;
 
 pub(super) const ORDER: u32 = 0x1a2b_3c4d;
 
-/// Of the option that holds a packet's direction.
+/// Code of the option with a packet's direction.
 pub(super) const FLAGS: u16 = 2;
 
-/// Of an option with bytes of anyone's own, which tools may copy when they change a file.
+/// Code of a custom option that tools may copy when they change a file.
 pub(super) const CUSTOM: u16 = 2989;
 
-/// A longer block is not written, and not read: a length from a file must not cost memory.
+/// Maximum length of a block, in bytes. Longer blocks are neither written nor read: a length from a
+/// file must not cost memory.
 pub(super) const MAX_BLOCK: usize = 256 << 10;
 
-/// The longest datagram that UDP has a length for.
+/// Maximum length of a datagram, in bytes: the largest that UDP's length field allows.
 pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
 
-/// What says more is not written. The rest of the block is for tools, which add their names and
-/// comments when they copy a file.
+/// Maximum length of identity and snapshot description together, in bytes. The rest of the block is
+/// for tools, which add their names and comments when they copy a file.
 pub(super) const MAX_SAID: usize = 240 << 10;
 
 #[derive(Wire)]
@@ -40,11 +41,12 @@ pub(super) struct SectionHead {
     order: u32,
     major: u16,
     minor: u16,
-    /// All ones: nobody knows how long a section will be that is still recorded.
+    /// All ones: the length of a section is not known while the section is recorded.
     section_length: u64,
 }
 
-/// What stands before a part of what a section says of its packets.
+/// Header of one part of an identity or snapshot description: a custom option's code, length and
+/// tag.
 #[derive(Wire)]
 pub(super) struct PartHead {
     option: OptionHead,
@@ -91,7 +93,7 @@ pub(super) struct PacketEnd {
     length_again: u32,
 }
 
-/// All zeros is the end of the options.
+/// Header of an option; all zeros ends the options.
 #[derive(Wire, Default)]
 struct OptionHead {
     code: u16,
@@ -99,7 +101,7 @@ struct OptionHead {
 }
 
 impl SectionHead {
-    /// Of a section with so many bytes of options.
+    /// Returns the header of a section with `options` bytes of options.
     pub(super) fn new(options: u32) -> Self {
         Self {
             kind: SECTION,
@@ -112,12 +114,12 @@ impl SectionHead {
     }
 }
 
-/// What a section can say of its packets.
+/// Kinds of metadata in a section header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Said {
-    /// Their [`Identity`](tightwire_core::packet::Identity).
+    /// [`Identity`](tightwire_core::packet::Identity) of the packets' protocol.
     Identity,
-    /// The [`snapshot::Description`](tightwire_snapshot::Description) of the snapshots in them.
+    /// [`snapshot::Description`](tightwire_snapshot::Description) of the snapshots in the packets.
     Snapshots,
 }
 
@@ -133,26 +135,28 @@ impl Said {
 }
 
 impl PartHead {
-    /// Of IANA's numbers of enterprises, the one for examples: there is none for this format, so
-    /// the tag tells.
+    /// IANA's private enterprise number for examples. This format has no number of its own, so the
+    /// tag identifies it.
     const ENTERPRISE: u32 = 32473;
 
-    /// What an option's length counts besides the part.
+    /// Bytes that an option's length counts besides the part: enterprise number and tag.
     const WITHIN: u16 = 16;
 
-    /// The bytes of an option without its part.
+    /// Length of an option without its part, in bytes.
     pub(super) const AROUND: usize = Self::MAX_BYTES;
 
-    /// The longest part: with it, an option is as long as it can be without padding.
+    /// Maximum length of a part, in bytes: with it, an option is as long as it can be without
+    /// padding.
     pub(super) const MAX_PART: usize = (u16::MAX - 3 - Self::WITHIN) as usize;
 
-    /// Of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
+    /// Returns the header of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
     pub(super) fn new(said: Said, part: usize) -> Self {
         let option = OptionHead { code: CUSTOM, length: Self::WITHIN + part as u16 };
         Self { option, enterprise: Self::ENTERPRISE, tag: said.tag() }
     }
 
-    /// The part in the value of a custom option, if that is what it has, and of what it is one.
+    /// Returns the metadata kind and the part in the value of a custom option; `None` if the option
+    /// is not of this format.
     pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<(Said, &[u8])> {
         let (&enterprise, data) = value.split_first_chunk()?;
         let enterprise = match is_big_endian {
@@ -171,7 +175,7 @@ impl SectionEnd {
 }
 
 impl InterfaceBlock {
-    /// Packets that begin with their IP header, of either version.
+    /// Link type of packets that begin with their IP header, of either version.
     const LINK_RAW: u16 = 101;
 
     pub(super) fn new() -> Self {
@@ -224,7 +228,7 @@ fn flags_of(direction: Direction) -> u32 {
     }
 }
 
-/// What the flags of a packet say; two of the four numbers say nothing.
+/// Returns the direction in a packet's flags; `None` for two of the four values.
 pub(super) fn direction_of(flags: u32) -> Option<Direction> {
     let mut directions = [Direction::Received, Direction::Sent].into_iter();
     directions.find(|&direction| flags_of(direction) == flags & 3)

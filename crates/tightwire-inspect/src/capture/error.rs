@@ -1,11 +1,11 @@
-//! Why a capture is not read on.
+//! Errors of reading a capture.
 
 use core::fmt;
 use std::io;
 
-/// Why a capture is not read on, and at which byte of the file the block begins that is to blame.
+/// Error that ends the reading of a capture, with the file offset of the block that caused it.
 ///
-/// All records before it were good.
+/// All records before that block are valid.
 ///
 /// ```
 /// use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
@@ -35,23 +35,23 @@ use std::io;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The file ends within a block: its recorder was stopped there, or a copy of it was.
+    /// The file ends within a block: recording or copying stopped there.
     Truncated {
-        /// Where the block begins.
+        /// File offset of the block's first byte.
         at: u64,
     },
-    /// A block that makes no sense, or is longer than what is read.
+    /// A block is invalid, or longer than the reader's limit.
     Malformed {
-        /// Where the block begins.
+        /// File offset of the block's first byte.
         at: u64,
-        /// What is wrong with it, and what to do.
+        /// Defect of the block, and advice.
         reason: &'static str,
     },
     /// The file could not be read.
     Io {
-        /// Where the block begins that was being read.
+        /// File offset of the block that was being read.
         at: u64,
-        /// What the reader said.
+        /// Error of the underlying reader.
         error: io::Error,
     },
 }

@@ -1,7 +1,7 @@
-//! Where the blocks of a file begin and end.
+//! Framing: where the blocks of a file begin and end.
 //!
-//! Blocks are framed here and taken apart by `pcap-parser`: its own reader knows neither the byte at
-//! which a block begins nor how to skip one that is longer than its buffer.
+//! This module frames blocks, and `pcap-parser` parses them: the crate's own reader knows neither
+//! the offset of a block nor how to skip a block that is longer than its buffer.
 
 use std::io::{self, Read};
 
@@ -9,7 +9,8 @@ use super::blocks::{INTERFACE, MAX_BLOCK, ORDER, PACKET, SECTION};
 use super::{Capture, CaptureError};
 
 impl<R: Read> Capture<R> {
-    /// Reads the next block, of a kind without a use only its frame, and says whether there was one.
+    /// Reads the next block, and returns whether there was one. Of a block of an unused kind, only
+    /// the frame is read.
     pub(super) fn read_block(&mut self) -> Result<bool, CaptureError> {
         self.at = self.next_at;
         if self.is_pcap {
@@ -64,20 +65,21 @@ impl<R: Read> Capture<R> {
         Ok(true)
     }
 
-    /// Whether the block at hand begins so, as far as it goes.
+    /// Returns whether the current block begins with these bytes; a block shorter than four bytes
+    /// is compared as far as it goes.
     pub(super) fn begins(&self, with: [u8; 4]) -> bool {
         self.block.iter().zip(with).all(|(&a, b)| a == b)
     }
 
-    /// A number of the block at hand, zero behind its end.
+    /// Returns the 32-bit number at an offset of the current block; zero beyond the block's end.
     pub(super) fn word(&self, at: usize) -> u32 {
         let word = self.block.get(at..).and_then(<[u8]>::first_chunk);
         let word = *word.unwrap_or(&[0; 4]);
         if self.is_big_endian { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }
     }
 
-    /// Adds as many bytes to the block as there are, up to `length`. Memory is taken for those that
-    /// come, not for those that the file announces.
+    /// Appends up to `length` bytes of the file to the block. Memory is taken for bytes that were
+    /// read, not for a length that the file announces.
     pub(super) fn fill(&mut self, length: usize) -> Result<(), CaptureError> {
         let read = (&mut self.reader).take(length as u64).read_to_end(&mut self.block);
         read.map_err(|error| CaptureError::Io { at: self.at, error }).map(drop)
@@ -102,7 +104,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// Kind, length, and length again: the shortest block.
+/// Length of the shortest block, in bytes: kind, length, and length again.
 const FRAME: usize = 12;
 
 const NO_CAPTURE: &str =

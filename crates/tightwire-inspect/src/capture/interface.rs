@@ -1,4 +1,5 @@
-//! What a capture says of an interface: how to find a datagram in its packets, and their time.
+//! Interfaces of a capture: the link type, which locates the datagram in a packet, and the
+//! resolution of times.
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
@@ -12,13 +13,13 @@ use super::blocks::MAX_DATAGRAM;
 #[derive(Debug)]
 pub(super) struct Interface {
     link: Linktype,
-    /// Of the time, in a second.
+    /// Units of a packet's time per second.
     units: u128,
     /// Seconds to add to every time.
     offset: i64,
 }
 
-/// A datagram and who sent it to whom.
+/// A datagram with its source and destination.
 pub(super) struct Datagram<'a> {
     pub(super) source: SocketAddr,
     pub(super) destination: SocketAddr,
@@ -30,7 +31,7 @@ impl Interface {
         let resolution = block.if_tsresol;
         let exponent = u32::from(resolution & 0x7f);
         let units = match resolution & 0x80 {
-            // Beyond what a number holds, every time is zero either way.
+            // An exponent too large for `u128` makes every time zero, saturated or not.
             0 => 10u128.saturating_pow(exponent),
             _ => 1 << exponent,
         };
@@ -38,17 +39,17 @@ impl Interface {
         Self { link: block.linktype, units, offset: offset.map_or(0, i64::from_le_bytes) }
     }
 
-    /// Of a link whose times are seconds and fractions.
+    /// Returns the interface of a pcap file, whose times are seconds and fractions.
     pub(super) fn plain(link: Linktype, units: u32) -> Self {
         Self { link, units: units.into(), offset: 0 }
     }
 
-    /// Since the Unix epoch, of such a link.
+    /// Returns the time since the Unix epoch of a packet in a pcap file.
     pub(super) fn time_of(&self, seconds: u32, fraction: u32) -> Duration {
         self.time(u64::from(seconds) * self.units as u64 + u64::from(fraction))
     }
 
-    /// Since the Unix epoch; the nearest that a duration can be, if it is not one.
+    /// Returns the time since the Unix epoch, clamped to the range of `Duration`.
     pub(super) fn time(&self, units: u64) -> Duration {
         const SECOND: i128 = 1_000_000_000;
         let nanoseconds = u128::from(units) * SECOND as u128 / self.units;
@@ -60,9 +61,9 @@ impl Interface {
         }
     }
 
-    /// What UDP carries in a packet: nothing in one of another protocol, in a fragment, or in a
-    /// packet that was cut. Checksums are not looked at: the network card computes them after most
-    /// programs have captured a packet.
+    /// Returns the UDP datagram in a packet; `None` for other protocols, fragments and truncated
+    /// packets. Checksums are not verified: the network card computes them after most programs have
+    /// captured a packet.
     pub(super) fn datagram<'a>(&self, packet: &'a [u8]) -> Option<Datagram<'a>> {
         let packet = match self.link {
             Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 => SlicedPacket::from_ip(packet),
@@ -75,7 +76,8 @@ impl Interface {
             }
             Linktype::NULL | Linktype::LOOP => {
                 let (family, packet) = packet.split_first_chunk()?;
-                // In the byte order of the machine that captured it, which may be another than the file's.
+                // The family is in the byte order of the capturing machine, which may differ from
+                // the file's.
                 let families = [u32::from_be_bytes(*family), u32::from_le_bytes(*family)];
                 if !families.iter().any(|family| IP_FAMILIES.contains(family)) {
                     return None;
@@ -98,7 +100,7 @@ impl Interface {
         };
         let Some(TransportSlice::Udp(udp)) = packet.transport else { return None };
         let bytes = udp.payload();
-        // A length of zero in both headers is a jumbogram, which no UDP socket sends.
+        // A length of zero in both headers means a jumbogram, which no UDP socket sends.
         (bytes.len() <= MAX_DATAGRAM).then(|| Datagram {
             source: SocketAddr::new(source, udp.source_port()),
             destination: SocketAddr::new(destination, udp.destination_port()),
@@ -107,21 +109,22 @@ impl Interface {
     }
 }
 
-/// IPv4, and IPv6 as Linux, Windows, NetBSD, FreeBSD and macOS number it.
+/// Address families: IPv4, and IPv6 as Linux, Windows, NetBSD, FreeBSD and macOS number it.
 const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
 
-/// The values of the options with this code.
+/// Returns the values of the options with this code.
 pub(super) fn options<'a>(
     options: &'a [PcapNGOption<'_>],
     code: OptionCode,
 ) -> impl Iterator<Item = &'a [u8]> {
-    // What follows the end of the options is no option.
+    // Bytes after the end-of-options mark are no options.
     let options = options.iter().take_while(|option| option.code != OptionCode::EndOfOpt);
     let options = options.filter(move |option| option.code == code);
     options.filter_map(|option| option.as_bytes().ok())
 }
 
-/// The value of an option of `N` bytes, the lowest first, if it is there.
+/// Returns the value of an option of `N` bytes, lowest byte first; `None` if the option is absent
+/// or has another length.
 pub(super) fn option<const N: usize>(
     options: &[PcapNGOption<'_>],
     code: OptionCode,

@@ -1,4 +1,4 @@
-//! Captures: datagrams with their time and direction in a pcapng file, which any tool opens.
+//! Captures: pcapng files of datagrams with their time and direction.
 
 mod blocks;
 mod error;
@@ -15,7 +15,7 @@ pub use writer::CaptureWriter;
 use core::net::SocketAddr;
 use core::time::Duration;
 
-/// Which way a datagram went, as seen by the one who recorded it.
+/// Direction of a datagram, as seen by the recording side.
 ///
 /// ```
 /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -41,7 +41,7 @@ pub enum Direction {
     Received,
 }
 
-/// A datagram of a [`Capture`], as long as the capture does not move on.
+/// A datagram of a [`Capture`], borrowed until the next record is read.
 ///
 /// ```
 /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -63,20 +63,22 @@ pub enum Direction {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Record<'a> {
-    /// Since the Unix epoch. A time before it, which only other programs write, is zero.
+    /// Time since the Unix epoch. A time before the epoch, which only other programs write, is
+    /// zero.
     pub time: Duration,
-    /// Which way it went; nothing if the program that captured it did not say, as most do.
+    /// Direction of the datagram; `None` if the capturing program did not record it, as most do
+    /// not.
     pub direction: Option<Direction>,
-    /// Who sent it.
+    /// Address of the sender.
     pub source: SocketAddr,
-    /// For whom it was.
+    /// Address of the receiver.
     pub destination: SocketAddr,
-    /// What UDP carried.
+    /// Payload of the UDP packet.
     pub datagram: &'a [u8],
 }
 
 impl Record<'_> {
-    /// The address of the one who recorded, where the direction tells it.
+    /// Returns the address of the recording side; `None` without a direction.
     ///
     /// ```
     /// # use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -99,7 +101,7 @@ impl Record<'_> {
         })
     }
 
-    /// The address of the other one, where the direction tells it.
+    /// Returns the address of the recording side's peer; `None` without a direction.
     ///
     /// ```
     /// # use tightwire::inspect::{Capture, CaptureWriter, Direction};

@@ -1,4 +1,4 @@
-//! Files of the older kind: a header, and then packets of one interface.
+//! Files of the older format, pcap: a header, then the packets of one interface.
 
 use std::io::Read;
 
@@ -8,16 +8,16 @@ use super::blocks::MAX_BLOCK;
 use super::interface::Interface;
 use super::{Capture, CaptureError};
 
-/// What the first four bytes say of the rest.
+/// Byte order and time resolution, from a file's first four bytes.
 #[derive(Clone, Copy)]
 pub(super) struct PcapForm {
     is_big_endian: bool,
-    /// Of the fractions in times.
+    /// Units of a time's fraction per second.
     units: u32,
 }
 
 impl<R: Read> Capture<R> {
-    /// The form of the file, if its first bytes, or as many as there are, say that it is a pcap file.
+    /// Returns the form of the file if its first bytes, up to four, are those of a pcap file.
     pub(super) fn pcap_form(&self) -> Option<PcapForm> {
         let forms = [(MICROSECONDS, 1_000_000), (NANOSECONDS, 1_000_000_000)];
         forms.into_iter().find_map(|(magic, units)| {
@@ -27,27 +27,29 @@ impl<R: Read> Capture<R> {
         })
     }
 
-    /// Reads the rest of the header.
+    /// Reads the rest of the file header.
     pub(super) fn begin_pcap(&mut self, form: PcapForm) -> Result<(), CaptureError> {
         let missing = HEADER - self.block.len();
         self.fill(missing)?;
         self.require(HEADER)?;
         self.is_pcap = true;
         self.is_big_endian = form.is_big_endian;
-        // Two numbers of 16 bits, of which the first is the lower half if the lowest byte is first.
+        // Major and minor version, 16 bits each. The major version comes first in the file, so it
+        // is the lower half of a little-endian word.
         let version = self.word(4);
         let major = if form.is_big_endian { version >> 16 } else { version & 0xffff };
         if major != 2 {
             return Err(self.malformed("a version of pcap other than 2"));
         }
-        // The upper half says whether frames end in a checksum, which is behind all that is looked at.
+        // The upper half tells whether frames end in a checksum. The checksum lies behind the bytes
+        // that are read.
         let link = Linktype((self.word(20) & 0xffff) as i32);
         self.interfaces.push(Interface::plain(link, form.units));
         self.next_at = HEADER as u64;
         Ok(())
     }
 
-    /// Reads the next packet, and says whether there was one.
+    /// Reads the next packet, and returns whether there was one.
     pub(super) fn read_packet(&mut self) -> Result<bool, CaptureError> {
         self.block.clear();
         self.fill(PCAP_PACKET)?;
@@ -66,14 +68,14 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// Fractions of seconds are of 10^-6 seconds.
+/// Magic number of a file whose times have fractions of 10^-6 seconds.
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 
-/// They are of 10^-9 seconds.
+/// Magic number of a file whose times have fractions of 10^-9 seconds.
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-/// The bytes before the first packet.
+/// Length of the file header, in bytes.
 const HEADER: usize = 24;
 
-/// The bytes before each: its time in two numbers, how much of it there is, and how much there was.
+/// Length of a packet's header, in bytes: time in two numbers, captured length and original length.
 pub(super) const PCAP_PACKET: usize = 16;

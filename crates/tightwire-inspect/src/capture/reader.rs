@@ -1,4 +1,4 @@
-//! Reads a capture.
+//! The reader of captures.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -19,18 +19,18 @@ use tightwire_core::packet::Identity;
 use tightwire_core::stream::{ReadError, decode};
 use tightwire_snapshot as snapshot;
 
-/// Reads the datagrams of a pcapng file, what a [`CaptureWriter`](crate::CaptureWriter) wrote or another program
-/// captured, or of a pcap file of another program.
+/// Reads the datagrams of a pcapng file that a [`CaptureWriter`](crate::CaptureWriter) wrote or
+/// another program captured, or of another program's pcap file.
 ///
 /// Records come one at a time, and none is kept: memory does not grow with the file. The file may
-/// come from anywhere. Blocks of up to 256 KiB are read, and up to 256 interfaces; the worst block
-/// takes less than 16 MiB of memory while it is read, an honest one a few times its length. Nothing
-/// panics or loops. No [`BufReader`] is needed around the reader.
+/// be hostile. Blocks of up to 256 KiB are read, and up to 256 interfaces; the worst block takes
+/// less than 16 MiB of memory while it is read, an honest one a few times its length. No file makes
+/// the reader panic or loop. No [`BufReader`] is needed around `reader`.
 ///
-/// Packets without a whole datagram are passed over, and [counted](Self::passed_over): those of other
-/// protocols, fragments, packets that were cut, and those of links other than Ethernet, plain IP,
-/// Linux's "any" of both kinds, and the loopback of BSD and macOS. Blocks of other kinds are passed over and not counted, among them packets
-/// without a time. Checksums are not looked at.
+/// Packets without a whole datagram are skipped and [counted](Self::passed_over): other protocols,
+/// fragments, truncated packets, and links other than Ethernet, plain IP, Linux's "any" of both
+/// kinds, and the loopback of BSD and macOS. Blocks of other kinds, among them packets without a
+/// time, are skipped and not counted. Checksums are not verified.
 ///
 /// ```
 /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -51,26 +51,26 @@ use tightwire_snapshot as snapshot;
 #[derive(Debug)]
 pub struct Capture<R> {
     pub(super) reader: BufReader<R>,
-    /// Where in the file the block at hand begins.
+    /// File offset of the current block.
     pub(super) at: u64,
-    /// Where the next one does.
+    /// File offset of the next block.
     pub(super) next_at: u64,
-    /// The block at hand; kept for its memory.
+    /// The current block; kept for its memory.
     pub(super) block: Vec<u8>,
     has_ended: bool,
-    /// The file is of the older kind: a header, and then nothing but packets.
+    /// Whether the file is of the older format, pcap: a header, then only packets.
     pub(super) is_pcap: bool,
     pub(super) is_big_endian: bool,
     pub(super) interfaces: Vec<Interface>,
-    /// Of the section at hand, if it has one.
+    /// Identity in the current section's header; `None` if the header has none.
     identity: Option<Result<Identity, ReadError>>,
-    /// The same, of the snapshots.
+    /// Description of snapshots in the current section's header; `None` if the header has none.
     snapshots: Option<Result<snapshot::Description, ReadError>>,
     datagram: Vec<u8>,
     passed_over: u64,
 }
 
-/// A record but for its bytes, which are the capture's.
+/// A record without its bytes, which are in `Capture::datagram`.
 struct Origin {
     time: Duration,
     direction: Option<Direction>,
@@ -79,7 +79,7 @@ struct Origin {
 }
 
 impl<R: Read> Capture<R> {
-    /// Begins to read a capture: the header, which has the identity.
+    /// Opens a capture and reads its header, which has the identity.
     ///
     /// ```
     /// use tightwire::inspect::{Capture, CaptureWriter};
@@ -97,7 +97,7 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError`] for a file that is no capture or ends within its header.
+    /// [`CaptureError`] for a file that is no capture, or that ends within its header.
     pub fn new(reader: R) -> Result<Self, CaptureError> {
         let mut capture = Self {
             reader: BufReader::new(reader),
@@ -122,9 +122,10 @@ impl<R: Read> Capture<R> {
         Ok(capture)
     }
 
-    /// What the packets mean, as the [recorder was told](crate::CaptureWriter::new): nothing in a file of
-    /// another program, nor where it was [damaged](Self::identity_error). Where captures were put one
-    /// behind the other, it is that of the last record.
+    /// Returns the identity of the packets' protocol, as [given to the
+    /// writer](crate::CaptureWriter::new). `None` in another program's file, and where the identity
+    /// was [damaged](Self::identity_error). In a file of concatenated captures, the identity is
+    /// that of the last record's section.
     ///
     /// ```
     /// use tightwire::inspect::{Capture, CaptureWriter};
@@ -141,8 +142,9 @@ impl<R: Read> Capture<R> {
         self.identity.as_ref()?.as_ref().ok()
     }
 
-    /// Why there is no [`identity`](Self::identity) although the file has one: it was damaged, or is
-    /// hostile. The datagrams can be read all the same.
+    /// Returns the error in the file's [`identity`](Self::identity), which was damaged or is
+    /// hostile. `None` if the identity is valid, or the file has none. The datagrams remain
+    /// readable.
     ///
     /// ```
     /// use tightwire::inspect::{Capture, CaptureWriter};
@@ -163,10 +165,11 @@ impl<R: Read> Capture<R> {
         self.identity.as_ref()?.as_ref().err().copied()
     }
 
-    /// What the snapshots within the packets are, as the
-    /// [recorder was told](crate::CaptureWriter::with_snapshots): nothing where it was not, nor where the
-    /// file was [damaged](Self::snapshots_error). It may ask for anything;
-    /// [`snapshot::Protocol::from_description`](tightwire_snapshot::Protocol::from_description) judges that.
+    /// Returns the description of the snapshots within the packets, as [given to the
+    /// writer](crate::CaptureWriter::with_snapshots). `None` without a description, and where it
+    /// was [damaged](Self::snapshots_error). A description from a file may be hostile:
+    /// [`snapshot::Protocol::from_description`](tightwire_snapshot::Protocol::from_description)
+    /// validates it.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -187,7 +190,8 @@ impl<R: Read> Capture<R> {
         self.snapshots.as_ref()?.as_ref().ok()
     }
 
-    /// Why there are no [`snapshots`](Self::snapshots) although the file describes some.
+    /// Returns the error in the file's description of [`snapshots`](Self::snapshots). `None` if the
+    /// description is valid, or the file has none.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -210,7 +214,7 @@ impl<R: Read> Capture<R> {
         self.snapshots.as_ref()?.as_ref().err().copied()
     }
 
-    /// How many packets there were so far without a datagram that could be given.
+    /// Returns the number of packets so far without a whole datagram.
     ///
     /// ```
     /// use tightwire::inspect::{Capture, CaptureWriter};
@@ -225,7 +229,7 @@ impl<R: Read> Capture<R> {
         self.passed_over
     }
 
-    /// The next datagram. After an error there is none.
+    /// Reads the next datagram; `None` at the end of the file and after an error.
     ///
     /// ```
     /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -244,8 +248,8 @@ impl<R: Read> Capture<R> {
     ///
     /// # Errors
     ///
-    /// [`CaptureError::Truncated`] if the file ends within a block, and what else can be wrong
-    /// with a file.
+    /// [`CaptureError::Truncated`] if the file ends within a block, and the other variants of
+    /// [`CaptureError`].
     pub fn next_record(&mut self) -> Option<Result<Record<'_>, CaptureError>> {
         match self.find_datagram() {
             Ok(None) => {
@@ -272,7 +276,7 @@ impl<R: Read> Capture<R> {
         Ok(None)
     }
 
-    /// Keeps what the block at hand says. A packet's datagram goes to `self.datagram`.
+    /// Takes the contents of the current block. A packet's datagram goes to `self.datagram`.
     fn take_block(&mut self) -> Result<Option<Origin>, CaptureError> {
         if self.is_pcap {
             return Ok(self.take_plain_packet());
@@ -301,7 +305,8 @@ impl<R: Read> Capture<R> {
             };
             bytes.get_or_insert_default().extend_from_slice(part);
         }
-        // The list of options may be long, and so may what is said: one at a time.
+        // Options and metadata may both be long: the options are freed before the metadata is
+        // decoded.
         drop(section);
         self.identity = identity.map(|bytes| decode(&bytes));
         self.snapshots = snapshots.map(|bytes| decode(&bytes));
@@ -345,7 +350,7 @@ impl<R: Read> Capture<R> {
         Ok(Some(keep(&mut self.datagram, &datagram, time, direction)))
     }
 
-    /// The packet at hand of a file that has nothing else.
+    /// Takes the current packet of a pcap file.
     fn take_plain_packet(&mut self) -> Option<Origin> {
         let interface = self.interfaces.first()?;
         let packet = self.block.get(PCAP_PACKET..)?;
@@ -358,7 +363,7 @@ impl<R: Read> Capture<R> {
     }
 }
 
-/// Keeps a datagram's bytes, and returns the rest.
+/// Copies a datagram's bytes to `bytes`, and returns the rest of its record.
 fn keep(
     bytes: &mut Vec<u8>,
     datagram: &Datagram<'_>,
@@ -371,5 +376,6 @@ fn keep(
     Origin { time, direction, source, destination }
 }
 
-/// An interface is kept: a file of nothing else must not fill the memory.
+/// Maximum number of interfaces: each is kept, and a file of interfaces alone must not fill the
+/// memory.
 const MAX_INTERFACES: usize = 256;

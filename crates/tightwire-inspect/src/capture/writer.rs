@@ -1,4 +1,4 @@
-//! Writes a capture.
+//! The writer of captures.
 
 use core::net::{IpAddr, Ipv6Addr, SocketAddr};
 use core::time::Duration;
@@ -18,19 +18,20 @@ use tightwire_snapshot as snapshot;
 
 /// Writes datagrams with their time and direction into a pcapng file.
 ///
-/// Wireshark, tshark and whatever else reads pcapng open it: each datagram is a UDP packet between
-/// the two addresses, with the headers and checksums that the network would give it. What the
-/// packets mean is in the file too, as an [`Identity`]: whoever has the file can read them.
+/// Wireshark, tshark and every other reader of pcapng open the file: each datagram is a UDP packet
+/// between the two addresses, with the headers and checksums that the network would give it. The
+/// file contains the protocol's [`Identity`], which is enough to decode the packets.
 ///
-/// Record datagrams as they travel, with their protection. Those of a sealed protocol nobody could
-/// read, so record what [`Protocol::unsealed`](tightwire_core::packet::Protocol::unsealed) gives, the packet alone, of
-/// each that was written or read; one that was refused has none. In a capture whose identity says
-/// [`Sealed`](tightwire_core::packet::Protection::Sealed), every datagram is a packet without protection: keep it as
-/// safe as the packets were. [`Identity::packet_in`] takes all of them apart.
+/// Record datagrams as they travel, with their protection. Sealed datagrams would be unreadable:
+/// record the plain packet that [`Protocol::unsealed`](tightwire_core::packet::Protocol::unsealed)
+/// returns for each datagram that was written or read; a refused datagram has none. In a capture
+/// whose identity says [`Sealed`](tightwire_core::packet::Protection::Sealed), every datagram is a
+/// packet without protection: keep the file as safe as the packets were. [`Identity::packet_in`]
+/// extracts the packet from a datagram of any protection.
 ///
-/// Each record is one [`write_all`](Write::write_all): in a `File`, what was recorded before the
-/// program crashes is there afterwards. Give it a [`BufWriter`](std::io::BufWriter) if speed matters
-/// more. Recording takes no memory once the longest datagram was seen.
+/// Each record is one [`write_all`](Write::write_all): in a `File`, every record written before a
+/// crash survives it. Use a [`BufWriter`](std::io::BufWriter) if speed matters more. Recording
+/// allocates nothing once the longest datagram was recorded.
 ///
 /// ```
 /// use std::time::Duration;
@@ -68,15 +69,16 @@ use tightwire_snapshot as snapshot;
 #[derive(Debug)]
 pub struct CaptureWriter<W> {
     writer: W,
-    /// The block at hand; kept for its memory.
+    /// The current block; kept for its memory.
     block: Vec<u8>,
-    /// Whether a block may be half-written: nothing that follows it could be read.
+    /// Whether a block may be partly written: a reader would refuse every block after it.
     has_failed: bool,
 }
 
 impl<W: Write> CaptureWriter<W> {
-    /// Begins a capture of the packets of a protocol: [`Protocol::identity`](tightwire_core::packet::Protocol::identity)
-    /// is what the file says of them. A reader has it before the first record.
+    /// Begins a capture of a protocol's packets. `identity` is
+    /// [`Protocol::identity`](tightwire_core::packet::Protocol::identity); a reader has it before
+    /// the first record.
     ///
     /// ```
     /// use tightwire::inspect::CaptureWriter;
@@ -91,14 +93,15 @@ impl<W: Write> CaptureWriter<W> {
     /// # Errors
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput), and nothing is written, if the identity takes
-    /// more than 245760 bytes, or cannot be sent at all, as one with too long a name. What the writer
-    /// returns.
+    /// more than 245760 bytes, or cannot be encoded, for example because of too long a name. Errors
+    /// of `writer`.
     pub fn new(writer: W, identity: &Identity) -> io::Result<Self> {
         Self::begin(writer, &[(Said::Identity, bytes_of("identity", identity.clone())?)])
     }
 
-    /// Begins a capture of packets that have snapshots in them, as fields of the type
-    /// [`SnapshotPacket`](snapshot::SnapshotPacket). What is needed to read these is in the file too.
+    /// Begins a capture of packets that contain snapshots, as fields of the type
+    /// [`SnapshotPacket`](snapshot::SnapshotPacket). The file contains the description that decodes
+    /// the snapshots.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -117,7 +120,7 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// As [`new`](Self::new); the identity and the description of the snapshots take at most 245760
+    /// As [`new`](Self::new). The identity and the description of the snapshots take at most 245760
     /// bytes together.
     pub fn with_snapshots(
         writer: W,
@@ -129,7 +132,7 @@ impl<W: Write> CaptureWriter<W> {
         Self::begin(writer, &[(Said::Identity, identity), (Said::Snapshots, snapshots)])
     }
 
-    /// Begins a capture that says this of its packets.
+    /// Begins a capture with this metadata.
     fn begin(writer: W, said: &[(Said, Vec<u8>)]) -> io::Result<Self> {
         let length: usize = said.iter().map(|(_, bytes)| bytes.len()).sum();
         if length > MAX_SAID {
@@ -164,9 +167,9 @@ impl<W: Write> CaptureWriter<W> {
         Ok(recorder)
     }
 
-    /// Records a datagram: `time` is that since the Unix epoch.
+    /// Records a datagram; `time` is since the Unix epoch.
     ///
-    /// An IPv4 and an IPv6 address make an IPv6 packet, in which the first is
+    /// An IPv4 and an IPv6 address make an IPv6 packet with the IPv4 address
     /// [mapped](core::net::Ipv4Addr::to_ipv6_mapped). The scope of an IPv6 address is not recorded.
     ///
     /// ```
@@ -186,10 +189,10 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput), and nothing is written, for a datagram of more
-    /// than 65507 bytes over IPv4 or 65527 over IPv6, and for a time after the year 2554. What the
-    /// writer returns; nothing more is recorded after that, since nobody could read it behind a
-    /// block that is not whole.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput), and nothing is written, for a datagram of
+    /// more than 65507 bytes over IPv4 or 65527 over IPv6, and for a time after the year 2554.
+    /// Errors of the writer; after one, every call fails, since no reader could read on behind a
+    /// partly written block.
     pub fn record(
         &mut self,
         time: Duration,
@@ -249,12 +252,13 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer returns.
+    /// Errors of the writer.
     pub fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
 
-    /// Flushes the writer and returns it. The file has no end mark: it is whole after every record.
+    /// Flushes the writer and returns it. The file has no end mark: it is complete after every
+    /// record.
     ///
     /// ```
     /// use tightwire::inspect::CaptureWriter;
@@ -267,13 +271,13 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// # Errors
     ///
-    /// What the writer returns.
+    /// Errors of the writer.
     pub fn finish(mut self) -> io::Result<W> {
         self.flush()?;
         Ok(self.writer)
     }
 
-    /// Looks at the writer.
+    /// Returns a reference to the writer.
     ///
     /// ```
     /// use tightwire::inspect::CaptureWriter;
@@ -288,7 +292,7 @@ impl<W: Write> CaptureWriter<W> {
         &self.writer
     }
 
-    /// The writer, as it is.
+    /// Returns the writer without a flush.
     ///
     /// ```
     /// use tightwire::inspect::CaptureWriter;
@@ -303,7 +307,7 @@ impl<W: Write> CaptureWriter<W> {
         self.writer
     }
 
-    /// Adds a part of fixed length to the block.
+    /// Appends a structure of fixed length to the block.
     fn append<T: Wire>(&mut self, part: &T) -> io::Result<()> {
         let mut buffer = [0; 64];
         let bytes = encode(part, &mut buffer).map_err(io::Error::other)?;
@@ -311,7 +315,7 @@ impl<W: Write> CaptureWriter<W> {
         Ok(())
     }
 
-    /// Zeros up to a multiple of four bytes.
+    /// Appends zeros up to a multiple of four bytes.
     fn pad(&mut self, length: usize) {
         self.block.extend_from_slice(&[0; 3][..length.next_multiple_of(4) - length]);
     }
@@ -328,7 +332,7 @@ impl<W: Write> CaptureWriter<W> {
     }
 }
 
-/// What an operating system lets a packet travel.
+/// Time to live of a packet, as operating systems set it.
 const HOPS: u8 = 64;
 
 fn mapped(address: IpAddr) -> Ipv6Addr {
@@ -338,7 +342,7 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// What a section says, as it is in the file.
+/// Encodes metadata for a section header; `what` names it in errors.
 fn bytes_of<T: Wire>(what: &str, said: T) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; measure(&said).div_ceil(8) as usize];
     let length = match encode_explained(&said, &mut bytes) {
