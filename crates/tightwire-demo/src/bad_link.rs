@@ -1,4 +1,4 @@
-//! A bad network in front of a real socket.
+//! A simulated bad network in front of a real socket.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tightwire::quic::{Packet, Packets, Socket, Udp};
 
 use super::shared::lock;
 
-/// A client's UDP socket, whose packets go through a [`Link`] in each direction.
+/// A client's UDP socket whose packets pass a [`Link`] in each direction.
 #[derive(Debug)]
 pub(super) struct BadLink {
     udp: Udp,
@@ -19,7 +19,7 @@ pub(super) struct BadLink {
     knobs: Arc<Knobs>,
 }
 
-/// What can be turned while packets are on their way, and what became of them.
+/// Settings of a client's links, which may change at any time, and their counters.
 #[derive(Debug, Default)]
 pub(super) struct Knobs {
     config: Mutex<LinkConfig>,
@@ -31,19 +31,19 @@ impl Knobs {
         Self { config: Mutex::new(config), stats: Mutex::default() }
     }
 
-    /// Another network from now on.
+    /// Changes the settings of both links from now on.
     pub(super) fn set_config(&self, config: LinkConfig) {
         *lock(&self.config) = config;
     }
 
-    /// What became of the packets of both directions.
+    /// Returns the counters of both links together.
     pub(super) fn stats(&self) -> LinkStats {
         *lock(&self.stats)
     }
 }
 
 impl BadLink {
-    /// To a server, with what a seed decides.
+    /// Makes the links to a server; `seed` decides their losses and delays.
     pub(super) fn new(udp: Udp, server: SocketAddr, seed: u64, knobs: Arc<Knobs>) -> Self {
         let config = *lock(&knobs.config);
         let [up, down] = [1, 2].map(|way: u64| {
@@ -58,11 +58,11 @@ impl BadLink {
         self.down.set_config(config);
     }
 
-    /// Gives to the real socket what has come through.
+    /// Sends the packets that passed the link.
     fn release(&mut self, now: Duration) {
         while let Some(bytes) = self.up.poll_datagram(now) {
             let (to, size) = (self.server, bytes.len());
-            // What the socket has no room for is lost, as it is on a network.
+            // A packet without room in the socket is lost, as on a network.
             self.udp.send(now, &Packets { to, from: None, congestion: 0, bytes, size });
         }
     }

@@ -1,36 +1,37 @@
-//! Who plays: a bot for each client, which sees what its client shows.
+//! Bots: one plays for each client, and sees the world as its client shows it.
 
 use clap::ValueEnum;
 
 use super::game::{Action, Input};
 use super::random::Random;
 
-/// Rolls around, in another way every few seconds, and says something now and then.
+/// A bot that rolls around, changes its behaviour every few seconds and chats now and then.
 #[derive(Debug)]
 pub(crate) struct Bot {
     random: Random,
     habit: Habit,
     way: Way,
-    /// The ticks until it does something else, and says something.
+    /// Ticks until the next behaviour.
     rest: u32,
     silence: u32,
-    /// Where it goes to.
+    /// Position that the bot moves to.
     goal: [f32; 2],
 }
 
-/// What a bot does most of the time.
+/// The usual behaviour of a bot.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Habit {
-    /// A bit of everything.
+    /// All behaviours.
     Mixed,
-    /// Gathers cubes and blows them away.
+    /// Mostly gathers cubes and blows them away.
     Gathers,
-    /// Nothing.
+    /// Mostly rests.
     Rests,
 }
 
 impl Habit {
-    /// Below which numbers of ten it roams, circles, charges and gathers; else it rests.
+    /// Returns the upper bounds, out of ten, of the random numbers for roaming, circling, charging
+    /// and gathering; above the last bound the bot rests.
     fn ways(self) -> [usize; 4] {
         match self {
             Self::Mixed => [3, 5, 7, 9],
@@ -40,33 +41,33 @@ impl Habit {
     }
 }
 
-/// What a bot does for a while.
+/// The current behaviour of a bot.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// From place to place.
+    /// Moves between random positions.
     Roam,
-    /// Around the middle.
+    /// Circles around the centre.
     Circle { radius: f32, is_left: bool },
-    /// Straight through, and then everything flies.
+    /// Moves straight to a position and blows the cubes there away.
     Charge,
-    /// Slowly, with all that it finds.
+    /// Moves slowly, gathers cubes, and blows them away at the end.
     Gather,
-    /// Nothing.
+    /// Stands still.
     Rest,
 }
 
 impl Bot {
-    /// Of one client.
+    /// Makes the bot of one client.
     pub(crate) fn new(client: u32, seed: u64, habit: Habit) -> Self {
         let mut random = Random::new(seed, 1 + u64::from(client));
-        // Not all at once.
+        // Bots do not all begin to chat at once.
         let silence = 60 + 150 * (client % 8) + random.below(300) as u32;
         let mut bot = Self { random, habit, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
         bot.goal = bot.place();
         bot
     }
 
-    /// What it wants, where its cube is shown here.
+    /// Returns the bot's input, given the position at which the client shows its cube.
     pub(crate) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
         self.rest = self.rest.saturating_sub(1);
         if self.rest == 0 {
@@ -102,7 +103,7 @@ impl Bot {
         Input { stick, action, ack: None }
     }
 
-    /// What it says, if it does.
+    /// Returns the next chat line when one is due.
     pub(super) fn line(&mut self) -> Option<&'static str> {
         self.silence = self.silence.saturating_sub(1);
         if self.silence > 0 {

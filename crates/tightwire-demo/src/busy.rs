@@ -1,9 +1,9 @@
-//! How long a thread has worked.
+//! Working time of a thread.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// The time that a thread was on a processor, where the system says it; otherwise the time that passed
+/// Processor time of the calling thread, where the system reports it; otherwise the wall-clock time
 /// between [`begin`](Self::begin) and [`end`](Self::end).
 #[derive(Debug)]
 pub(super) struct Busy {
@@ -16,23 +16,24 @@ impl Busy {
         Self { started: Instant::now(), passed: Duration::ZERO }
     }
 
-    /// Work begins.
+    /// Begins a stretch of work.
     pub(super) fn begin(&mut self) {
         self.started = Instant::now();
     }
 
-    /// Work ends.
+    /// Ends a stretch of work.
     pub(super) fn end(&mut self) {
         self.passed += self.started.elapsed();
     }
 
-    /// In all, of the thread that asks.
+    /// Returns the working time of the calling thread so far.
     pub(super) fn total(&self) -> Duration {
         on_processor().unwrap_or(self.passed)
     }
 }
 
-/// Linux knows, and does not count the time in which another thread had the processor.
+/// Returns the calling thread's processor time on Linux, which excludes the time of other threads
+/// on the same processor.
 fn on_processor() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))

@@ -1,4 +1,4 @@
-//! A client: gets the world over a bad network, shows it, and plays.
+//! The client: receives the world over a bad network, shows it, and plays.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use super::random::Random;
 use super::server::ORDERED;
 use super::shared::{Seat, Shared, lock};
 
-/// What a client is given when it starts.
+/// Arguments of [`run`].
 pub(super) struct Setup {
     pub(super) number: u32,
     pub(super) server: SocketAddr,
@@ -34,7 +34,7 @@ pub(super) struct Setup {
     pub(super) seed: u64,
 }
 
-/// Runs until everybody is to leave.
+/// Runs the client until the demo is stopped.
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let Setup { number, server, .. } = setup;
     let seat = shared.clients.get(number as usize).ok_or("no seat")?;
@@ -72,21 +72,21 @@ pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
 
 struct Guest<'s, T> {
     number: u32,
-    /// What its packets are called.
+    /// Title of this client's packets in x-rays.
     title: String,
     shared: &'s Shared,
     seat: &'s Seat,
     client: Client<Inbox, T>,
     receiver: snapshot::Receiver,
     playback: Playback,
-    /// What the bits of the newest snapshot were for, and when one was shown.
+    /// Bits of the newest snapshot by field.
     trace: snapshot::Trace,
     words: Words,
     last_xray: Duration,
     bot: Bot,
     inbox: Inbox,
     frames: u64,
-    /// Messages that were refused so far.
+    /// Number of refused messages so far.
     faults: u64,
 }
 
@@ -140,7 +140,7 @@ impl<T: Transport> Guest<'_, T> {
             };
             let received = match received {
                 Ok(received) => received,
-                // It was overtaken: no fault of anybody.
+                // A newer snapshot overtook this one: no error.
                 Err(snapshot::ReceiveError::Late) => continue,
                 Err(refused) => {
                     lock(&self.seat.tally).refuse(refused);
@@ -165,7 +165,7 @@ impl<T: Transport> Guest<'_, T> {
         }
     }
 
-    /// Shows a snapshot on the page, a few times a second.
+    /// Publishes the x-ray of a snapshot, a few times a second.
     fn show_packet(&mut self, now: Duration, packet: &[u8]) {
         if now < self.last_xray + BETWEEN_XRAYS {
             return;
@@ -181,7 +181,7 @@ impl<T: Transport> Guest<'_, T> {
         self.shared.live.controls().shown_client == self.number
     }
 
-    /// What is done 60 times a second.
+    /// Runs one frame of the client, 60 times a second.
     fn frame(&mut self, now: Duration) {
         self.playback.advance(now);
         self.frames += 1;
@@ -189,7 +189,7 @@ impl<T: Transport> Guest<'_, T> {
         if self.client.server().is_some() {
             let mut input = self.bot.input(place.map_or([0.0; 3], |player| player.position));
             input.ack = self.receiver.ack();
-            // One that is not sent is like one that is lost: the next says more.
+            // An input that cannot be sent counts as lost: the next carries newer input and acks.
             let _ = self.client.send(&input, Delivery::Unreliable);
             self.talk();
         }
@@ -212,7 +212,7 @@ impl<T: Transport> Guest<'_, T> {
         }
     }
 
-    /// Shows the world, and how far it is from that of the server.
+    /// Publishes the shown world, and measures its error against the server's.
     fn look(&mut self, is_measured: bool, is_shown: bool) {
         let Some(time) = self.playback.time() else { return };
         let Some(newest) = self.shared.truth.newest() else { return };
@@ -243,11 +243,11 @@ impl<T: Transport> Guest<'_, T> {
     }
 }
 
-/// Every so many frames, it is counted how things are.
+/// Frames between measurements.
 const MEASURED: u64 = 6;
 
-/// More often, nobody could read it.
+/// Time between x-rays: a person could not read them any faster.
 const BETWEEN_XRAYS: Duration = Duration::from_millis(300);
 
-/// How long a client says that it leaves: it may get lost.
+/// Time for which a client repeats its farewell, since packets may get lost.
 const FAREWELL: Duration = Duration::from_millis(350);

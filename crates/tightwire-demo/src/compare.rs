@@ -1,4 +1,4 @@
-//! Whether a client has the world that the server has.
+//! Comparison of a client's world with the server's.
 
 use tightwire::snapshot::{self, Playback};
 
@@ -6,7 +6,7 @@ use super::frame::Shown;
 use super::game::{Cube, Player};
 use super::truth::{Moment, Truth};
 
-/// The objects that a client does not have exactly as they travelled.
+/// Counts the objects of a client that differ from the quantised world of the server.
 pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &Moment) -> u64 {
     let (mut player, mut cube) = (Player::default(), Cube::default());
     let mut wrong = 0;
@@ -22,7 +22,7 @@ pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &Moment) 
     wrong + too_many as u64
 }
 
-/// What a client shows, in the order of the server's world.
+/// Collects the objects as a client shows them, in the order of the server's world.
 pub(super) fn shown(playback: &mut Playback, moment: &Moment) -> Vec<Shown> {
     let players = moment.players.len();
     (0..moment.bodies.len())
@@ -36,7 +36,8 @@ pub(super) fn shown(playback: &mut Playback, moment: &Moment) -> Vec<Shown> {
         .collect()
 }
 
-/// How far what is shown is from the server's own world at that time, on average, in millimetres.
+/// Returns the mean distance between the shown objects and the server's objects at that time, in
+/// millimetres; `None` without an object to compare.
 pub(super) fn error_mm(truth: &Truth, time: f64, shown: &[Shown]) -> Option<f64> {
     let (before, after, share) = truth.around(time)?;
     let (mut sum, mut count) = (0.0, 0);

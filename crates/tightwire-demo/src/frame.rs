@@ -1,12 +1,13 @@
-//! A frame of both worlds, as the page reads it: `live` has the layout.
+//! A frame of both worlds for the page; `assets/worlds.js` reads the same layout.
 
 use super::truth::Moment;
 use super::world::Body;
 
-/// A cube as a client shows it.
+/// Position and rotation of a cube as a client shows it; `None` if the client does not have the
+/// cube.
 pub(super) type Shown = Option<([f32; 3], [f32; 4])>;
 
-/// The server's newest world, and what a client shows: cube by cube, in the same order.
+/// Encodes the server's newest world and a client's shown world: cube by cube, in the same order.
 pub(super) fn frame(moment: &Moment, time: f64, shown: &[Shown]) -> Vec<u8> {
     let count = moment.bodies.len();
     let mut bytes = Vec::with_capacity(16 + 60 * count);

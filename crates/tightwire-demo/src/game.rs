@@ -1,4 +1,4 @@
-//! What the game says: its messages, and the objects of its world.
+//! The game's messages, and the objects of its world.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tightwire::{Context, Message, PeerId, Wire, snapshot};
 
 use super::pace::TICKS_PER_SECOND;
 
-/// A cube that a player rolls: others move with it.
+/// A cube that a player rolls; the positions of other cubes are predicted from it.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct Player {
     #[wire(spatial, reference, min = -31.9, max = 31.9, resolution = 0.002)]
@@ -20,7 +20,7 @@ pub(super) struct Player {
     pub(super) awake: bool,
 }
 
-/// One of the many that are pushed around.
+/// A small cube that players push around.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct Cube {
     #[wire(spatial, min = -31.9, max = 31.9, resolution = 0.002)]
@@ -30,10 +30,10 @@ pub(super) struct Cube {
     pub(super) awake: bool,
 }
 
-/// What a position can be.
+/// Maximum absolute value of a coordinate.
 pub(super) const MOST: f32 = 31.9;
 
-/// What a client wants, and which snapshots it has: 60 times a second.
+/// Input of a player, with the acks of snapshots: 60 times a second.
 #[derive(Wire, Message, Default, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Input {
     #[wire(range = -100..=100)]
@@ -42,37 +42,37 @@ pub(crate) struct Input {
     pub(super) ack: Option<snapshot::Ack>,
 }
 
-/// What a player does besides rolling.
+/// Action of a player besides rolling.
 #[derive(Wire, Default, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     #[default]
     Nothing,
-    /// Draws cubes near by.
+    /// Attracts the cubes nearby.
     Gather,
-    /// Throws them away.
+    /// Throws the cubes nearby away.
     Blow,
 }
 
-/// A line of somebody.
+/// A line of chat.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(super) struct Chat {
-    /// Whose it is; the server does not believe what a client says here.
+    /// Author of the line; the server overwrites the number that a client sends.
     #[wire(range = 0..=63)]
     pub(super) client: u8,
     #[wire(max_len = 240)]
     pub(super) text: String,
 }
 
-/// A part of the world, as much of it as fits into a datagram.
+/// A snapshot of the world, no larger than a datagram allows.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(super) struct Snapshot {
     pub(super) packet: snapshot::SnapshotPacket,
 }
 
-/// What is before the bytes of a blob, at most.
+/// Maximum length of a blob's length prefix, in bytes.
 pub(super) const BLOB_LENGTH: usize = 3;
 
-/// What came, until somebody looks.
+/// Received messages, until the next tick or frame handles them.
 #[derive(Default, Debug)]
 pub(super) struct Inbox {
     pub(super) inputs: Vec<(PeerId, Input)>,
@@ -80,7 +80,7 @@ pub(super) struct Inbox {
     pub(super) snapshots: Vec<Vec<u8>>,
 }
 
-/// The messages that both sides know.
+/// Registers the messages of both sides.
 pub(super) fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
     builder
         .handle(|input: &Input, context: &mut Context<'_, Inbox>| {
@@ -94,19 +94,20 @@ pub(super) fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inb
         })
 }
 
-/// How the world travels.
+/// Returns the snapshot protocol of the world.
 pub(super) fn protocol(level: Level) -> Result<snapshot::Protocol, snapshot::ProtocolError> {
     let config = snapshot::Config {
         level,
         ticks_per_second: TICKS_PER_SECOND,
         max_objects: 1024,
-        // Two seconds of round trip can be asked for.
+        // Enough for a round-trip time of two seconds, the most that the page offers.
         history: 192,
     };
     snapshot::Protocol::builder(config).class::<Player>().class::<Cube>().build()
 }
 
-/// Builds that would not understand each other's snapshots refuse each other.
+/// Returns the session's configuration. Its protocol id covers the snapshot protocol, so that
+/// builds with different snapshots refuse each other.
 pub(super) fn session(protocol: &snapshot::Protocol, clients: u32) -> SessionConfig {
     SessionConfig {
         max_clients: clients as usize,
@@ -115,15 +116,16 @@ pub(super) fn session(protocol: &snapshot::Protocol, clients: u32) -> SessionCon
     }
 }
 
-/// As others, but for networks that are worse than anybody would play on.
+/// Returns the transport's configuration, with timeouts for networks too bad to play on.
 pub(super) fn quic() -> QuicConfig {
     QuicConfig { idle_timeout: PATIENCE, handshake_timeout: PATIENCE, ..QuicConfig::default() }
 }
 
-/// With two seconds of round trip, and every third packet lost, connecting takes a while.
+/// Handshake and idle timeout: with a round-trip time of two seconds and a third of the packets
+/// lost, connecting takes a while.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name of a client.
+/// Returns the name of a client.
 pub(super) fn name(client: u32) -> String {
     let name = NAMES[client as usize % NAMES.len()];
     match client as usize / NAMES.len() {
@@ -134,7 +136,7 @@ pub(super) fn name(client: u32) -> String {
 
 const NAMES: [&str; 8] = ["ada", "bo", "cleo", "dov", "eli", "fay", "gus", "hana"];
 
-/// As much of a text as a [`Chat`] can have.
+/// Cuts a text to the maximum length of a [`Chat`].
 pub(super) fn shortened(text: &str) -> String {
     let mut end = text.len().min(240);
     while !text.is_char_boundary(end) {

@@ -1,26 +1,27 @@
 //! HTTP/1.1 as far as the page needs it: one request for a file per connection.
 //!
-//! Requests come from any program on this machine, and from any site that its browser is on: the head of
-//! a request is limited in bytes and in time, and nothing of it is kept but a few headers.
+//! Requests may come from any program on this machine, and from any site that its browser shows.
+//! The head of a request is therefore limited in bytes and in time, and only a few headers are
+//! kept.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// The head of a request, as far as the page's server looks at it.
+/// The head of a request, as far as the server uses it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Request {
-    /// `HEAD`: the response has no body.
+    /// Whether the method is `HEAD`: the response has no body.
     pub(crate) is_head: bool,
-    /// The path without its query.
+    /// Path without its query.
     pub(crate) path: String,
     pub(crate) host: Option<String>,
     pub(crate) origin: Option<String>,
-    /// The `Sec-WebSocket-Key`, if the client asks for a WebSocket of the version in use.
+    /// Value of `Sec-WebSocket-Key`; `None` unless the client asks for a WebSocket of version 13.
     pub(crate) websocket_key: Option<String>,
 }
 
-/// A status with its reason phrase, as it stands in a response.
+/// A status code with its reason phrase.
 pub(crate) type Status = &'static str;
 
 pub(crate) const OK: Status = "200 OK";
@@ -34,8 +35,8 @@ pub(crate) const TOO_LARGE: Status = "431 Request Header Fields Too Large";
 pub(crate) const UNAVAILABLE: Status = "503 Service Unavailable";
 
 impl Request {
-    /// Reads the head of a request. `Ok(Err(_))` is the status for one that cannot be served; an error
-    /// is a client that has gone or took too long.
+    /// Reads the head of a request. `Ok(Err(_))` is the status for a request that cannot be served;
+    /// an error means that the client is gone or took too long.
     pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Self, Status>> {
         let deadline = Instant::now() + PATIENCE;
         let mut head = Vec::new();
@@ -46,7 +47,7 @@ impl Request {
             if length == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            // The end may have begun in the piece before.
+            // The end mark may have begun in the piece before.
             let from = head.len().saturating_sub(END.len() - 1);
             head.extend_from_slice(&piece[..length]);
             let end = head[from..].windows(END.len()).position(|window| window == END);
@@ -87,7 +88,8 @@ impl Request {
                 "sec-websocket-key" => &mut key,
                 _ => continue,
             };
-            // A repeated header is ambiguous: a proxy could check the one and this server use the other.
+            // A repeated header is ambiguous: a proxy could check one value, and this server use
+            // the other.
             if place.replace(value.trim().to_owned()).is_some() {
                 return Err(BAD_REQUEST);
             }
@@ -100,7 +102,7 @@ impl Request {
     }
 }
 
-/// Writes a response and says that the connection ends with it.
+/// Writes a response, which announces the end of the connection.
 pub(crate) fn respond(
     stream: &mut TcpStream,
     status: Status,
@@ -119,7 +121,7 @@ pub(crate) fn respond(
     Ok(())
 }
 
-/// A response up to its body.
+/// Returns a response up to its body.
 pub(crate) fn head<'a>(
     status: Status,
     headers: impl IntoIterator<Item = &'a (&'a str, &'a str)>,
@@ -131,7 +133,7 @@ pub(crate) fn head<'a>(
     (text + "\r\n").into_bytes()
 }
 
-/// Writes all of it in [`PATIENCE`], however slowly the client reads.
+/// Writes all bytes within [`PATIENCE`], however slowly the client reads.
 pub(crate) fn write_all(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     while !bytes.is_empty() {
@@ -144,8 +146,8 @@ pub(crate) fn write_all(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<
     Ok(())
 }
 
-/// Ends a connection after what was written last. A socket that is closed while something unread is in
-/// it resets the connection, and the client would lose what was written.
+/// Closes a connection after the last written bytes were delivered. Closing a socket with unread
+/// input resets the connection, and the client would lose the response.
 pub(crate) fn linger(stream: &mut TcpStream) {
     let deadline = Instant::now() + LINGER;
     let _ = stream.shutdown(Shutdown::Write);
@@ -157,7 +159,7 @@ pub(crate) fn linger(stream: &mut TcpStream) {
     let _ = stream.shutdown(Shutdown::Both);
 }
 
-/// The time until a deadline, unless it has passed.
+/// Returns the time until a deadline, or an error after it.
 fn until(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
@@ -166,13 +168,13 @@ fn until(deadline: Instant) -> io::Result<Duration> {
 /// End of a request head.
 const END: &[u8] = b"\r\n\r\n";
 
-/// The most bytes of a head: a browser sends about one thousand.
+/// Maximum length of a head, in bytes: a browser sends about one thousand.
 const MAX_HEAD: usize = 16 << 10;
 
-/// How long a client may take to ask, and to read an answer.
+/// Time limit for sending a request, and for reading a response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a client may take to close after the last answer.
+/// Time limit for closing the connection after the last response.
 const LINGER: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! What the simulation and its page share: what is shown, and what was chosen.
+//! State shared between simulation and page: published values, and the page's controls.
 //!
-//! Nothing queues up. The simulation never waits for a page, and a page that is slow misses states
-//! that are old by then.
+//! There are no queues of frames. The simulation never waits for a page, and a slow page skips
+//! states that are outdated.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// The meeting point, in an [`Arc`].
+/// The shared state, in an [`Arc`].
 ///
-/// Nouns give the newest value; `set_*` and `say` are the page's commands, `publish_*` and
+/// Nouns return the newest value; `set_*` and `say` are the page's commands, `publish_*` and
 /// `take_said` the simulation's.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -21,7 +21,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// For a simulation with as many clients, which starts with these controls.
+    /// Makes the state for a simulation of `clients` clients.
     pub(crate) fn new(controls: Controls, clients: u32) -> Self {
         Self {
             clients,
@@ -31,48 +31,48 @@ impl Live {
         }
     }
 
-    /// What is wanted now.
+    /// Returns the current controls.
     pub(crate) fn controls(&self) -> Controls {
         *lock(&self.controls)
     }
 
-    /// Takes what is wanted from now on, [clamped](Controls::clamped).
+    /// Sets the controls, [clamped](Controls::clamped).
     pub(crate) fn set_controls(&self, controls: Controls) {
         *lock(&self.controls) = controls.clamped(self.clients);
     }
 
-    /// Shows a frame of both worlds.
+    /// Publishes a frame of both worlds.
     pub(crate) fn publish_worlds(&self, bytes: Vec<u8>) {
         lock(&self.published).worlds.replace(bytes.into());
     }
 
-    /// Shows the numbers: a JSON object.
+    /// Publishes the statistics, a JSON object.
     pub(crate) fn publish_stats(&self, json: String) {
         lock(&self.published).stats.replace(json.into());
     }
 
-    /// Shows a packet: a JSON object.
+    /// Publishes the x-ray of a packet, a JSON object.
     pub(crate) fn publish_xray(&self, json: String) {
         lock(&self.published).xray.replace(json.into());
     }
 
-    /// The newest frame of both worlds.
+    /// Returns the newest frame of both worlds.
     pub(crate) fn worlds(&self) -> Newest<[u8]> {
         lock(&self.published).worlds.clone()
     }
 
-    /// The newest numbers.
+    /// Returns the newest statistics.
     pub(crate) fn stats(&self) -> Newest<str> {
         lock(&self.published).stats.clone()
     }
 
-    /// The newest packet.
+    /// Returns the newest x-ray.
     pub(crate) fn xray(&self) -> Newest<str> {
         lock(&self.published).xray.clone()
     }
 
-    /// Takes a line of chat that was typed on the page: one line, not blank, cut to
-    /// [`MAX_SAID_CHARS`]. Of lines that nobody takes the oldest are forgotten.
+    /// Queues a line of chat from the page: one line, not blank, cut to [`MAX_SAID_CHARS`]. If the
+    /// queue is full, the oldest line is dropped.
     pub(crate) fn say(&self, text: String) {
         let line: String = text
             .trim()
@@ -90,30 +90,30 @@ impl Live {
         said.push_back(line);
     }
 
-    /// The lines that were typed since the last call.
+    /// Takes the lines of chat since the last call.
     pub(crate) fn take_said(&self) -> Vec<String> {
         lock(&self.said).drain(..).collect()
     }
 }
 
-/// What can be chosen while the demo runs.
+/// Settings that the page can change.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Controls {
-    /// The share of the packets that is lost, in each direction.
+    /// Share of packets that are lost, in each direction, from 0 to 1.
     pub(crate) loss: f64,
-    /// How long a packet and its answer are on the way.
+    /// Round-trip time of the links, in milliseconds.
     pub(crate) round_trip_ms: u32,
-    /// How much later than that a packet can come, in each direction.
+    /// Maximum additional latency of a packet, in each direction, in milliseconds.
     pub(crate) jitter_ms: u32,
     /// Snapshots per second.
     pub(crate) send_rate: u32,
-    /// The client whose world is shown.
+    /// Number of the client whose world is shown.
     pub(crate) shown_client: u32,
 }
 
 impl Controls {
-    /// The nearest that make sense.
+    /// Clamps the controls to the valid ranges.
     pub(crate) fn clamped(self, clients: u32) -> Self {
         Self {
             loss: if self.loss.is_nan() { 0.0 } else { self.loss.clamp(0.0, 0.9) },
@@ -125,12 +125,12 @@ impl Controls {
     }
 }
 
-/// A value that is replaced now and then, with a number that grows each time; 0 before the first.
+/// The newest of a series of values, with a version number; 0 before the first value.
 #[derive(Debug)]
 pub(crate) struct Newest<T: ?Sized> {
-    /// Differs from the last one that was seen if the value is new.
+    /// Number of values so far: a reader compares it to detect a new value.
     pub(crate) version: u64,
-    /// Shared, so that a frame is not copied for each page.
+    /// Newest value, shared so that a frame is not copied for each page; `None` before the first.
     pub(crate) value: Option<Arc<T>>,
 }
 
@@ -160,15 +160,16 @@ struct Published {
     xray: Newest<str>,
 }
 
-/// A thread that panicked leaves nothing half done here: each change is one assignment.
+/// Locks a mutex, poisoned or not: each change is one assignment, so a panic leaves nothing half
+/// done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The longest line of chat.
+/// Maximum length of a line of chat, in characters.
 pub(crate) const MAX_SAID_CHARS: usize = 200;
 
-/// Lines that wait for the simulation.
+/// Maximum number of lines that wait for the simulation.
 const MAX_SAID: usize = 16;
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! The demo: a server with a world of cubes, its clients and a bad network between them, live on a page.
+//! The demo: a server with a world of cubes, its clients and a bad network between them, live on a
+//! page.
 //!
-//! The server and each client are threads with sockets of their own; what they say to each other goes
-//! through these alone. Beside that they share what is counted and shown ([`shared`]).
+//! The server and each client are threads with their own sockets, and communicate only through
+//! these. Besides, they share counters and published values ([`shared`]).
 
 mod bad_link;
 mod bot;
@@ -55,7 +56,7 @@ use status::Status;
 use summary::Summary;
 
 /// Runs a server with a world of 900 cubes and several clients over UDP through a bad network, and
-/// shows what travels on a page.
+/// shows the traffic on a page.
 #[derive(Parser, Debug)]
 #[command(name = "tightwire-demo", version, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -85,7 +86,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints to standard output. A reader that has seen enough, as `head`, is no error.
+/// Prints to standard output. A closed pipe, as from `head`, is no error.
 fn print(text: &str) -> Result<(), Box<dyn Error>> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -132,7 +133,7 @@ impl Demo {
             true => serde_json::to_string(&summary)? + "\n",
             false => summary.table(),
         })?;
-        // Who interrupts may do so before anybody has connected.
+        // An interrupted run may have ended before a client connected.
         let fault = summary.fault().filter(|_| self.seconds.is_some());
         failed.or(fault).map_or(Ok(()), |fault| Err(fault.into()))
     }
@@ -146,7 +147,7 @@ impl Demo {
         let socket = Udp::server((Ipv4Addr::LOCALHOST, 0).into())?;
         let address = socket.address();
         let key = TokenKey::generate()?;
-        // What a game's backend does for each player who wants to play.
+        // The game's backend mints a token for each player.
         let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let token = |client: u32| {
             let name = server::SERVER_NAME;
@@ -183,7 +184,7 @@ impl Demo {
         Ok(threads)
     }
 
-    /// Looks after them until the end.
+    /// Applies controls and publishes statistics until the end of the run.
     fn watch(&self, shared: &Shared) {
         let end = self.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let (mut window, mut status) = (Window::default(), Status::new());
@@ -215,7 +216,7 @@ impl Demo {
 
 type Running = thread::JoinHandle<Result<(), String>>;
 
-/// Starts a part of the demo. If it cannot go on, the others do not either.
+/// Spawns a thread of the demo. When the thread ends, the whole demo stops.
 fn spawn(
     name: String,
     shared: &Arc<Shared>,
@@ -229,7 +230,7 @@ fn spawn(
     Ok((name, thread))
 }
 
-/// Ends the demo with a thread of it, also if that panics.
+/// Stops the demo when a thread of it ends, by a panic too.
 struct StopAtEnd(Arc<Shared>);
 
 impl Drop for StopAtEnd {
@@ -238,13 +239,13 @@ impl Drop for StopAtEnd {
     }
 }
 
-/// The first signal ends the demo, the second one the process.
+/// Stops the demo on the first signal, and exits the process on the second.
 fn stop_on_signal(shared: &Shared) -> Result<(), ctrlc::Error> {
     let stop = shared.stop_flag();
     let mut first: Option<Instant> = None;
     ctrlc::set_handler(move || {
         stop.store(true, Ordering::Relaxed);
-        // Some shells and tools send a signal twice at once: that is one wish.
+        // Some shells and tools send a signal twice at once: both count as one.
         if first.get_or_insert_with(Instant::now).elapsed() > Duration::from_millis(500) {
             process::exit(130);
         }
@@ -266,9 +267,9 @@ fn listen(port: u16) -> Result<TcpListener, String> {
     })
 }
 
-/// The port of the page, unless another is asked for.
+/// Default port of the page.
 const PORT: u16 = 7777;
 
-/// How often numbers are shown, and controls applied.
+/// Time between publications of the statistics.
 const LOOK: Duration = Duration::from_millis(100);
 const NAP: Duration = Duration::from_millis(10);

@@ -9,77 +9,78 @@ use tightwire::snapshot::Level;
 
 use super::live::Controls;
 
-/// The options of a run.
+/// Options of a run.
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// How many clients play.
+    /// Number of clients.
     #[arg(long, value_name = "NUMBER", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) clients: u32,
-    /// Runs so long, prints a summary and ends; without a page unless `--port` or `--open` is given.
+    /// Length of the run: prints a summary at its end. Without a page unless `--port` or `--open`
+    /// is given.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(super) seconds: Option<f64>,
-    /// The summary for a program, as JSON.
+    /// Prints the summary as JSON.
     #[arg(long)]
     pub(super) json: bool,
-    /// The port of the page on this machine: 7777, or any free one if it is 0.
+    /// Port of the page on this machine: 7777 by default, any free one if 0.
     #[arg(long, value_name = "PORT")]
     pub(super) port: Option<u16>,
     /// Opens the page in the browser.
     #[arg(long)]
     pub(super) open: bool,
-    /// No page.
+    /// Serves no page.
     #[arg(long, conflicts_with_all = ["port", "open"])]
     pub(super) no_web: bool,
-    /// How hard snapshots are compressed.
+    /// Compression level of snapshots.
     #[arg(long, value_name = "LEVEL", default_value = "modeled")]
     pub(super) level: LevelName,
     /// Snapshots per second.
     #[arg(long, value_name = "NUMBER", default_value_t = 60,
           value_parser = clap::value_parser!(u32).range(1..=60))]
     pub(super) send_rate: u32,
-    /// Decides what the network, the world and the bots do.
+    /// Seed of the network, the world and the bots.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(super) seed: u64,
-    /// Records what the server sends and receives, for `tightwire inspect` and Wireshark.
+    /// Captures the server's messages, for `tightwire inspect` and Wireshark.
     #[arg(long, value_name = "FILE.pcapng")]
     pub(super) record: Option<PathBuf>,
     #[command(flatten)]
     pub(super) network: Network,
 }
 
-/// The network between the clients and the server. Shares are as 0.02 or 2%.
+/// Network between the clients and the server. Shares are written as 0.02 or 2%.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "The network of each client, in each direction")]
 pub(super) struct Network {
-    /// How long a packet and its answer are on their way, in milliseconds.
+    /// Round-trip time, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(0..=2000))]
     pub(super) round_trip: u32,
-    /// How much more each of them can take, in milliseconds.
+    /// Maximum additional latency of a packet, in milliseconds.
     #[arg(long, value_name = "MS", default_value_t = 10,
           value_parser = clap::value_parser!(u32).range(0..=500))]
     pub(super) jitter: u32,
-    /// The share of packets that is lost; at most 90%.
+    /// Share of packets that are lost; at most 90%.
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = loss)]
     pub(super) loss: f64,
-    /// Times in which more is lost: the chance that one begins with a packet, that it ends, and to be
-    /// lost in it.
+    /// Bursts of loss: the chance that a burst begins with a packet, the chance that it ends, and
+    /// the loss within it.
     #[arg(long, value_name = "BEGIN,END,LOSS", value_parser = bursts)]
     pub(super) bursts: Option<Bursts>,
-    /// The share of packets that come twice.
+    /// Share of packets that arrive twice.
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(super) duplication: f64,
-    /// The share of packets that are overtaken by others.
+    /// Share of packets that others overtake.
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(super) reordering: f64,
-    /// The share of packets with a bit that is another when they arrive.
+    /// Share of packets that arrive with a flipped bit.
     #[arg(long, value_name = "SHARE", default_value = "0", value_parser = share)]
     pub(super) corruption: f64,
-    /// The bytes that go through in a second; as many as there are if it is not given.
+    /// Bandwidth in bytes per second; unlimited by default.
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(1000..))]
     pub(super) bandwidth: Option<u64>,
-    /// The bytes that wait for that; what is beyond is lost.
+    /// Queue in front of the bandwidth limit, in bytes; packets beyond it are lost.
     #[arg(long, value_name = "BYTES", default_value_t = 16384, requires = "bandwidth")]
     pub(super) queue: u64,
 }
@@ -100,7 +101,7 @@ impl LevelName {
 }
 
 impl Demo {
-    /// What can be changed on the page begins so.
+    /// Returns the initial controls of the page.
     pub(super) fn controls(&self) -> Controls {
         let Network { round_trip, jitter, loss, .. } = self.network;
         Controls {
@@ -115,7 +116,7 @@ impl Demo {
 }
 
 impl Network {
-    /// What the links do, as it is wanted now.
+    /// Returns the links' configuration for these controls.
     pub(super) fn link(&self, controls: Controls) -> LinkConfig {
         LinkConfig {
             latency: Duration::from_millis(controls.round_trip_ms.into()) / 2,
@@ -132,13 +133,13 @@ impl Network {
     }
 }
 
-/// A share that leaves enough packets for anybody to connect.
+/// Parses a loss of at most 90%, at which clients can still connect.
 fn loss(text: &str) -> Result<f64, String> {
     let most = |share: &f64| *share <= 0.9;
     Some(share(text)?).filter(most).ok_or_else(|| "at most 90% can be lost".into())
 }
 
-/// A part of all, as a number or in percent.
+/// Parses a share, as a number from 0 to 1 or in percent.
 fn share(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.trim().strip_suffix('%') {
         Some(percent) => (percent, 100.0),

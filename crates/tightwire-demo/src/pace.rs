@@ -1,24 +1,24 @@
-//! When the next tick is due.
+//! Schedule of ticks.
 
 use std::time::Duration;
 
-/// A steady schedule. Ticks are counted, not added up, so it does not drift; what cannot be caught up
-/// with is left out, since ticks that are late make the next ones later.
+/// A schedule without drift: ticks are counted, not added up. Ticks that are too late are skipped,
+/// since catching up would make the next ones later.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// When the first tick was due, which has the number 1.
+    /// Time at which the first tick, number 1, was due.
     start: Duration,
     next: u64,
 }
 
 impl Pace {
-    /// The first tick is due now.
+    /// Begins a schedule whose first tick is due now.
     pub(super) fn new(now: Duration) -> Self {
         Self { start: now, next: 1 }
     }
 
-    /// The number of the tick that is due, if one is: it counts as done. Numbers are left out with their
-    /// ticks, so that they are always those of the time.
+    /// Takes the tick that is due, and returns its number; `None` if no tick is due. Skipped ticks
+    /// skip their numbers, so that a number always tells the time.
     pub(super) fn take(&mut self, now: Duration) -> Option<u64> {
         let late = now.checked_sub(self.due())?;
         if late > MOST_LATE {
@@ -28,19 +28,19 @@ impl Pace {
         Some(self.next - 1)
     }
 
-    /// When the next one is.
+    /// Returns the time at which the next tick is due.
     pub(super) fn due(&self) -> Duration {
         let passed = (self.next - 1) * 1_000_000_000 / u64::from(TICKS_PER_SECOND);
         self.start + Duration::from_nanos(passed)
     }
 }
 
-/// Of the physics, of the inputs and of what is shown.
+/// Ticks per second of physics, inputs and shown frames.
 pub(crate) const TICKS_PER_SECOND: u32 = 60;
 
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_PER_SECOND as u64);
 
-/// So late, a tick is still made up for: the system was busy for a moment.
+/// Maximum delay of a tick before ticks are skipped: the system may be busy for a moment.
 const MOST_LATE: Duration = Duration::from_millis(30);
 
 #[cfg(test)]

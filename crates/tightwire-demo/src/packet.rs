@@ -1,4 +1,4 @@
-//! The x-ray of a snapshot that a client got.
+//! X-rays of received snapshots.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use tightwire::stream::Shape;
 
 use super::game::{Cube, Player};
 
-/// What the fields of the classes are, in words.
+/// Operations of the classes' fields as text, by class and field.
 #[derive(Debug)]
 pub(super) struct Words {
     fields: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ impl Words {
         Self { fields }
     }
 
-    /// The packet that was traced last.
+    /// Makes the x-ray of a snapshot, given its trace.
     pub(super) fn xray(
         &self,
         title: &str,
@@ -44,7 +44,7 @@ impl Words {
     }
 }
 
-/// Adds the bits of a snapshot to those of each field before.
+/// Adds the bits of a snapshot to the totals by field.
 pub(super) fn add_fields(fields: &mut BTreeMap<String, f64>, trace: &snapshot::Trace) {
     for total in trace.totals() {
         let name = match total.part {
@@ -63,7 +63,7 @@ fn add(words: &mut BTreeMap<String, String>, class: &str, schema: &Schema) {
     let Shape::Struct { fields, .. } = schema.root() else { return };
     for field in fields {
         if let Shape::Op(op) = &field.shape {
-            // The x-ray says that the field is coded; what it is coded from is worth more than its name.
+            // The x-ray already names the field: the operation with its range tells more.
             words.insert(format!("{class}.{}", field.name), op.to_string());
         }
     }

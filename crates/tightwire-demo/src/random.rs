@@ -1,26 +1,26 @@
-//! Random numbers that a seed decides.
+//! Seeded random numbers.
 
-/// Steps of a counter, mixed: nothing depends on it but what is shown.
+/// A generator that mixes a counter: it decides nothing beyond the demo's scene.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Another stream of numbers for each part of the same demo.
+    /// Makes a generator; each part of a demo has its own sequence of numbers.
     pub(super) fn new(seed: u64, part: u64) -> Self {
         Self(seed ^ part.wrapping_mul(0xd6e8_feb8_6659_fd93))
     }
 
-    /// From `low` to below `high`.
+    /// Returns a number from `low` to below `high`.
     pub(super) fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * (self.next() >> 40) as f32 / (1 << 24) as f32
     }
 
-    /// One of so many places.
+    /// Returns an index below `count`.
     pub(super) fn below(&mut self, count: usize) -> usize {
         (self.next() % count.max(1) as u64) as usize
     }
 
-    /// For whatever draws its own numbers.
+    /// Returns 64 random bits.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,5 @@
-//! `tightwire-demo record-scene`: records cubes that a bot plays with, for `tightwire snapshot-bench`.
+//! `tightwire-demo record-scene`: records cubes that a bot plays with, for `tightwire
+//! snapshot-bench`.
 
 use std::error::Error;
 use std::f32::consts::SQRT_2;
@@ -16,27 +17,27 @@ use super::world::{Body, CUBES, Nature, World};
 /// 900 small ones, as in the demo. The same options make the same scene.
 #[derive(Args, Debug)]
 pub(crate) struct RecordScene {
-    /// Where it is written, uncompressed; `snapshot-bench` also reads what `zstd` makes of it.
+    /// Output file, uncompressed; `snapshot-bench` also reads it compressed by `zstd`.
     file: PathBuf,
-    /// Decides what the bot does.
+    /// Seed of the bot.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
-    /// How long the scene is, at most 600.
+    /// Length of the scene in seconds, at most 600.
     #[arg(long, value_name = "NUMBER", default_value_t = 50,
           value_parser = clap::value_parser!(u32).range(1..=600))]
     seconds: u32,
-    /// What the bot does most of the time.
+    /// Usual behaviour of the bot.
     #[arg(long, default_value = "mixed")]
     habit: Habit,
-    /// In metres per second squared, from 1 to 50.
+    /// Gravity in metres per second squared, from 1 to 50.
     #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().gravity,
           value_parser = |text: &str| number(text, 1.0, 50.0))]
     gravity: f32,
-    /// How much the small cubes bounce, from 0 to 1.
+    /// Restitution of the small cubes, from 0 to 1.
     #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().bounce,
           value_parser = |text: &str| number(text, 0.0, 1.0))]
     bounce: f32,
-    /// How rough the small cubes are, from 0 to 2.
+    /// Friction of the small cubes, from 0 to 2.
     #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().friction,
           value_parser = |text: &str| number(text, 0.0, 2.0))]
     friction: f32,
@@ -53,7 +54,7 @@ impl RecordScene {
         Ok(format!("{name}: {} frames of {} cubes\n", self.frames(), 1 + CUBES))
     }
 
-    /// The first, and one for each tick.
+    /// Returns the number of frames: the initial one, and one for each tick.
     fn frames(&self) -> u32 {
         1 + self.seconds * TICKS_PER_SECOND
     }
@@ -68,12 +69,12 @@ impl RecordScene {
         file.flush()
     }
 
-    /// Lets the bot play, which sees the world as it is.
+    /// Records the scene; the bot sees the world without latency.
     fn record(&self, file: &mut impl Write) -> io::Result<()> {
         let Self { gravity, bounce, friction, size: half, .. } = *self;
         let mut world = World::new(1, self.seed, Nature { gravity, bounce, friction, half });
         let mut bot = Bot::new(0, self.seed, self.habit);
-        // The physics lets all cubes down onto the ground, where they fall asleep: no part of the scene.
+        // All cubes first settle on the ground and fall asleep, which is no part of the scene.
         for _ in 0..SETTLING {
             world.step();
         }
@@ -88,18 +89,19 @@ impl RecordScene {
     }
 }
 
-/// The ticks before the first frame.
+/// Ticks before the first frame.
 const SETTLING: u32 = 2 * TICKS_PER_SECOND;
 
-/// The record of a cube: `docs/SNAPSHOTS.md` has the layout.
+/// Returns the record of a cube; `docs/SNAPSHOTS.md` has the layout.
 fn words(body: &Body) -> [i32; 8] {
     let Body { position, rotation, awake } = *body;
     let size = |place: &usize| rotation[*place].abs();
-    // The first of equals: the last of these.
+    // The smallest index among equal components: `max_by` returns the last, so indices are
+    // reversed.
     let places = (0..4).rev();
     let largest = places.max_by(|one, other| size(one).total_cmp(&size(other))).unwrap_or(3);
     let sign = rotation[largest].signum();
-    // Those that are not the largest, in their order.
+    // The components other than the largest, in their order.
     let code = |place: usize| {
         let part = rotation[place + usize::from(place >= largest)] * sign;
         ((part * SQRT_2 + 1.0) / 2.0 * 511.0).round().clamp(0.0, 511.0) as i32

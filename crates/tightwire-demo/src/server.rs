@@ -1,8 +1,8 @@
-//! The server: has the world, and sends it.
+//! The server: simulates the world and sends snapshots of it.
 //!
-//! Server and clients are threads that talk only through their sockets; the bad network is a `Socket`
-//! around `Udp` on the side of the client. They share what the page shows, and the last worlds of the
-//! server, to check that each client has exactly the same.
+//! Server and clients are threads that communicate only through their sockets; the bad network is a
+//! `Socket` around `Udp` on the client's side. They share the published values, and the server's
+//! last worlds, which check that each client has exactly the same.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -26,7 +26,7 @@ use super::shared::{Shared, lock};
 use super::truth::{Moment, cube, player};
 use super::world::{Nature, World};
 
-/// What a server is given when it starts.
+/// Arguments of [`run`].
 pub(super) struct Setup {
     pub(super) socket: Udp,
     pub(super) certificate: Certificate,
@@ -34,11 +34,11 @@ pub(super) struct Setup {
     pub(super) protocol: snapshot::Protocol,
     pub(super) session: SessionConfig,
     pub(super) seed: u64,
-    /// Where what it says and hears goes too.
+    /// File for a capture of the server's messages; `None` without a capture.
     pub(super) record: Option<File>,
 }
 
-/// Runs until everybody is to leave.
+/// Runs the server until the demo is stopped.
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let Setup { socket, certificate, key, protocol, session, seed, record } = setup;
     let address = socket.address();
@@ -67,7 +67,7 @@ fn said(error: impl ToString) -> String {
     error.to_string()
 }
 
-/// The name that the clients' tokens are for.
+/// Server name in the clients' tokens.
 pub(super) const SERVER_NAME: &str = "demo";
 
 struct Host<'s, T> {
@@ -78,18 +78,18 @@ struct Host<'s, T> {
     guests: Vec<Guest>,
     inbox: Inbox,
     snapshot: Snapshot,
-    /// The number of the newest tick, and how many there were.
+    /// Number of the newest tick. Differs from `ticks` where ticks were skipped.
     tick: u32,
     ticks: u64,
 }
 
-/// A client that is connected.
+/// A connected client.
 #[derive(Clone, Copy, Debug)]
 struct Guest {
     peer: PeerId,
     client: u32,
     receiver: ReceiverId,
-    /// The bytes of the largest snapshot that a datagram carries.
+    /// Maximum length of a snapshot for this client, in bytes: what fits into a datagram.
     budget: usize,
 }
 
@@ -129,7 +129,7 @@ impl<'s, T: Transport> Host<'s, T> {
             busy.end();
             thread::sleep(shared.nap.min(pace.due().saturating_sub(shared.now())));
         }
-        // The clients leave by themselves at the same time; who does not is told.
+        // The clients leave by themselves at the same time; the others are closed by `shut_down`.
         let end = shared.now() + FAREWELL;
         while shared.now() < end && self.server.peers().next().is_some() {
             self.server.receive(shared.now(), &mut self.inbox);
@@ -190,7 +190,7 @@ impl<'s, T: Transport> Host<'s, T> {
         Ok(())
     }
 
-    /// Takes what the clients said.
+    /// Handles the received inputs and chats.
     fn hear(&mut self) {
         let guest_of = |guests: &[Guest], peer| guests.iter().find(|it| it.peer == peer).copied();
         for (peer, input) in self.inbox.inputs.drain(..) {
@@ -203,19 +203,20 @@ impl<'s, T: Transport> Host<'s, T> {
         for (peer, chat) in mem::take(&mut self.inbox.chats) {
             let Some(guest) = guest_of(&self.guests, peer) else { continue };
             let chat = Chat { client: guest.client as u8, text: chat.text };
-            // To one who does not keep up it is not sent: that is counted with the peer.
+            // A peer that cannot keep up does not get the line; the peer's report counts that.
             let _ = self.server.broadcast(None, &chat, ORDERED);
         }
     }
 
-    /// Sends the world to those whose turn it is; `before` is the tick before this one.
+    /// Sends snapshots to the clients if one is due; `before` is the previous tick.
     fn send(&mut self, before: u32) {
         let rate = self.shared.live.controls().send_rate;
         let turns = |tick: u32| u64::from(tick) * u64::from(rate) / u64::from(TICKS_PER_SECOND);
         if turns(self.tick) == turns(before) {
             return;
         }
-        // With many clients there is not the time for all in every tick: another one begins each time.
+        // With many clients, one tick is too short for all: the next one goes on where this one
+        // stopped.
         let (start, count) = (self.shared.now(), self.guests.len().max(1));
         for place in 0..self.guests.len() {
             if self.shared.now() - start > SENDING {
@@ -229,14 +230,14 @@ impl<'s, T: Transport> Host<'s, T> {
             }
             let Some(packet) = self.sender.snapshot(receiver, budget) else { continue };
             self.snapshot.packet.replace(packet);
-            // A snapshot that is not sent is like one that is lost.
+            // A snapshot that cannot be sent counts as lost.
             let route = Delivery::Unreliable;
             let _ = self.server.send(peer, &self.snapshot, route);
         }
     }
 
     fn count(&mut self) {
-        // It hardly ever changes, and takes a while to find out.
+        // The maximum length of datagrams hardly ever changes, and reports take time.
         self.ticks += 1;
         if self.ticks.is_multiple_of(30) {
             for guest in &mut self.guests {
@@ -258,21 +259,22 @@ impl<'s, T: Transport> Host<'s, T> {
     }
 }
 
-/// Lines of chat come in the order in which they were said.
+/// Delivery of chat: all lines, in order.
 pub(super) const ORDERED: Delivery = Delivery::ReliableOrdered;
 
-/// What is before a message in a batch, and before the batch.
+/// Length of the headers of batch and message, in bytes.
 const HEADERS: usize = 2 + 5;
 
-/// A path may take more; but what is beyond this is rare, and it would be lost with all the rest.
+/// Maximum length of a snapshot, in bytes. Few paths carry more, and a larger datagram would be
+/// lost as a whole.
 const MOST_BYTES: usize = 1300;
 
-/// The time of a tick for snapshots: the rest is for the physics.
+/// Time for snapshots in a tick: the rest is for the physics.
 const SENDING: Duration = Duration::from_millis(11);
 
-/// So many snapshots that nothing is known of, and fewer are sent: with two seconds of round trip there
-/// would be more than can be told apart.
+/// Snapshots in flight above which fewer are sent: with a round-trip time of two seconds, there
+/// would be more in flight than sequence numbers can tell apart.
 const MANY_IN_FLIGHT: u32 = 64;
 
-/// How long the server waits for clients to leave.
+/// Time for which the server waits until its clients have left.
 const FAREWELL: Duration = Duration::from_millis(400);

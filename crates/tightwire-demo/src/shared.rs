@@ -1,4 +1,4 @@
-//! What the threads of the demo share.
+//! State shared between the demo's threads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use super::live::Live;
 use super::tally::{ServerTally, Tally};
 use super::truth::Truth;
 
-/// In an [`Arc`]: the server's thread, those of the clients, and the one that looks after them.
+/// State of the demo, in an [`Arc`]: for the threads of the server, the clients and `main`.
 #[derive(Debug)]
 pub(super) struct Shared {
     start: Instant,
     stop: Arc<AtomicBool>,
-    /// How long a thread sleeps until it looks at its socket again.
+    /// Time for which a thread sleeps before it polls its socket again.
     pub(super) nap: Duration,
-    /// Somebody may look at the worlds.
+    /// Whether a page is served, which may show the worlds.
     pub(super) has_page: bool,
     pub(super) live: Arc<Live>,
     pub(super) truth: Truth,
@@ -24,7 +24,7 @@ pub(super) struct Shared {
     pub(super) clients: Vec<Seat>,
 }
 
-/// What is known of a client from outside.
+/// Link settings and counters of a client.
 #[derive(Debug)]
 pub(super) struct Seat {
     pub(super) knobs: Arc<Knobs>,
@@ -32,12 +32,12 @@ pub(super) struct Seat {
 }
 
 impl Shared {
-    /// For clients on these links.
+    /// Makes the state for clients on these links.
     pub(super) fn new(live: Arc<Live>, links: Vec<Knobs>, has_page: bool) -> Self {
         let seats =
             links.into_iter().map(|knobs| Seat { knobs: Arc::new(knobs), tally: Mutex::default() });
         let clients: Vec<_> = seats.collect();
-        // A look costs a few microseconds: with many clients, they would be most of what is done.
+        // A poll costs a few microseconds: with many clients, polls would take most of the time.
         let nap = Duration::from_millis(1 + clients.len() as u64 / 12);
         Self {
             start: Instant::now(),
@@ -51,12 +51,12 @@ impl Shared {
         }
     }
 
-    /// The time of all of them.
+    /// Returns the time since the start of the demo, which all threads share.
     pub(super) fn now(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Everybody is to leave.
+    /// Stops the demo: all clients leave.
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -65,13 +65,14 @@ impl Shared {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// For a signal.
+    /// Returns the flag that stops the demo, for a signal handler.
     pub(super) fn stop_flag(&self) -> Arc<AtomicBool> {
         self.stop.clone()
     }
 }
 
-/// A thread that panicked leaves numbers that are at most old.
+/// Locks a mutex, poisoned or not: a thread that panicked leaves counters that are at most
+/// outdated.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The numbers of the last second, for the page.
+//! Statistics of the last second, for the page.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::shared::{Shared, lock};
 use super::tally::{Both, ServerTally, Tally};
 use super::world::CUBES;
 
-/// What the page shows.
+/// Statistics that the page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Stats {
     seconds: f64,
@@ -41,14 +41,14 @@ pub(super) struct Stats {
     chat: Vec<String>,
 }
 
-/// How much of something there is.
+/// Traffic of one kind.
 #[derive(Debug, Serialize)]
 pub(super) struct Rate {
     name: String,
     pub(super) bytes_per_second: f64,
 }
 
-/// The tallies of the last second.
+/// Counters of the last second.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     looks: VecDeque<Look>,
@@ -62,7 +62,7 @@ struct Look {
 }
 
 impl Window {
-    /// Looks at everybody.
+    /// Adds the current counters, and drops those older than a second.
     pub(super) fn look(&mut self, shared: &Shared) {
         let clients = shared.clients.iter().map(|seat| lock(&seat.tally).clone()).collect();
         let (time, server) = (shared.now(), lock(&shared.server).clone());
@@ -72,7 +72,7 @@ impl Window {
         }
     }
 
-    /// What happened between the oldest look and the newest, at the client that is shown.
+    /// Returns the statistics of the shown client between the oldest and the newest counters.
     pub(super) fn stats(&self, shared: &Shared) -> Option<Stats> {
         let controls = shared.live.controls();
         let (before, now) = (self.looks.front()?, self.looks.back()?);
@@ -116,25 +116,25 @@ impl Window {
     }
 }
 
-/// A sum of so many, on average.
+/// Returns the mean; 0 without values.
 pub(super) fn mean(sum: f64, count: u64) -> f64 {
     if count > 0 { sum / count as f64 } else { 0.0 }
 }
 
-/// The share of packets that a link lost after the first look.
+/// Returns the share of packets that a link lost between two counts.
 pub(super) fn loss(from: &LinkStats, to: &LinkStats) -> f64 {
     let lost = (to.lost + to.overflowed) - (from.lost + from.overflowed);
     mean(lost as f64, to.sent - from.sent)
 }
 
-/// The bytes of the whole world as the types pack it, and as it is in memory.
+/// Returns the bytes of the whole world, as the types pack it and in memory.
 pub(super) fn whole(players: usize) -> (u64, u64) {
     let bits = players as u64 * Player::MAX_BITS + CUBES as u64 * Cube::MAX_BITS;
     let memory = players * size_of::<Player>() + CUBES * size_of::<Cube>();
     (bits.div_ceil(8), memory as u64)
 }
 
-/// Of each type of message, and what the transport adds.
+/// Returns the rates of each message type, and of the transport's overhead.
 fn rates(from: &Tally, to: &Tally, passed: f64, of: impl Fn(&Both) -> u64) -> Vec<Rate> {
     let rate = |name: &str, bytes: u64| Rate {
         name: name.into(),
@@ -144,7 +144,7 @@ fn rates(from: &Tally, to: &Tally, passed: f64, of: impl Fn(&Both) -> u64) -> Ve
     let mut messages = 0;
     for (name, both) in &to.messages {
         let bytes = of(both) - from.messages.get(name).map_or(0, &of);
-        // What only goes the other way is not shown.
+        // Message types of the other direction are not shown.
         if of(both) > 0 {
             rates.push(rate(name, bytes));
         }

@@ -1,11 +1,11 @@
-//! What the terminal shows while the demo runs.
+//! Status line in the terminal.
 
 use std::io::{self, IsTerminal, Write as _};
 use std::process::{Command, Stdio};
 
 use super::stats::{Rate, Stats};
 
-/// One line, which changes; none where nobody would see it.
+/// A line that is redrawn in place; hidden unless standard error is a terminal.
 #[derive(Debug)]
 pub(super) struct Status {
     is_shown: bool,
@@ -16,16 +16,16 @@ impl Status {
         Self { is_shown: io::stderr().is_terminal() }
     }
 
-    /// Shows the newest numbers.
+    /// Draws the newest statistics.
     pub(super) fn show(&mut self, stats: &Stats) {
         if self.is_shown {
-            // A terminal that is gone is no reason to stop. A line that wrapped would be drawn again
-            // below itself: without autowrap, a narrow terminal cuts it.
+            // A closed terminal does not stop the demo. A wrapped line would be drawn again below
+            // itself: without autowrap, a narrow terminal cuts the line.
             let _ = write!(io::stderr(), "\r\x1b[?7l{}\x1b[K\x1b[?7h", line(stats));
         }
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     pub(super) fn clear(&mut self) {
         if self.is_shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
@@ -33,7 +33,7 @@ impl Status {
     }
 }
 
-/// Short enough for a terminal of 80 columns.
+/// Formats the line for a terminal of 80 columns.
 fn line(stats: &Stats) -> String {
     let sum = |rates: &[Rate]| rates.iter().map(|rate| rate.bytes_per_second).sum::<f64>() / 1000.0;
     format!(
@@ -48,7 +48,7 @@ fn line(stats: &Stats) -> String {
     )
 }
 
-/// Opens a page in the browser. If that fails, the address is on the screen.
+/// Opens a page in the browser. The address is on the screen if that fails.
 pub(super) fn open(address: &str) {
     let mut command = if cfg!(target_os = "macos") {
         Command::new("open")

@@ -1,4 +1,4 @@
-//! What a run was, at its end: as a table, or as JSON.
+//! Summary of a run, as a table or as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::shared::{Shared, lock};
 use super::stats::{loss, mean, whole};
 use super::tally::{ServerTally, Tally};
 
-/// A run from its beginning.
+/// Statistics of a whole run.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     seconds: f64,
@@ -19,7 +19,7 @@ pub(super) struct Summary {
     raw_bytes: u64,
     cpu_us_per_tick: f64,
     ticks: u64,
-    /// What should not have happened.
+    /// Failures of the run, one sentence each.
     #[serde(skip)]
     faults: Vec<String>,
 }
@@ -40,7 +40,7 @@ struct ClientSummary {
 }
 
 impl Summary {
-    /// Of what was counted until now.
+    /// Makes the summary of the run so far.
     pub(super) fn new(shared: &Shared) -> Self {
         let now = shared.now();
         let server = lock(&shared.server).clone();
@@ -56,12 +56,12 @@ impl Summary {
         }
     }
 
-    /// Why the run did not work, if it did not.
+    /// Returns the failures of the run, one per line; `None` if there are none.
     pub(super) fn fault(&self) -> Option<String> {
         (!self.faults.is_empty()).then(|| self.faults.join("\n"))
     }
 
-    /// For people.
+    /// Formats the summary for people.
     pub(super) fn table(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(
@@ -132,7 +132,7 @@ fn summary(client: u32, tally: &Tally, now: Duration) -> ClientSummary {
     }
 }
 
-/// What should not have happened.
+/// Collects the failures of the run.
 fn faults(server: &ServerTally, tallies: &[Tally]) -> Vec<String> {
     let mut faults = Vec::new();
     if let Some(why) = &server.refusal {
@@ -159,10 +159,10 @@ fn faults(server: &ServerTally, tallies: &[Tally]) -> Vec<String> {
     faults
 }
 
-/// Ticks a second below which a server is too slow for what is asked of it.
+/// Ticks per second below which the server is too slow.
 const KEEPS_UP: f64 = 54.0;
 
-/// Digits that nobody can have measured are left out.
+/// Rounds to `1 / steps`, the precision of the measurement.
 fn rounded(number: f64, steps: f64) -> f64 {
     (number * steps).round() / steps
 }

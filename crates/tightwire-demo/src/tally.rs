@@ -1,4 +1,5 @@
-//! What the threads count. Everything grows from the beginning: who looks twice knows what was between.
+//! Counters of the threads. All counters only grow: the difference of two reads is what happened
+//! between.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,42 +7,44 @@ use std::time::Duration;
 use tightwire::link::LinkStats;
 use tightwire::session::PeerReport;
 
-/// What a client counts.
+/// Counters of a client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// When it connected, and why it is not connected any more.
+    /// Time at which the client connected; `None` before. `ended` is the reason why the connection
+    /// was closed; `None` while it is open.
     pub(super) connected: Option<Duration>,
     pub(super) ended: Option<String>,
-    /// By the name of the message.
+    /// Bytes by message name.
     pub(super) messages: BTreeMap<&'static str, Both>,
-    /// The bytes of packets with the headers of QUIC, UDP and IP.
+    /// Bytes of packets with the headers of QUIC, UDP and IP.
     pub(super) packets: Both,
-    /// What connecting took of them.
+    /// Bytes of packets when the first report came, most of them for the handshake; `None` before.
     pub(super) greeting: Option<Both>,
     pub(super) link: LinkStats,
     pub(super) round_trip: Duration,
     pub(super) playback_delay: Duration,
     pub(super) snapshots: u64,
     pub(super) snapshot_bytes: u64,
-    /// Those after which the worlds were compared.
+    /// Snapshots after which the worlds were compared.
     pub(super) compared: u64,
-    /// Objects that were not as in the world of the server.
+    /// Objects that differed from the server's world.
     pub(super) disagreements: u64,
-    /// Objects that a snapshot changed.
+    /// Objects that snapshots changed.
     pub(super) changed: u64,
-    /// Packets and messages that should not have come.
+    /// Packets and messages that were refused.
     pub(super) refused: u64,
-    /// The first of them.
+    /// Reason of the first refusal; `None` if there was none.
     pub(super) refusal: Option<String>,
-    /// How far what is shown is from the world of the server at that time, and how often that was measured.
+    /// Sum of the measured distances between shown objects and the server's, in millimetres;
+    /// `errors` is the number of measurements.
     pub(super) error_mm: f64,
     pub(super) errors: u64,
-    /// The bits of snapshots, by class and field.
+    /// Bits of snapshots by class and field.
     pub(super) fields: BTreeMap<String, f64>,
     pub(super) chat: VecDeque<String>,
 }
 
-/// Bytes that came to a client, and that it sent.
+/// Bytes that a client received, and that it sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Both {
     pub(super) down: u64,
@@ -49,7 +52,7 @@ pub(super) struct Both {
 }
 
 impl Tally {
-    /// How its connection is doing.
+    /// Takes the counters of the client's connection.
     pub(super) fn handle_report(&mut self, report: &PeerReport) {
         for stats in &report.messages {
             let both = Both { down: stats.received.bytes, up: stats.sent.bytes };
@@ -64,13 +67,13 @@ impl Tally {
         self.round_trip = path.round_trip;
     }
 
-    /// Something should not have come.
+    /// Counts a refused packet or message.
     pub(super) fn refuse(&mut self, why: impl ToString) {
         self.refused += 1;
         self.refusal.get_or_insert_with(|| why.to_string());
     }
 
-    /// The newest lines are kept.
+    /// Keeps a line of chat, and drops the oldest.
     pub(super) fn hear(&mut self, line: String) {
         if self.chat.len() == CHAT_LINES {
             self.chat.pop_front();
@@ -79,21 +82,21 @@ impl Tally {
     }
 }
 
-/// What the server counts.
+/// Counters of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerTally {
-    /// How many there were: fewer than the number of the newest if there was no time for some.
+    /// Number of ticks: less than `tick` if some were skipped.
     pub(super) ticks: u64,
-    /// The newest.
+    /// Number of the newest tick.
     pub(super) tick: u32,
     pub(super) busy: Duration,
-    /// Snapshots that are on their way to each client, or lost.
+    /// Snapshots in flight or lost, for each client.
     pub(super) in_flight: Vec<u32>,
     pub(super) refused: u64,
     pub(super) refusal: Option<String>,
 }
 
-/// The headers of a UDP packet over IPv4.
+/// Length of the headers of UDP and IPv4, in bytes.
 const UDP_AND_IP: u64 = 28;
 
 const CHAT_LINES: usize = 8;

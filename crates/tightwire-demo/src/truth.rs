@@ -1,4 +1,4 @@
-//! What the world of the server was, for those who want to know whether theirs is the same.
+//! History of the server's world, which clients compare theirs with.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -9,19 +9,20 @@ use super::game::{Cube, MOST, Player};
 use super::shared::lock;
 use super::world::Body;
 
-/// The world in a tick.
+/// The server's world at a tick.
 #[derive(Debug)]
 pub(super) struct Moment {
     pub(super) tick: u32,
-    /// As it is: the players' cubes first.
+    /// Cubes as simulated: the players' first.
     pub(super) bodies: Vec<Body>,
-    /// As it travels.
+    /// Players' cubes, quantised as on the wire. `cubes` are the others.
     pub(super) players: Vec<Player>,
     pub(super) cubes: Vec<Cube>,
 }
 
 impl Moment {
-    /// The world of which the first so many cubes are players'.
+    /// Makes the moment of a world whose first `players` cubes are the players'; `None` if a cube
+    /// cannot be encoded.
     pub(super) fn new(tick: u32, bodies: Vec<Body>, players: usize) -> Option<Self> {
         let (first, rest) = bodies.split_at_checked(players)?;
         let players = first.iter().map(|body| quantised(player(body))).collect();
@@ -31,7 +32,7 @@ impl Moment {
     }
 }
 
-/// The newest moments, which threads of one process share: real clients could not.
+/// The newest moments, which the threads of one process share: real clients could not.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     moments: Mutex<VecDeque<Arc<Moment>>>,
@@ -46,19 +47,20 @@ impl Truth {
         moments.push_back(Arc::new(moment));
     }
 
-    /// The newest.
+    /// Returns the newest moment; `None` before the first tick.
     pub(super) fn newest(&self) -> Option<Arc<Moment>> {
         lock(&self.moments).back().cloned()
     }
 
-    /// That of a tick.
+    /// Returns the moment of a tick; `None` if it is not in the history.
     pub(super) fn at(&self, tick: u32) -> Option<Arc<Moment>> {
         let moments = lock(&self.moments);
         let place = moments.binary_search_by_key(&tick, |moment| moment.tick).ok()?;
         moments.get(place).cloned()
     }
 
-    /// Those before and after a time in ticks, and how far it is from the one to the other.
+    /// Returns the moments before and after a time in ticks, and the position of that time between
+    /// them, from 0 to 1.
     pub(super) fn around(&self, time: f64) -> Option<(Arc<Moment>, Arc<Moment>, f32)> {
         let moments = lock(&self.moments);
         let place = moments.partition_point(|moment| f64::from(moment.tick) <= time);
@@ -70,19 +72,20 @@ impl Truth {
     }
 }
 
-/// As it travels, but with all its digits.
+/// Returns a player's object, not yet quantised.
 pub(super) fn player(body: &Body) -> Player {
     let Body { position, rotation, awake } = *body;
     Player { position: position.map(within), rotation, awake }
 }
 
-/// As it travels, but with all its digits.
+/// Returns a cube's object, not yet quantised.
 pub(super) fn cube(body: &Body) -> Cube {
     let Body { position, rotation, awake } = *body;
     Cube { position: position.map(within), rotation, awake }
 }
 
-/// What cannot travel would be missed: the physics may throw something out of all bounds for a tick.
+/// Clamps a coordinate to the range of the wire: the physics may throw a cube out of all bounds for
+/// a tick.
 fn within(place: f32) -> f32 {
     if place.is_nan() { 0.0 } else { place.clamp(-MOST, MOST) }
 }
@@ -91,5 +94,6 @@ fn quantised<T: Wire + Default>(value: T) -> Option<T> {
     decode(encode(&value, &mut [0; 32]).ok()?).ok()
 }
 
-/// Five seconds: a client that is further behind has other troubles.
+/// Number of moments in the history: five seconds. A client that is further behind has other
+/// troubles.
 const KEPT: usize = 300;

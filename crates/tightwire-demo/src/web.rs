@@ -1,13 +1,13 @@
-//! The page of the demo: its files, and the WebSocket that keeps it alive.
+//! The page of the demo: its files, and the WebSocket that updates it.
 //!
-//! It is served to this machine alone, but a browser on this machine also opens pages of strangers,
-//! and they can send requests here. So a request must name this machine as its host, which stops
-//! DNS rebinding, and a WebSocket must come from the page itself.
+//! The page is served to this machine only. But a browser on this machine also shows pages of other
+//! sites, and these can send requests here. A request must therefore name this machine as its host,
+//! which stops DNS rebinding, and a WebSocket must come from the page itself.
 //!
-//! The page is served over `std::net`, a thread for each connection, with HTTP and WebSocket frames of
-//! our own: `axum` with its runtime is 40 crates for one local page. `tungstenite` is the client in the
-//! tests, so that two implementations agree. The page gets the newest values and no queue of them, and
-//! frames only as fast as it acknowledges them.
+//! The server uses `std::net` with a thread for each connection, and its own HTTP and WebSocket
+//! frames: `axum` with its runtime is 40 crates for one local page. `tungstenite` is the client in
+//! the tests, so that two implementations agree. The page gets the newest values without a queue,
+//! and frames only as fast as it acknowledges them.
 
 use std::collections::HashMap;
 use std::io::{self, BufReader};
@@ -26,7 +26,7 @@ use super::live::{Controls, Live, MAX_SAID_CHARS};
 use super::shared::lock;
 use super::websocket::{FrameError, Message, Opcode, Reader, accept_key, frame, refusal};
 
-/// Serves the page until it is dropped.
+/// The running server of the page; dropping it stops the server.
 #[derive(Debug)]
 pub(crate) struct Web {
     address: SocketAddr,
@@ -34,7 +34,7 @@ pub(crate) struct Web {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Starts to serve, in a thread of its own and one for each connection.
+/// Starts the server, in a thread of its own and one for each connection.
 pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
     let address = listener.local_addr()?;
     let server = Arc::new(Server::new(live));
@@ -47,12 +47,12 @@ pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
 impl Drop for Web {
     fn drop(&mut self) {
         self.server.is_stopped.store(true, Ordering::Relaxed);
-        // Wakes the thread, which waits for a connection.
+        // Wakes the thread that waits in `accept`.
         let _ = TcpStream::connect_timeout(&self.address, Duration::from_secs(1));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // Pages see the connection end, and say so.
+        // Pages notice the end of their connection, and show it.
         for stream in lock(&self.server.connections).values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -64,9 +64,9 @@ impl Drop for Web {
 struct Server {
     live: Arc<Live>,
     is_stopped: AtomicBool,
-    /// Open connections by number, to be ended with the server.
+    /// Open connections by number, to be shut down with the server.
     connections: Mutex<HashMap<u64, TcpStream>>,
-    /// Open WebSockets.
+    /// Number of open WebSockets.
     pages: AtomicUsize,
 }
 
@@ -88,15 +88,15 @@ impl Server {
             }
             match accepted {
                 Ok((stream, _)) => self.start(number, stream),
-                // Out of file descriptors, most likely: others have to close first.
+                // Most likely out of file descriptors: other connections have to close first.
                 Err(_) => thread::sleep(Duration::from_millis(50)),
             }
         }
     }
 
-    /// Serves a connection in a thread of its own, if there are not too many.
+    /// Serves a connection in a thread of its own, unless there are too many.
     fn start(self: &Arc<Self>, number: u64, mut stream: TcpStream) {
-        // Controls are a few bytes, and act at once.
+        // Controls are a few bytes, and must not wait for more.
         let _ = stream.set_nodelay(true);
         let Ok(handle) = stream.try_clone() else { return };
         let is_full = {
@@ -114,20 +114,21 @@ impl Server {
         }
         let server = self.clone();
         let end = EndOfConnection { server, number };
-        // A thread that cannot be started drops the connection.
+        // The connection is dropped if its thread cannot be started.
         let _ = thread::Builder::new().name("web connection".into()).spawn(move || {
-            // A client that has gone needs no answer.
+            // A client that is gone needs no response.
             let _ = end.server.serve(stream);
         });
     }
 
-    /// Answers one request.
+    /// Responds to one request.
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         let request = match Request::read(&mut stream)? {
             Ok(request) => request,
             Err(status) => return http::respond(&mut stream, status, HEADERS, b"", true),
         };
-        // DNS rebinding: another host's name, resolved to 127.0.0.1, gets nothing that is served here.
+        // DNS rebinding: a request for another host's name that resolves to 127.0.0.1 gets no
+        // content.
         if !request.host.as_deref().is_some_and(is_this_machine) {
             let text = "The demo answers requests to this machine only: open http://127.0.0.1 with \
                         the port that it printed.\n";
@@ -152,7 +153,7 @@ impl Server {
         }
     }
 
-    /// Makes a WebSocket of the connection, for the demo's own page.
+    /// Upgrades the connection to a WebSocket, for the demo's own page.
     fn upgrade(&self, mut stream: TcpStream, request: &Request) -> io::Result<()> {
         let own = request.host.as_ref().map(|host| format!("http://{host}"));
         if request.origin.is_none() || request.origin != own {
@@ -185,7 +186,7 @@ impl Server {
     }
 }
 
-/// Takes a connection from the list when its thread ends, however it ends.
+/// Removes a connection from the list when its thread ends, by a panic too.
 struct EndOfConnection {
     server: Arc<Server>,
     number: u64,
@@ -197,7 +198,7 @@ impl Drop for EndOfConnection {
     }
 }
 
-/// One of the [`MAX_PAGES`] places, until it is dropped.
+/// One of [`MAX_PAGES`] places; dropping it frees the place.
 struct Place<'s>(&'s AtomicUsize);
 
 impl<'s> Place<'s> {
@@ -238,11 +239,11 @@ fn answer_json(
     }
 }
 
-/// Why a page is talked with no more.
+/// Reasons why a page's connection ends.
 enum Ended {
-    /// It closed, or does not read what it is sent.
+    /// The page closed the connection, or does not read.
     Gone,
-    /// It said something that makes no sense.
+    /// The page sent an invalid message.
     Wrong(String),
 }
 
@@ -262,9 +263,9 @@ enum Said {
     Seen(u32),
 }
 
-/// Sends what is new, and takes what is said.
+/// Sends new values to a page, and handles its messages.
 fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
-    // A page that says more than is taken here waits for it in its own socket.
+    // A page that sends faster than this is held back by its own socket.
     let (sender, heard) = mpsc::sync_channel(4);
     let reader = Reader::new(BufReader::new(stream.try_clone()?), MAX_MESSAGE);
     thread::Builder::new().name("web page".into()).spawn(move || listen(reader, &sender))?;
@@ -276,7 +277,8 @@ fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
         let now = Instant::now();
         if now >= next {
             next = (next + TICK).max(now);
-            // Sockets hold megabytes: a slow page would see what was seconds ago.
+            // Sockets buffer megabytes: without this limit, a slow page would show states that are
+            // seconds old.
             if unseen < MAX_UNSEEN {
                 let newest = live.worlds();
                 if let Some(value) = newest.value
@@ -324,7 +326,7 @@ fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
     }
 }
 
-/// Hands on the messages of a page until one is the last, or nobody takes them any more.
+/// Passes on the messages of a page, until the last one or the receiver is dropped.
 fn listen(
     mut reader: Reader<BufReader<TcpStream>>,
     sender: &SyncSender<Result<Message, FrameError>>,
@@ -385,7 +387,7 @@ const ASSETS: &[Asset] = &[
     Asset { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("../assets/icon.svg") },
 ];
 
-/// The page works without the network, so it may reach nothing but where it came from.
+/// Headers of every response. The page works offline, so it may load from its own origin only.
 const HEADERS: &[(&str, &str)] = &[
     (
         "content-security-policy",
@@ -395,27 +397,26 @@ const HEADERS: &[(&str, &str)] = &[
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cross-origin-resource-policy", "same-origin"),
-    // A newer binary brings a newer page.
+    // A newer binary has a newer page.
     ("cache-control", "no-store"),
 ];
 
-/// Connections that are open at a time: all pages, and each of them loading its files.
+/// Maximum number of open connections: all pages, while each loads its files.
 const MAX_CONNECTIONS: usize = 64;
 
-/// Pages that are served at a time.
+/// Maximum number of open pages.
 const MAX_PAGES: usize = 8;
 
-/// Frames that are on their way to a page.
+/// Maximum number of frames in flight to a page.
 const MAX_UNSEEN: u32 = 4;
 
-/// The longest message of a page: a line of chat in its worst JSON, and some room.
+/// Maximum length of a page's message, in bytes: a line of chat in its worst JSON, and some room.
 const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;
 
-/// How often it is looked whether there is something new. Twice as often as frames come, so that
-/// their rhythm is kept.
+/// Time between checks for new values: half of a frame, so that the frames' rhythm is kept.
 const TICK: Duration = Duration::from_millis(8);
 
-/// Limited, since x-rays are the largest messages and a person reads few of them.
+/// Time between x-rays: they are the largest messages, and a person reads few of them.
 const XRAY_EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -28,11 +28,11 @@ fn server() -> Running {
 }
 
 impl Running {
-    /// What comes back for these bytes, until the other side closes or has nothing to say.
+    /// Sends bytes, and returns the response until the server closes or pauses.
     fn raw(&self, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-        // It may have hung up on what it read so far.
+        // The server may have closed the connection before it read all bytes.
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
@@ -69,7 +69,7 @@ impl Running {
         self.open_from(Some(&format!("http://{}", self.address))).unwrap()
     }
 
-    /// Waits until something holds that the server does in its own time.
+    /// Waits up to five seconds until a condition holds.
     fn wait(&self, what: &str, holds: impl Fn(&Live) -> bool) {
         for _ in 0..500 {
             if holds(&self.live) {
@@ -81,7 +81,7 @@ impl Running {
     }
 }
 
-/// The reason that a server gives when it closes.
+/// Returns the reason in the server's close frame.
 fn close_reason(mut socket: Client<TcpStream>) -> String {
     loop {
         match socket.read() {
@@ -221,7 +221,7 @@ fn what_makes_no_sense_ends_the_conversation_with_the_reason() {
     assert!(text(unknown).contains("unknown field `root`"));
     assert!(text(&"[".repeat(2000)).contains("line 1"), "depth is not followed");
     assert!(closed(Sent::binary(vec![0; 16])).contains("text, not bytes"));
-    // No longer than what is sent before the server can close.
+    // Short enough to be sent before the server closes.
     let long = format!("{{\"say\":\"{}\"}}", "x".repeat(2 * MAX_MESSAGE));
     assert!(text(&long).contains("too long"));
     assert_eq!(server.live.controls(), CONTROLS);
@@ -244,7 +244,7 @@ fn garbage_is_survived() {
     }
     let path = server.get("/..%2f..%2fetc%2fpasswd");
     assert!(path.starts_with("HTTP/1.1 404"), "{path}");
-    // A socket that is none after all.
+    // Bytes after the upgrade that are no WebSocket frames.
     let socket = server.open();
     let mut stream = socket.get_ref().try_clone().unwrap();
     stream.write_all(&garbage).unwrap();
@@ -291,7 +291,7 @@ fn only_files_are_served() {
     assert!(head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"), "{head}");
     let plain = format!("GET /live HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\r\n");
     assert!(server.raw(plain.as_bytes()).starts_with("HTTP/1.1 426"));
-    // Two Host headers: a proxy could check the one and route by the other.
+    // Two Host headers: a proxy could check one and route by the other.
     let two = format!("GET / HTTP/1.1\r\nHost: {host}\r\nHost: evil.example\r\n\r\n");
     assert!(server.raw(two.as_bytes()).starts_with("HTTP/1.1 400"));
 }

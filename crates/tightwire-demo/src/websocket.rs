@@ -1,6 +1,7 @@
-//! The server's side of a WebSocket ([RFC 6455]): the handshake's key, frames in, frames out.
+//! The server's side of a WebSocket ([RFC 6455]): the handshake's key, and frames in both
+//! directions.
 //!
-//! A page on this machine is all that it talks to, so there are no extensions, no subprotocols and no
+//! The only client is a page on this machine, so there are no extensions, no subprotocols and no
 //! TLS. Frames are untrusted input: every length is checked before memory is taken.
 //!
 //! [RFC 6455]: https://www.rfc-editor.org/rfc/rfc6455
@@ -12,7 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ring::digest;
 
-/// The `Sec-WebSocket-Accept` for a client's `Sec-WebSocket-Key`: shows that the server speaks WebSocket.
+/// Returns the `Sec-WebSocket-Accept` for a client's `Sec-WebSocket-Key`, which proves that the
+/// server speaks WebSocket.
 pub(crate) fn accept_key(key: &str) -> String {
     let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
     context.update(key.as_bytes());
@@ -30,14 +32,14 @@ pub(crate) enum Message {
     Close,
 }
 
-/// Why a client's frames cannot be read any further.
+/// Error that ends the reading of a client's frames.
 #[derive(Debug)]
 pub(crate) enum FrameError {
     /// The connection ended or failed.
     Io(io::Error),
     /// The client broke a rule of the protocol.
     Protocol(&'static str),
-    /// The message has more bytes than the reader takes.
+    /// The message is longer than the reader's limit.
     TooLong { bytes: u64, max: usize },
 }
 
@@ -63,9 +65,9 @@ impl From<io::Error> for FrameError {
 #[derive(Debug)]
 pub(crate) struct Reader<R> {
     stream: R,
-    /// The most bytes of a message, over all of its fragments.
+    /// Maximum length of a message in bytes, over all of its fragments.
     max: usize,
-    /// The fragments of a message whose last one is yet to come, and whether it is text.
+    /// Fragments of an incomplete message, and whether it is text; `None` between messages.
     begun: Option<(bool, Vec<u8>)>,
 }
 
@@ -131,7 +133,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The payload of a frame, unmasked. The caller has checked its length.
+    /// Reads the payload of a frame, and unmasks it. The caller has checked the length.
     fn payload(&mut self, bytes: usize) -> io::Result<Vec<u8>> {
         let mask: [u8; 4] = self.array()?;
         let mut payload = vec![0; bytes];
@@ -149,7 +151,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// What a frame of the server carries.
+/// Kinds of frames that the server sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Opcode {
     Text = 1,
@@ -158,7 +160,7 @@ pub(crate) enum Opcode {
     Pong = 10,
 }
 
-/// A whole message as one frame; a server does not mask.
+/// Encodes a whole message as one frame; a server does not mask.
 pub(crate) fn frame(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(10 + payload.len());
     frame.push(0x80 | opcode as u8);
@@ -177,20 +179,21 @@ pub(crate) fn frame(opcode: Opcode, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// The close frame for a client that broke a rule: status 1008 with the reason, cut to what fits.
+/// Encodes the close frame for a client that broke a rule: status 1008 with the reason, cut to what
+/// fits.
 pub(crate) fn refusal(reason: &str) -> Vec<u8> {
     let status = 1008_u16.to_be_bytes();
     let reason = cut(reason, MAX_CONTROL as usize - status.len());
     frame(Opcode::Close, &[&status, reason.as_bytes()].concat())
 }
 
-/// The beginning of a text, of at most so many bytes.
+/// Returns the beginning of a text, at most `bytes` long.
 fn cut(text: &str, bytes: usize) -> &str {
     let ends = text.char_indices().map(|(at, letter)| at + letter.len_utf8());
     &text[..ends.take_while(|end| *end <= bytes).last().unwrap_or(0)]
 }
 
-/// The most payload bytes of a control frame.
+/// Maximum length of a control frame's payload, in bytes.
 const MAX_CONTROL: u64 = 125;
 
 #[cfg(test)]
@@ -201,7 +204,7 @@ mod tests {
     use crate::random::Random;
     use crate::test_support::{seed, volume};
 
-    /// A frame as a client sends it.
+    /// Encodes a frame as a client sends it.
     fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = frame(Opcode::Text, payload);
         let head = bytes.len() - payload.len();
@@ -258,7 +261,7 @@ mod tests {
         refused(&masked(0x81, &[0xff]), "not UTF-8");
         refused(&masked(0x81, &[0; 1001]), "1001 bytes is too long: at most 1000");
         refused(&[masked(0x01, &[0; 600]), masked(0x80, &[0; 600])].concat(), "1200 bytes");
-        // No memory is taken for what a head claims.
+        // No memory is taken for a length that a header claims.
         refused(&[0x82, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff], "too long");
     }
 

@@ -8,7 +8,7 @@ use super::game::{Action, Input};
 use super::pace::TICKS_PER_SECOND;
 use super::random::Random;
 
-/// The physics. Given the same seed and the same inputs in the same ticks, it does the same.
+/// The physics. The same seed and the same inputs in the same ticks give the same world.
 pub(crate) struct World {
     physics: PhysicsWorld,
     cube_half: f32,
@@ -17,15 +17,16 @@ pub(crate) struct World {
     random: Random,
 }
 
-/// What the small cubes are like, and how they fall.
+/// Properties of the small cubes, and gravity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nature {
-    /// In metres per second squared.
+    /// Gravity in metres per second squared.
     pub(crate) gravity: f32,
-    /// Of the speed, what is left after a bounce, from 0 to 1: half of it on the ground, which does not bounce.
+    /// Restitution of the small cubes: the share of speed left after a bounce, from 0 to 1. On the
+    /// ground it is half of that, since the ground does not bounce.
     pub(crate) bounce: f32,
     pub(crate) friction: f32,
-    /// Half of an edge, in metres.
+    /// Half of a cube's edge, in metres.
     pub(crate) half: f32,
 }
 
@@ -39,21 +40,21 @@ impl Default for Nature {
 struct Rolling {
     body: RigidBodyHandle,
     input: Input,
-    /// The ticks until it can blow again.
+    /// Ticks until the player can blow again.
     tired: u32,
 }
 
-/// How one cube is.
+/// State of one cube.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Body {
     pub(crate) position: [f32; 3],
-    /// x, y, z, w.
+    /// Rotation as a quaternion x, y, z, w.
     pub(crate) rotation: [f32; 4],
     pub(crate) awake: bool,
 }
 
 impl World {
-    /// With the cubes of so many players.
+    /// Makes a world with the cubes of `players` players.
     pub(crate) fn new(players: u32, seed: u64, nature: Nature) -> Self {
         let Nature { gravity, bounce, friction, half } = nature;
         let mut physics = PhysicsWorld::new();
@@ -89,14 +90,14 @@ impl World {
         Self { physics, cube_half: half, players, cubes, random: Random::new(seed, 0) }
     }
 
-    /// What a player wants from now on.
+    /// Sets a player's input from now on.
     pub(crate) fn set_input(&mut self, player: u32, input: Input) {
         if let Some(rolling) = self.players.get_mut(player as usize) {
             rolling.input = input;
         }
     }
 
-    /// A tick.
+    /// Simulates a tick.
     pub(crate) fn step(&mut self) {
         for player in 0..self.players.len() {
             self.drive(player);
@@ -105,7 +106,7 @@ impl World {
         self.put_back();
     }
 
-    /// The players' cubes, and then the others.
+    /// Returns the players' cubes, then the others.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = Body> {
         let players = self.players.iter().map(|rolling| rolling.body);
         players.chain(self.cubes.iter().copied()).map(|handle| {
@@ -119,7 +120,7 @@ impl World {
         })
     }
 
-    /// Rolls the cube of a player where it wants to, and does to the others what it wants.
+    /// Applies a player's input: rolls its cube, and gathers or blows other cubes.
     fn drive(&mut self, player: usize) {
         let Self { physics, cube_half, players, cubes, random } = self;
         let Rolling { body, input, tired } = &mut players[player];
@@ -127,7 +128,7 @@ impl World {
         let (at, velocity) = (body.translation(), body.linvel());
         let mut wanted = Vector::new(f32::from(input.stick[0]), f32::from(input.stick[1]), 0.0);
         wanted *= MOST_SPEED / 100.0;
-        // Nobody leaves: behind the edge, it goes back whatever is wanted.
+        // Players stay inside: beyond the edge, a cube is driven back whatever its input.
         for (wanted, at) in [(&mut wanted.x, at.x), (&mut wanted.y, at.y)] {
             if at.abs() > EDGE {
                 *wanted = -at.signum() * MOST_SPEED / 2.0;
@@ -160,7 +161,8 @@ impl World {
         }
     }
 
-    /// Cubes that left fall from the sky where they were at first: there is always something to push.
+    /// Puts lost cubes back: they fall from the sky to their first position, so there is always
+    /// something to push.
     fn put_back(&mut self) {
         let Self { physics, cube_half, players, cubes, random } = self;
         for (cube, handle) in cubes.iter().enumerate() {
@@ -182,7 +184,7 @@ impl World {
     }
 }
 
-/// Does something to the cubes near a place: how they are away from it, and how far, is told.
+/// Calls `act` for the cubes near a place, with the direction and the distance from it.
 fn near(
     physics: &mut PhysicsWorld,
     cubes: &[RigidBodyHandle],
@@ -191,7 +193,7 @@ fn near(
     mut act: impl FnMut(&mut RigidBody, Vector, f32),
 ) {
     for handle in cubes {
-        // Asking for one to change it takes the engine time, also if it is not changed.
+        // Mutable access costs the engine time even without a change.
         let Some(body) = physics.bodies.get(*handle) else { continue };
         let away = body.translation() - place;
         let distance = away.length().max(0.1);
@@ -218,20 +220,21 @@ fn set_down(body: &mut RigidBody, place: Vector) {
     body.set_angvel(Vector::ZERO, true);
 }
 
-/// Where a cube is at first.
+/// Returns the initial position of a cube.
 fn home(cube: usize, half: f32) -> Vector {
     let place = |index: usize| (index as f32 - (SIDE - 1) as f32 / 2.0) * SPACING;
     Vector::new(place(cube % SIDE), place(cube / SIDE), half)
 }
 
-/// The small cubes: so many in a row, and in all.
+/// Small cubes in a row; their number is `CUBES`.
 const SIDE: usize = 30;
 pub(crate) const CUBES: usize = SIDE * SIDE;
 
 const SPACING: f32 = 0.68;
 const PLAYER_HALF: f32 = 0.7;
 
-/// How far from the middle players come, and cubes, and how high.
+/// Maximum distance of players from the centre; `OUTSIDE` is that of cubes, and `HIGHEST` their
+/// height.
 const EDGE: f32 = 12.0;
 const OUTSIDE: f32 = 14.0;
 const HIGHEST: f32 = 20.0;
@@ -248,7 +251,7 @@ mod tests {
     use crate::bot::{Bot, Habit};
     use crate::test_support::{seed, volume};
 
-    /// Lets bots play who see everything at once; how many cubes moved in each tick.
+    /// Lets bots without latency play, and returns the number of cubes that moved in each tick.
     fn play(seed: u64, ticks: u32) -> (World, Vec<usize>) {
         let mut world = World::new(4, seed, Nature::default());
         let mut bots: Vec<_> = (0..4).map(|client| Bot::new(client, seed, Habit::Mixed)).collect();
