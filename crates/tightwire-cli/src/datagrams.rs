@@ -1,4 +1,4 @@
-//! Datagrams over real UDP, and what comes of those that a stranger sends.
+//! Datagrams over real UDP, among them a stranger's.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -9,10 +9,11 @@ use tightwire::packet::{Keys, Protection, Protocol};
 
 use crate::picture::Player;
 
-/// How many of each kind are sent. Few enough for the socket's buffer, since nobody reads meanwhile.
+/// Number of datagrams of each kind. Few enough for the socket's buffer, which is not read
+/// meanwhile.
 const COUNT: usize = 50;
 
-/// A client and a stranger send, and the server reads.
+/// Sends datagrams from a client and a stranger, and returns the server's counters as text.
 pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
     let (server_socket, client_socket, stranger) = (socket()?, socket()?, socket()?);
@@ -37,7 +38,7 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
         stranger.send_to(datagram, address)?;
         for _ in 0..3 {
             let length = server_socket.recv(&mut incoming)?;
-            // A refusal is counted, which is all that a server should do about it.
+            // A server only counts refused datagrams.
             let _ = server.read(&incoming[..length], &mut received);
         }
     }
@@ -59,7 +60,7 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
 }
 
 mod next_version {
-    /// A player who can have more health.
+    /// A player of the next version, with a larger range of health.
     #[derive(tightwire::Wire)]
     pub(super) struct Player {
         #[wire(range = 0..=200)]

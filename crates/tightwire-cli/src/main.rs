@@ -1,4 +1,4 @@
-//! The tool `tightwire`: shows what travels, and makes what a game's operators need.
+//! The tool `tightwire`: inspects packets, and makes keys, tokens and certificates for operators.
 
 mod datagrams;
 mod dissector;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// See what travels.
+/// Inspects, measures and documents Tightwire packets.
 #[derive(Parser)]
 #[command(name = "tightwire", version)]
 struct Arguments {
@@ -36,7 +36,7 @@ enum Command {
     #[command(subcommand)]
     Schema(schema::SchemaCommand),
     Dissector(dissector::Dissector),
-    /// One packet, drawn bit by bit, and what happens to it on the way.
+    /// Draws one packet bit by bit, and shows how bad ones are refused.
     Picture,
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A reader that has seen enough, as `head`, is no error.
+/// Prints to standard output. A closed pipe, as from `head`, is no error.
 fn print(text: String) -> Result<(), Box<dyn Error>> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

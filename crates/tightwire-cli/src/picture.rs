@@ -1,4 +1,4 @@
-//! `tightwire picture`: one packet, drawn bit by bit, and what happens to it on the way.
+//! `tightwire picture`: one packet bit by bit, and how bad ones are refused.
 
 use std::error::Error;
 use std::fmt::{Debug, Write as _};
@@ -9,7 +9,7 @@ use tightwire::{Wire, decode, decode_explained, encode, encode_explained};
 use crate::datagrams;
 use crate::terminal::Terminal;
 
-/// What a server sends of one player.
+/// State of one player, as a server sends it.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Player {
     #[wire(range = 0..=100)]
@@ -25,7 +25,7 @@ pub(crate) struct Player {
     name: String,
 }
 
-/// A packet on its way, and what happens to bad ones.
+/// Encodes and decodes a packet, then a few that are refused, and returns the explanations.
 pub(crate) fn example() -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     let player = Player {
@@ -67,7 +67,7 @@ pub(crate) fn example() -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// The sentence that says why.
+/// Returns the sentence of a refusal, or the accepted value.
 fn sentence<T: Debug>(result: Result<T, ExplainedError>) -> String {
     result.map_or_else(|refused| refused.to_string(), |accepted| shown(&accepted))
 }

@@ -1,5 +1,5 @@
-//! `tightwire completions` and `tightwire man`: what a shell and a manual know of this program, made of
-//! its own command line.
+//! `tightwire completions` and `tightwire man`: shell completions and manual pages, generated from
+//! the command line's definition.
 
 use std::error::Error;
 use std::fs;
@@ -11,17 +11,19 @@ use clap_mangen::Man;
 
 use crate::Arguments;
 
-/// Prints the completions for a shell: for bash, put `source <(tightwire completions bash)` into ~/.bashrc.
+/// Prints the completions for a shell: for bash, put `source <(tightwire completions bash)` into
+/// ~/.bashrc.
 #[derive(Args)]
 pub(crate) struct Completions {
-    /// Which shell.
+    /// Name of the shell.
     shell: Shell,
 }
 
-/// Prints the page of the manual, or writes the pages of all commands into a folder.
+/// Prints the manual page, or writes the pages of all commands into a folder.
 #[derive(Args)]
 pub(crate) struct Manual {
-    /// Writes tightwire.1 and a page for each command into this folder, which is made if need be.
+    /// Writes tightwire.1 and a page for each command into this folder, which is created if
+    /// necessary.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! `tightwire snapshot-cost`: what a tick costs by the number of receivers, of objects and of changes.
+//! `tightwire snapshot-cost`: cost of a tick by the number of receivers, objects and changes.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -9,11 +9,11 @@ use clap::Args;
 use tightwire::snapshot::{Leaving, Level, ReceiverId};
 use tightwire::{Wire, snapshot};
 
-/// Measures what a tick costs the sender: setting what changed, and a snapshot for each receiver. Times
-/// are of this machine and this moment: compare lines, not runs.
+/// Measures the sender's cost of a tick: setting changed objects, and a snapshot for each receiver.
+/// Times depend on this machine and this moment: compare lines, not runs.
 #[derive(Args)]
 pub(crate) struct SnapshotCost {
-    /// How many ticks each line takes, after as many to warm up.
+    /// Number of measured ticks per line, after as many to warm up.
     #[arg(long, default_value_t = 120)]
     ticks: u32,
 }
@@ -27,17 +27,18 @@ struct Ball {
     at_rest: bool,
 }
 
-/// How far behind acknowledgements are.
+/// Delay of acks, in ticks.
 const BEHIND: usize = 6;
 
-/// A world of which some objects move all the time.
+/// A world in which some objects always move.
 #[derive(Clone, Copy)]
 struct Case {
     level: Level,
     objects: u32,
     moving: u32,
     receivers: usize,
-    /// Each receiver loses packets of its own: no two are at the same state.
+    /// Whether packets are lost, different ones for each receiver, so that no two receivers have
+    /// the same baseline.
     loses: bool,
 }
 
@@ -78,7 +79,7 @@ impl SnapshotCost {
         Ok(text)
     }
 
-    /// What a tick takes.
+    /// Returns the time of a tick.
     fn measure(&self, case: Case) -> Result<Duration, Box<dyn Error>> {
         let config = snapshot::Config {
             level: case.level,
@@ -128,7 +129,7 @@ impl SnapshotCost {
     }
 }
 
-/// Goes round in circles.
+/// Returns a ball that moves in a circle.
 fn ball(id: u32, tick: u32) -> Ball {
     let turn = (tick as f32 + id as f32 * 17.0) * 0.02;
     let (x, y) = ((id % 256) as f32 * 2.0, (id / 256) as f32 * 2.0);
@@ -144,7 +145,7 @@ fn ratio(time: Duration, other: Duration) -> f64 {
     time.as_secs_f64() / other.as_secs_f64()
 }
 
-/// One packet of eleven, others for each receiver.
+/// Returns whether a packet is lost: one of eleven, different ones for each receiver.
 fn is_lost(tick: u32, place: usize) -> bool {
     let mixed = (tick ^ (place as u32) << 16).wrapping_mul(2_654_435_761);
     (mixed >> 8).is_multiple_of(11)

@@ -1,4 +1,4 @@
-//! Where a schema comes from: JSON of a schema, an identity or a world's schema, or a capture.
+//! Sources of a schema: JSON of a schema, an identity or a world's schema, or a capture.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,10 +14,11 @@ use tightwire::stream::Shape;
 
 use crate::files::read_limited;
 
-/// More than the JSON of any schema that is valid needs, and little enough to be read at once.
+/// Maximum length of a JSON file, in bytes: more than any valid schema needs, and little enough to
+/// be read at once.
 const MOST: usize = 8 << 20;
 
-/// What a file says of packets.
+/// Contents of a file with a schema.
 pub(crate) enum Source {
     Schema(Schema),
     Identity(Identity),
@@ -25,13 +26,13 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Reads a file. What it is, it says itself.
+    /// Reads a file; its contents decide the kind.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let refused = |reason: String| format!("{}: {reason}", path.display());
         let start = start_of(path).map_err(|error| refused(error.to_string()))?;
         match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') => Self::of_json(&read_limited(path, MOST)?).map_err(refused),
-            // The first byte of a capture.
+            // A capture is recognised by its first bytes.
             Some(_) if is_capture(&start) => Self::of_capture(path).map_err(refused),
             Some(_) => Err(refused(
                 "neither JSON nor a capture: a schema as JSON begins with `{`, and a capture that a \
@@ -52,7 +53,7 @@ impl Source {
         } else {
             serde_json::from_slice(bytes).map(Self::Schema)
         };
-        // What has keys is JSON, whatever the reader of its parts misses in it.
+        // The file has keys, so it is JSON: errors are about the schema.
         read.map_err(|error| format!("no schema: {error}"))
     }
 
@@ -85,7 +86,8 @@ impl Source {
         }
     }
 
-    /// What somebody wrote down: of a world its time and its classes, since the rest is ours.
+    /// Returns the shapes that a user wrote: of a world's schema, its time and classes, since the
+    /// rest is fixed.
     pub(crate) fn shapes(&self) -> Vec<Shape> {
         match self {
             Self::World(world) => {
@@ -102,7 +104,7 @@ impl Source {
     }
 }
 
-/// Whether there is a capture.
+/// Returns whether the file is a capture.
 pub(crate) fn is_capture_at(path: &Path) -> bool {
     start_of(path).is_ok_and(|start| is_capture(&start))
 }
@@ -113,7 +115,8 @@ fn start_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// Whether it begins as captures do: pcapng, or the older forms, which have no schema in them.
+/// Returns whether a file begins as a capture: pcapng, or the older formats, which contain no
+/// schema.
 fn is_capture(start: &[u8]) -> bool {
     const OLD: [[u8; 4]; 4] = [
         [0xa1, 0xb2, 0xc3, 0xd4],
@@ -125,7 +128,7 @@ fn is_capture(start: &[u8]) -> bool {
     first.is_some_and(|first| *first == [0x0a, 0x0d, 0x0d, 0x0a] || OLD.contains(first))
 }
 
-/// What is wrong with JSON, where, and what to do.
+/// Describes an error in JSON with its position.
 fn in_words(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Data => format!("no schema: {error}"),

@@ -1,4 +1,4 @@
-//! Bars as a picture.
+//! Bar plots as SVG.
 
 use std::fmt::Write as _;
 
@@ -7,28 +7,29 @@ use std::fmt::Write as _;
 pub(crate) struct Bar {
     pub(crate) label: String,
     pub(crate) value: f64,
-    /// What stands behind the bar, as the value in words.
+    /// Text behind the bar, usually the value with its unit.
     pub(crate) text: String,
-    /// What the plot is about, beside what it is compared with.
+    /// Whether the bar is one of Tightwire's, not of a comparison.
     pub(crate) is_ours: bool,
 }
 
-/// The height of a bar with the space below it, and where the first begins.
+/// Height of a bar with the space below it; `TOP` is where the first bar begins.
 const STEP: usize = 34;
 const TOP: usize = 52;
 
-/// How wide all of it is, and a letter at most; nobody can measure text without its font.
+/// Width of the picture; `LETTER` is that of the widest letter, since text cannot be measured
+/// without its font.
 const WIDTH: f64 = 760.0;
 const LETTER: f64 = 8.4;
 
-/// Bars below each other under a title, as a whole SVG file.
+/// Draws bars below each other under a title, as a whole SVG file.
 pub(crate) fn bar_plot(title: &str, bars: &[Bar]) -> String {
     let most = bars.iter().map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
     let height = TOP + 12 + bars.len() * STEP;
     let widest = |text: fn(&Bar) -> &str| {
         bars.iter().map(|bar| text(bar).chars().count()).max().unwrap_or(0) as f64 * LETTER
     };
-    // Labels end where bars begin, and the longest bar leaves room for the text behind it.
+    // Labels end where bars begin, and the longest bar leaves room for its text.
     let labels = (16.0 + widest(|bar| &bar.label)).min(WIDTH / 2.0);
     let longest = (WIDTH - labels - 30.0 - widest(|bar| &bar.text)).max(100.0);
     let title = escaped(title);
@@ -57,7 +58,7 @@ pub(crate) fn bar_plot(title: &str, bars: &[Bar]) -> String {
     svg + "</svg>\n"
 }
 
-/// Text from outside stays text.
+/// Escapes text for XML, so that it cannot become markup.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -66,7 +67,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // Most of them are no part of any XML, escaped or not.
+            // Most control characters are not allowed in XML, escaped or not.
             letter if letter.is_control() => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),
         }

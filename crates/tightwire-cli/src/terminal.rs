@@ -1,16 +1,16 @@
-//! What the terminal can show: its width, its colours, bars made of letters, and text that is safe to print.
+//! Capabilities of the terminal, bars made of letters, and text that is safe to print.
 
 use std::env;
 use std::io::{self, IsTerminal};
 
-/// Where a text goes.
+/// Width and colours of an output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     width: usize,
     is_coloured: bool,
 }
 
-/// Colours that can be told apart on light and on dark ground.
+/// Colours that are readable on light and on dark backgrounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Colour {
     Dim,
@@ -21,12 +21,12 @@ pub(crate) enum Colour {
     Cyan,
 }
 
-/// Where nothing says how wide it is.
+/// Width of an output without a known one, in columns.
 const WIDTH: usize = 100;
 
 impl Terminal {
-    /// The terminal that standard output is, if it is one. `COLUMNS` says how wide it is where the
-    /// terminal does not; colours are left out where nobody sees them or wants them:
+    /// Returns the capabilities of standard output. `COLUMNS` is the width where the terminal does
+    /// not report one. Colours are off without a terminal, and with `NO_COLOR`:
     /// <https://no-color.org>.
     pub(crate) fn of_stdout() -> Self {
         let is_unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -37,17 +37,17 @@ impl Terminal {
         Self { width: width.clamp(40, 400), is_coloured: is_terminal && !is_unwanted }
     }
 
-    /// How many letters a line has.
+    /// Returns the width of a line, in letters.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Whether colours can be seen and are wanted.
+    /// Returns whether colours are supported and wanted.
     pub(crate) fn is_coloured(&self) -> bool {
         self.is_coloured
     }
 
-    /// The text in a colour, where there are any.
+    /// Paints the text in a colour, where colours are on.
     pub(crate) fn paint(&self, colour: Colour, text: &str) -> String {
         if !self.is_coloured || text.is_empty() {
             return text.to_owned();
@@ -64,7 +64,8 @@ impl Terminal {
     }
 }
 
-/// A bar of up to `width` letters, in steps of an eighth of one. What is not nothing can be seen.
+/// Draws a bar of up to `width` letters, in steps of an eighth of one. A share above zero is always
+/// visible.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
@@ -75,7 +76,7 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
     bar
 }
 
-/// A number with its thousands apart, as `12,345`.
+/// Formats a number with separated thousands, as `12,345`.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -88,13 +89,13 @@ pub(crate) fn thousands(number: u64) -> String {
     text
 }
 
-/// A number of things, as `1 bit` or `2 bits`.
+/// Formats a number of things, as `1 bit` or `2 bits`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
-/// Text from outside without what a terminal could take for a command, or what would change the
-/// order of the letters beside it.
+/// Escapes characters that a terminal could take for a command, and those that change the order of
+/// letters. For text from files and peers.
 pub(crate) fn safe(text: &str) -> String {
     let is_unsafe = |letter: char| {
         letter.is_control()
@@ -111,7 +112,7 @@ pub(crate) fn safe(text: &str) -> String {
     safe
 }
 
-/// The text in at most `width` letters, with a mark where it was cut.
+/// Cuts a text to at most `width` letters, with a mark where it was cut.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -119,7 +120,7 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Words in lines of at most `width` letters, all of them a step to the right.
+/// Wraps words into lines of at most `width` letters, indented by `indent`.
 pub(crate) fn wrapped(words: &str, indent: usize, width: usize) -> String {
     let mut text = String::new();
     let mut column = 0;

@@ -1,4 +1,5 @@
-//! `tightwire token` and `tightwire certificate`: what a game's operators need before anybody connects.
+//! `tightwire token` and `tightwire certificate`: keys, tokens and certificates for a game's
+//! operators.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -12,39 +13,39 @@ use tightwire::quic::Certificate;
 use tightwire::token::{Claims, SealedToken, TokenGateConfig, TokenKey};
 use zeroize::Zeroizing;
 
-/// Connect tokens: which client may connect to which server until when.
+/// Connect tokens: each lets one client connect to one server until it expires.
 #[derive(Subcommand)]
 pub(crate) enum TokenCommand {
     /// Makes a key, which the game's backend shares with its servers.
     NewKey {
-        /// The file that it is written to, for its owner only; it is printed otherwise.
+        /// File for the key, readable by its owner only; without it, the key is printed.
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
-    /// Makes a token, as a backend does, and prints it.
+    /// Mints a token, as a backend does, and prints it.
     Mint {
-        /// The file with the key.
+        /// File with the key.
         #[arg(long, value_name = "FILE")]
         key_file: PathBuf,
-        /// The number by which the backend knows the client.
+        /// Number by which the backend knows the client.
         #[arg(long, value_name = "NUMBER")]
         client: u64,
-        /// The name that the server has.
+        /// Name of the server.
         #[arg(long, value_name = "NAME")]
         server: String,
-        /// How long a client can connect with it.
+        /// Lifetime of the token.
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         expires_in: u64,
-        /// What else the server is to know.
+        /// Further data for the server.
         #[arg(long, value_name = "TEXT", default_value = "")]
         user_data: String,
     },
-    /// Shows what a token says.
+    /// Shows the claims of a token.
     Show {
-        /// The file with the key.
+        /// File with the key.
         #[arg(long, value_name = "FILE")]
         key_file: PathBuf,
-        /// The token.
+        /// Token to show.
         token: String,
     },
 }
@@ -52,12 +53,12 @@ pub(crate) enum TokenCommand {
 /// Certificates of servers.
 #[derive(Subcommand)]
 pub(crate) enum CertificateCommand {
-    /// Makes a certificate that is signed by itself, and prints its fingerprint.
+    /// Makes a self-signed certificate, and prints its fingerprint.
     New {
-        /// A DNS name or an IP address of the server; there may be several.
+        /// DNS name or IP address of the server; may be repeated.
         #[arg(long, value_name = "NAME", required = true)]
         name: Vec<String>,
-        /// The folder that cert.pem and key.pem are written to.
+        /// Folder for cert.pem and key.pem.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
@@ -93,7 +94,7 @@ impl CertificateCommand {
         let certificate = Certificate::self_signed(name)?;
         fs::create_dir_all(&out).map_err(|error| at(&out, &error))?;
         let (own, key) = (out.join("cert.pem"), out.join("key.pem"));
-        // Both or none: a key beside the certificate of another would be a trap.
+        // Both files or none: a key beside another key's certificate would be a trap.
         if own.exists() {
             return Err(at(&own, &io::ErrorKind::AlreadyExists.into()).into());
         }
@@ -136,20 +137,20 @@ fn show(key: &TokenKey, token: &str) -> Result<String, Box<dyn Error>> {
     Ok(text)
 }
 
-/// Since the Unix epoch.
+/// Returns the time since the Unix epoch.
 fn now() -> Result<Duration, Box<dyn Error>> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     now.map_err(|_| "the clock of this machine is before 1970".into())
 }
 
-/// Writes a file that was not there: an old key may still be needed.
+/// Writes a file that must not exist: an old key may still be needed.
 fn write_new(file: &Path, text: &str, is_secret: bool) -> Result<(), Box<dyn Error>> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     if is_secret {
         use std::os::unix::fs::OpenOptionsExt as _;
-        // From the beginning, so that nobody can open it in between.
+        // Set at creation, so that the file is never open to others.
         options.mode(0o600);
     }
     #[cfg(not(unix))]

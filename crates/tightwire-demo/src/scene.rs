@@ -13,8 +13,8 @@ use super::bot::{Bot, Habit};
 use super::pace::TICKS_PER_SECOND;
 use super::world::{Body, CUBES, Nature, World};
 
-/// Records a scene for `tightwire snapshot-bench`, 60 frames a second: a bot rolls a large cube through
-/// 900 small ones, as in the demo. The same options make the same scene.
+/// Records a scene for `tightwire snapshot-bench`, 60 frames a second: a bot rolls a large cube
+/// through 900 small ones, as in the demo. The same options make the same scene.
 #[derive(Args, Debug)]
 pub(crate) struct RecordScene {
     /// Output file, uncompressed; `snapshot-bench` also reads it compressed by `zstd`.

@@ -1,10 +1,10 @@
-//! Conditions as tables of Lua: the operator, then the operands.
+//! Conditions as Lua tables: the operator, then the operands.
 
 use tightwire::stream::{Condition, Number};
 
 use super::literal::{number, text};
 
-/// The table; nothing for a condition that is not data.
+/// Returns the table of a condition; `{ "source" }` for a condition that is not data.
 pub(super) fn table(condition: &Condition) -> String {
     match condition {
         Condition::Field(path) => {
@@ -27,7 +27,7 @@ pub(super) fn table(condition: &Condition) -> String {
     }
 }
 
-/// Whether a condition is data as far as it goes.
+/// Returns whether a condition is data in all of its parts.
 pub(super) fn is_described(condition: &Condition) -> bool {
     match condition {
         Condition::Len(of) | Condition::IsSome(of) | Condition::Not(of) => is_described(of),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// One step of a filter: what Wireshark allows there, `SnapshotPacket` as `snapshot_packet`.
+/// Returns one step of a filter in Wireshark's characters: `snapshot_packet` for `SnapshotPacket`.
 pub(super) fn step(name: &str) -> String {
     let mut step = String::with_capacity(name.len());
     let mut after_lower = false;
@@ -16,7 +16,7 @@ pub(super) fn step(name: &str) -> String {
     step
 }
 
-/// What all filters of a protocol begin with: a letter first.
+/// Returns the prefix of a protocol's filters, which begins with a letter.
 pub(super) fn filter_name(name: &str) -> String {
     let name = step(name);
     match name.starts_with(|char: char| char.is_ascii_lowercase()) {
@@ -25,31 +25,31 @@ pub(super) fn filter_name(name: &str) -> String {
     }
 }
 
-/// The filters of a schema. Two fields share one if they are of one type: the same field in two
-/// places has the same name, as the lengths of lists in lists.
+/// The filters of a schema. Fields of the same name and type share a filter, for example the
+/// lengths of nested lists.
 #[derive(Debug, Default)]
 pub(super) struct Filters {
     taken: HashSet<String>,
-    /// What was given to whom.
+    /// Filters by name and type of their fields.
     shared: HashMap<(String, &'static str), String>,
-    /// How many were asked for by one name, so that names that are all alike take no longer.
+    /// Number of requests by name, so that many equal names do not take quadratic time.
     counts: HashMap<String, u32>,
 }
 
-/// What the filters of the runtime's own fields begin with.
+/// First steps of the runtime's own filters.
 const TAKEN: [&str; 6] = ["crc32", "data", "expert", "protocol_id", "refused", "undescribed"];
 
-/// What the filters of a packet of this name begin with.
+/// Returns the first step of the filters of a packet type.
 pub(super) fn root_step(name: &str) -> String {
     let step = step(name);
     if TAKEN.contains(&&*step) { format!("{step}_packet") } else { step }
 }
 
-/// The type of fields that belong to one place only: their values have names.
+/// Type of fields that never share a filter: the names of their values differ.
 pub(super) const ENUM: &str = "enum";
 
 impl Filters {
-    /// A filter like `wanted` for a field of this type.
+    /// Returns a filter for a field of this type, as close to `wanted` as possible.
     pub(super) fn take(&mut self, wanted: &str, field_type: &'static str) -> String {
         let key = (wanted.to_owned(), field_type);
         if let Some(shared) = self.shared.get(&key).filter(|_| field_type != ENUM) {

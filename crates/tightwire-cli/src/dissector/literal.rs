@@ -1,10 +1,10 @@
-//! Values as Lua writes them.
+//! Lua literals.
 
 use std::fmt::Write as _;
 
 use tightwire::stream::Number;
 
-/// A string. Names come from a file: nothing in them may end the string, or the line.
+/// Returns a string literal. Names come from a file: no character may end the string or the line.
 pub(super) fn text(text: &str) -> String {
     let mut literal = String::from("\"");
     for char in text.chars() {
@@ -13,7 +13,7 @@ pub(super) fn text(text: &str) -> String {
                 literal.push('\\');
                 literal.push(char);
             }
-            // Also what only some editors take for the end of a line.
+            // Line separators that only some editors know are escaped too.
             char if char.is_control() || matches!(char, '\u{2028}' | '\u{2029}') => {
                 let mut buffer = [0; 4];
                 for byte in char.encode_utf8(&mut buffer).bytes() {
@@ -27,18 +27,18 @@ pub(super) fn text(text: &str) -> String {
     literal
 }
 
-/// A string of bytes.
+/// Returns a string literal of bytes.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     let escaped: String = bytes.iter().map(|byte| format!("\\{byte:03}")).collect();
     format!("\"{escaped}\"")
 }
 
-/// A number: limbs of 24 bits, if a double does not hold it.
+/// Returns a number literal; a table of limbs of 24 bits if a double does not hold the number.
 pub(super) fn number(number: Number) -> String {
     match number {
         Number::Unsigned(number) => integer(false, number),
         Number::Signed(number) => integer(number < 0, number.unsigned_abs()),
-        // A double holds every float, and is written so that it is read back as the same.
+        // A double holds every float, and `{:?}` prints enough digits to read the same value back.
         Number::Float(number) => format!("{:?}", f64::from(number)),
         Number::Double(number) => format!("{number:?}"),
         _ => String::from("0"),
@@ -54,7 +54,7 @@ fn integer(negative: bool, magnitude: u128) -> String {
     format!("{{ {}, negative = {negative} }}", limbs.join(", "))
 }
 
-/// Whether a double holds the number and all below it.
+/// Returns whether a double holds every integer up to `magnitude`.
 pub(super) fn is_double(magnitude: u128) -> bool {
     magnitude <= 1 << 53
 }

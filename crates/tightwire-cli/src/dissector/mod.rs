@@ -1,10 +1,8 @@
-//! `tightwire dissector`: a Wireshark dissector for the packets of a protocol.
+//! `tightwire dissector`: writes a Wireshark dissector for the packets of a protocol.
 //!
-//! The schema becomes a table of Lua, which the runtime beside it walks as the library does: what a
-//! packet is stays said in one place.
-//!
-//! The dissector is the one second reader, since Wireshark runs Lua. It walks the schema as data, and
-//! tests compare every field and refusal with those of the library.
+//! The schema becomes a Lua table, which the Lua runtime beside it walks as the library does. The
+//! dissector is the only second reader of the format, since Wireshark runs Lua. Tests compare every
+//! field and refusal with the library's.
 
 mod condition;
 mod filter;
@@ -27,41 +25,43 @@ use filter::filter_name;
 use literal::{bytes, text};
 use shapes::Shapes;
 
-/// Writes a Wireshark dissector in Lua for the packets of a protocol, to the standard output:
-/// fields with names, values and ranges, and why a packet is refused.
+/// Writes a Wireshark dissector in Lua for the packets of a protocol to standard output: fields
+/// with names, values and ranges, and the reasons of refused packets.
 ///
-/// Copy it into Wireshark's folder for personal plugins, or: tshark -X lua_script:game.lua -r CAPTURE
+/// Copy it into Wireshark's folder for personal plugins, or: tshark -X lua_script:game.lua -r
+/// CAPTURE
 #[derive(Args)]
 pub(crate) struct Dissector {
-    /// What the packets are: an identity or a schema as JSON, or a capture of Tightwire's recorder.
+    /// Schema of the packets: an identity or a schema as JSON, or a capture that Tightwire
+    /// recorded.
     #[arg(long, value_name = "FILE")]
     schema: PathBuf,
-    /// The UDP port of the server; of a capture, without it, the port of who recorded it.
+    /// UDP port of the server; by default the recording side's port in a capture.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// What filters begin with; without it, the name of the game.
+    /// Prefix of the filters; by default the name of the game.
     #[arg(long)]
     name: Option<String>,
     #[command(flatten)]
     plain: Plain,
 }
 
-/// What a plain schema does not say, and an identity does.
+/// Properties that an identity has and a plain schema lacks.
 #[derive(Args)]
 pub(crate) struct Plain {
-    /// How datagrams are protected, if FILE is a schema.
+    /// Protection of datagrams, if FILE is a schema.
     #[arg(long, value_enum)]
     protection: Option<Protected>,
-    /// The name of the game, if FILE is a schema: a part of the protocol id.
+    /// Name of the game, if FILE is a schema: a part of the protocol id.
     #[arg(long)]
     game: Option<String>,
-    /// The version of the game, if FILE is a schema: a part of the protocol id.
+    /// Version of the game, if FILE is a schema: a part of the protocol id.
     #[arg(long, value_name = "VERSION")]
     game_version: Option<String>,
-    /// Packets have checks, if FILE is a schema.
+    /// Whether packets have checks, if FILE is a schema.
     #[arg(long)]
     checks: bool,
-    /// Packets are in whole bytes, if FILE is a schema.
+    /// Whether packets are in whole bytes, if FILE is a schema.
     #[arg(long)]
     whole_bytes: bool,
 }
@@ -113,7 +113,7 @@ const HEAD: &str = "\
 
 ";
 
-/// In the order in which they need each other.
+/// Lua files of the runtime, in the order of their dependencies.
 const RUNTIME: [&str; 8] = [
     include_str!("lua/wide.lua"),
     include_str!("lua/floats.lua"),
@@ -182,7 +182,7 @@ fn root_name(schema: &Schema) -> &str {
     }
 }
 
-/// The text with everything escaped that a terminal could take for a command, as traces show names.
+/// Escapes characters that a terminal could interpret, as traces do.
 fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for char in text.chars() {

@@ -1,4 +1,4 @@
-//! Operations as entries of the table: what the runtime needs to know of each.
+//! Operations as table entries with the parameters that the runtime needs.
 
 use tightwire::FloatRange;
 use tightwire::schema::{Dynamic, Schema};
@@ -6,7 +6,7 @@ use tightwire::stream::{Number, Op, Shape};
 
 use super::literal::{is_double, number};
 
-/// The type of Wireshark's field.
+/// Returns the type of Wireshark's field for an operation.
 pub(super) fn field_type(op: &Op) -> &'static str {
     match *op {
         Op::Bool => "bool",
@@ -51,7 +51,7 @@ pub(super) fn field_type(op: &Op) -> &'static str {
     }
 }
 
-/// How many components a vector has.
+/// Returns the number of components of a vector; `None` for other operations.
 pub(super) fn dimensions(op: &Op) -> Option<usize> {
     match *op {
         Op::Vector { dimensions } | Op::CompressedVector { dimensions, .. } => Some(dimensions),
@@ -61,7 +61,7 @@ pub(super) fn dimensions(op: &Op) -> Option<usize> {
     }
 }
 
-/// What the runtime needs to know to read the operation.
+/// Returns the parameters that the runtime needs to read an operation.
 pub(super) fn parameters(op: &Op) -> String {
     match op {
         Op::Bits { width } => format!("width = {width}"),
@@ -92,13 +92,13 @@ pub(super) fn parameters(op: &Op) -> String {
     }
 }
 
-/// An integer: its bounds, its bits when it is packed, and those in whole bytes.
+/// Returns an integer's bounds, its bits when packed, and its bits in whole bytes.
 fn integer(min: Number, max: Number) -> String {
     let (signed, span) = match (min, max) {
         (Number::Signed(min), Number::Signed(max)) => (true, max.abs_diff(min)),
         (min, max) => (false, magnitude(max).saturating_sub(magnitude(min))),
     };
-    // Bits of limbs are not added up: 48 are two limbs.
+    // The runtime reads at most 48 bits, two limbs, as one double.
     let is_wide = width(span) > 48 || !is_double(magnitude(min)) || !is_double(magnitude(max));
     format!(
         "min = {}, max = {}, span = {}, width = {}, plain = {}, signed = {signed}, wide = {is_wide}",
@@ -110,7 +110,8 @@ fn integer(min: Number, max: Number) -> String {
     )
 }
 
-/// The bits of the smallest integer type that has the whole range; none for a range of one value.
+/// Returns the bits of the smallest integer type that holds the whole range; 0 for a range of one
+/// value.
 fn plain_width(min: Number, max: Number) -> u32 {
     let bits = match (min, max) {
         (min, max) if min == max => return 0,
@@ -132,7 +133,7 @@ fn quantised(range: FloatRange) -> String {
     )
 }
 
-/// The bounds as they are on the wire: of a fixed-point number, in its smallest steps.
+/// Returns the bounds as they are on the wire: for a fixed-point number, in its smallest steps.
 fn bounds(op: &Op) -> (Number, Number) {
     match *op {
         Op::Int { min, max } => (min, max),
@@ -160,8 +161,8 @@ fn width(span: u128) -> u32 {
     u128::BITS - span.leading_zeros()
 }
 
-/// What stands for a check of this name, as the library writes it. A name that no valid schema has is
-/// none to look for.
+/// Returns the value of a check with this name, as the library writes it. A name that no valid
+/// schema has gives 0.
 fn check_value(name: &str) -> u32 {
     let mut buffer = [0; 4];
     if let Ok(schema) = Schema::new(Shape::Op(Op::Check { name: name.to_owned().into() })) {

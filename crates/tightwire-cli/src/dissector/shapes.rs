@@ -1,7 +1,7 @@
-//! The schema as a table of Lua.
+//! The schema as Lua tables.
 //!
-//! Each shape is a statement of its own and names others by their place: a table within tables would
-//! need more registers than Lua has.
+//! Each shape is a statement of its own and refers to others by index: nested tables would need
+//! more registers than Lua has.
 
 use std::fmt::Write as _;
 
@@ -14,20 +14,20 @@ use super::literal::text;
 use super::operation::{dimensions, field_type, parameters};
 use super::{root_name, shown};
 
-/// The shapes of a schema, written down.
+/// The shapes of a schema as Lua statements.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
-    /// The statements.
+    /// Lua statements so far.
     pub(super) lua: String,
-    /// The place of the whole packet.
+    /// Index of the packet's shape.
     pub(super) root: usize,
-    /// The place of the check at the end of a packet, of a protocol that has checks.
+    /// Index of the check at the end of a packet; `None` for a protocol without checks.
     pub(super) end_check: Option<usize>,
-    /// What cannot be read, and why.
+    /// Fields that the dissector cannot read, with the reasons.
     pub(super) undescribed: Vec<String>,
     count: usize,
     filters: Filters,
-    /// The names that lead to what is written.
+    /// Names that lead to the current shape.
     path: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Shapes {
         shapes
     }
 
-    /// Writes a shape whose fields have this filter, after all that it names.
+    /// Writes a shape after the shapes that it refers to, and returns its index.
     fn shape(&mut self, shape: &Shape, filter: &str) -> usize {
         match shape {
             Shape::Op(op) => self.operation(op, filter),
@@ -109,7 +109,7 @@ impl Shapes {
         element
     }
 
-    /// The fields of a struct or of a variant.
+    /// Writes the fields of a struct or a variant, and returns their list.
     fn fields(&mut self, fields: &[Field], filter: &str) -> String {
         let mut list = String::from("{ ");
         for field in fields {

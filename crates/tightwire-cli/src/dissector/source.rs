@@ -1,4 +1,4 @@
-//! Where the description of the packets comes from: an identity, a schema, or a capture.
+//! Source of the dissector's schema: an identity, a schema, or a capture.
 
 use std::error::Error;
 use std::fs::File;
@@ -12,7 +12,7 @@ use tightwire::schema::Schema;
 use super::{Plain, Protected};
 use crate::source::Source;
 
-/// What the packets are, by what the file is; of a capture, also the port of who recorded it.
+/// Returns the identity of the packets, and the recording side's port if the file is a capture.
 pub(super) fn identity(
     file: &Path,
     plain: &Plain,
@@ -28,7 +28,8 @@ pub(super) fn identity(
     }
 }
 
-/// The port of who recorded a capture.
+/// Returns the recording side's port; `None` if the file is no capture or its first record has no
+/// direction.
 fn recorded_port(file: &Path) -> Option<u16> {
     let mut capture = Capture::new(File::open(file).ok()?).ok()?;
     let first = capture.next_record()?.ok()?;
@@ -41,7 +42,7 @@ impl Plain {
         protection.is_some() || game.is_some() || game_version.is_some() || *checks || *whole_bytes
     }
 
-    /// Nothing of this is for what says it itself.
+    /// Refuses options that the file itself answers.
     fn refuse(&self, what: &str) -> Result<(), Box<dyn Error>> {
         match self.is_given() {
             true => Err(format!(

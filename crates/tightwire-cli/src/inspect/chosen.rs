@@ -1,4 +1,4 @@
-//! The packets whose x-rays a page has: the first, the largest and the refused ones.
+//! Packets whose x-rays are on a page: the first, the largest and the refused ones.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::reading::Seen;
 use super::survey::{Line, Mark};
 use tightwire::inspect::Xray;
 
-/// Bytes of packets whose x-rays are kept: a span takes many times the bits that it is about.
+/// Maximum bytes of packets whose x-rays are kept: a span takes many times the memory of its bits.
 const MAX_BYTES: usize = 1 << 20;
 
 /// A packet with its x-ray.
@@ -17,14 +17,14 @@ pub(crate) struct ChosenPacket {
     pub(crate) xray: Xray,
 }
 
-/// As many as were asked for.
+/// Packets chosen so far, up to `most`.
 #[derive(Debug, Default)]
 pub(crate) struct Chosen {
     most: usize,
     bytes: usize,
     first: Vec<ChosenPacket>,
     refused: Vec<ChosenPacket>,
-    /// By length, and then the earlier ones.
+    /// Largest packets, by length; of equal length, the earlier ones count as larger.
     largest: BTreeMap<(usize, core::cmp::Reverse<u64>), ChosenPacket>,
 }
 
@@ -62,7 +62,7 @@ impl Chosen {
         self.bytes += length;
     }
 
-    /// In the order of the capture.
+    /// Returns the packets in the order of the capture.
     pub(crate) fn packets(&self) -> Vec<&ChosenPacket> {
         let all = self.first.iter().chain(&self.refused).chain(self.largest.values());
         let mut packets: Vec<_> = all.collect();

@@ -1,4 +1,4 @@
-//! Every view of a capture that is in memory: what tests compare, and what the fuzzer looks at.
+//! Every view of a capture in memory, for tests and the fuzzer.
 #![allow(dead_code, reason = "for those who check `inspect`; it shows one view at a time")]
 
 use std::ops::ControlFlow;
@@ -15,19 +15,20 @@ use super::values::Values;
 use super::{Shown, page, view};
 use tightwire::inspect::Xray;
 
-/// What a capture shows.
+/// All views of a capture.
 pub(crate) struct EveryView {
     pub(crate) text: String,
     pub(crate) json: String,
     pub(crate) page: String,
-    /// Why it was not read to its end.
+    /// Error that ended the reading of the capture; `None` at its end.
     pub(crate) ended: Option<String>,
-    /// Of the first packets.
+    /// X-rays of the first packets.
     pub(crate) xrays: Vec<Xray>,
 }
 
 impl EveryView {
-    /// Of a capture by its own identity, or by this meaning; of this field alone, if there is one.
+    /// Makes the views of a capture with its own identity, or with `meaning` if given; with
+    /// `field`, of this field alone.
     pub(crate) fn of(
         file: &[u8],
         meaning: Option<Meaning>,
@@ -63,12 +64,13 @@ impl EveryView {
         })
     }
 
-    /// The same, by an identity that is known.
+    /// Makes the views with a known identity, without a field and with three x-rays.
     pub(crate) fn of_known(file: &[u8], identity: Option<Identity>) -> Result<Self, String> {
         Self::of(file, identity.map(Meaning::of_identity), None, 3)
     }
 
-    /// Nothing of a file is a command for a terminal or markup for a page, and x-rays leave no bit out.
+    /// Returns whether no text of the file is a terminal command or markup, and the x-rays cover
+    /// every bit.
     pub(crate) fn is_sound(&self) -> bool {
         let is_harmless = |char: char| char == '\n' || !char.is_control();
         self.text.chars().all(is_harmless)
@@ -77,7 +79,7 @@ impl EveryView {
     }
 }
 
-/// Whether spans are in order, do not overlap, and leave nothing out.
+/// Returns whether the spans are in order, do not overlap, and leave no gap.
 fn covers(xray: &Xray) -> bool {
     let mut at = 0.0;
     for span in &xray.spans {

@@ -1,4 +1,4 @@
-//! Where the bits went, by field.
+//! Bits of a capture by field.
 
 use tightwire::packet::Tally;
 
@@ -6,28 +6,28 @@ use super::snapshots::{FieldBits, Snapshots};
 use super::survey::Survey;
 use tightwire::inspect::{family, group_in};
 
-/// What one field took of all packets.
+/// Bits of one field over all packets.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
 pub(crate) struct FieldTotal {
-    /// As in `Player.inventory[].count`; in brackets what is no field.
+    /// Path of the field, as in `Player.inventory[].count`; in brackets if it is no field.
     pub(crate) path: String,
     pub(crate) count: u64,
     pub(crate) bits: f64,
-    /// Of all bytes of the capture.
+    /// Share of all bytes of the capture.
     pub(crate) share: f64,
-    /// What its colour is by, the same as in x-rays.
+    /// Name that decides the colour, the same as in x-rays.
     pub(crate) colour: String,
 }
 
 impl FieldTotal {
-    /// The bits of one.
+    /// Returns the mean bits of one occurrence.
     pub(crate) fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.bits / self.count as f64 }
     }
 }
 
-/// All fields, those that took the most first; together they are all bits of all datagrams. Only
-/// those that are watched, if a field was asked for.
+/// Collects all fields, the largest first; together they are all bits of all datagrams. With
+/// `filter`, only watched fields.
 pub(crate) fn fields(
     tally: &Tally,
     snapshots: &Snapshots,
@@ -37,7 +37,7 @@ pub(crate) fn fields(
     let all = (survey.bytes * 8) as f64;
     let total = |path: String, count: u64, bits: f64, colour: String| {
         let share = if all > 0.0 { bits / all } else { 0.0 };
-        // Fractions of bits that were added up have dust behind the digits that mean something.
+        // Drops the rounding errors of summed fractions.
         FieldTotal { path, count, bits: (bits * 1e3).round() / 1e3, share, colour }
     };
     let mut fields = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn fields(
                 path.strip_prefix(&root).map_or(0.0, |path| snapshots.totals.bits_in(path));
             let bits = (place.bits() as f64 - told_apart).max(0.0);
             let colour = match told_apart > 0.0 {
-                // What is left is the length of the snapshot.
+                // The rest is the length of the snapshot.
                 true => "header".into(),
                 false => family(&path, &group_in(&path)),
             };
@@ -79,7 +79,7 @@ pub(crate) fn fields(
     fields
 }
 
-/// The paths of all fields that packets had, whatever was asked for.
+/// Returns the paths of all fields in the packets, whatever the filter.
 pub(crate) fn all_paths(tally: &Tally, snapshots: &Snapshots) -> Vec<String> {
     let places = tally.places().filter(|place| place.count() > 0).map(|place| place.path());
     let within = snapshots.totals.fields.keys().map(|path| snapshots.whole_path(path));

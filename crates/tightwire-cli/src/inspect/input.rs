@@ -1,4 +1,4 @@
-//! The bytes of a capture: a file, what a pipe brings, or a file that still grows.
+//! The bytes of a capture: from a file, a pipe, or a file that grows.
 
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -11,18 +11,18 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How long to wait for a file to grow.
+/// Time between checks whether a file has grown.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A file below it is read before anybody could see a bar.
+/// Size below which a file is read before a progress bar would be seen, in bytes.
 const SMALL: u64 = 16 << 20;
 
-/// What is read from; its clones in `Seen` see how far it is.
+/// The reader of a capture. Clones of its [`Progress`] tell how far it is.
 pub(crate) struct Input {
     source: Source,
     progress: Progress,
     bar: Option<ProgressBar>,
-    /// What to show when there is nothing more to read for now.
+    /// Output to print when no more bytes are available; `None` unless the input is followed.
     pending: Option<Rc<RefCell<Option<String>>>>,
 }
 
@@ -31,11 +31,11 @@ enum Source {
     Pipe(io::Stdin),
 }
 
-/// How far a capture was read.
+/// Progress of reading a capture.
 #[derive(Clone)]
 pub(crate) struct Progress {
     read: Rc<Cell<u64>>,
-    /// Of a file; it may grow.
+    /// Length of the file, which may grow; `None` for a pipe.
     length: Rc<Cell<Option<u64>>>,
     began: Instant,
 }
@@ -63,7 +63,7 @@ impl Input {
         Ok(Self { source, progress, bar: None, pending: None })
     }
 
-    /// Draws how far it is, where somebody sees it and it takes a while.
+    /// Draws a progress bar if standard error is a terminal and the file is large.
     pub(crate) fn with_bar(mut self) -> Self {
         if let Some(length) = self.progress.length.get()
             && length > SMALL
@@ -79,7 +79,7 @@ impl Input {
         self
     }
 
-    /// Waits at the end for more, and shows what is pending then.
+    /// Waits for more bytes at the end, and prints `pending` first.
     pub(crate) fn following(mut self, pending: Rc<RefCell<Option<String>>>) -> Self {
         self.pending = Some(pending);
         self
@@ -96,7 +96,7 @@ impl Input {
         }
     }
 
-    /// Nothing can be read now: whether there may be later.
+    /// Prints pending output and waits; returns whether more bytes may come.
     fn wait(&mut self) -> io::Result<bool> {
         let Some(pending) = &self.pending else { return Ok(false) };
         if let Some(text) = pending.take() {
@@ -108,7 +108,7 @@ impl Input {
         sleep(PAUSE);
         let length = file.metadata()?.len();
         self.progress.length.set(Some(length));
-        // Somebody began it anew.
+        // A shorter file was begun anew.
         Ok(length >= self.progress.read.get())
     }
 }
@@ -137,17 +137,17 @@ impl Drop for Input {
 }
 
 impl Progress {
-    /// Bytes in a second so far.
+    /// Returns the bytes per second so far.
     pub(crate) fn speed(&self) -> f64 {
         self.read.get() as f64 / self.began.elapsed().as_secs_f64().max(1e-9)
     }
 
-    /// Whether there was not a single byte.
+    /// Returns whether no byte was read.
     pub(crate) fn is_nothing(&self) -> bool {
         self.read.get() == 0
     }
 
-    /// Whether all that there is of a file was read.
+    /// Returns whether the file was read up to its current end.
     pub(crate) fn is_at_end(&self) -> bool {
         self.length.get().is_none_or(|length| self.read.get() >= length)
     }

@@ -1,4 +1,4 @@
-//! Packets, x-rays and values that are printed as they come.
+//! Lists of packets, x-rays and values, printed as they are read.
 
 use std::error::Error;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use crate::terminal::counted;
 use tightwire::inspect::Xray;
 
 impl Inspect {
-    /// Prints packets as they come.
+    /// Prints packets, x-rays or values as they are read.
     pub(super) fn list<R: Read>(
         &self,
         reading: &mut Reading<R>,
@@ -105,7 +105,7 @@ impl Inspect {
     }
 }
 
-/// An x-ray as a line of its own, with what the list of packets says of it.
+/// An x-ray as a line of JSON, with the packet's line of the list.
 #[derive(serde::Serialize)]
 struct XrayLine {
     packet: u64,

@@ -1,4 +1,4 @@
-//! What the packets of a capture mean: by the file itself, or by a schema that is given.
+//! Identity of a capture's packets: from the capture itself, or from a given schema.
 
 use std::fmt;
 
@@ -8,22 +8,22 @@ use tightwire::stream::Shape;
 
 use crate::source::Source;
 
-/// What the datagrams of a capture are.
+/// Identity by which the datagrams of a capture are decoded.
 #[derive(Clone, Debug)]
 pub(crate) struct Meaning {
     identity: Identity,
     packets: RecordedPackets,
-    /// Bytes in front of the packet that cannot be checked, since only the schema is known.
+    /// Bytes before the packet that cannot be verified, since only the schema is known.
     unchecked: usize,
 }
 
 impl Meaning {
-    /// By all that both sides agree on.
+    /// Decodes by an identity, which verifies the protection.
     pub(crate) fn of_identity(identity: Identity) -> Self {
         Self { packets: identity.packets(), identity, unchecked: 0 }
     }
 
-    /// By the layout alone.
+    /// Decodes by a schema alone.
     pub(crate) fn of_schema(schema: Schema, protection: Protection<()>) -> Self {
         let unchecked = match protection {
             Protection::None | Protection::Sealed(()) => 0,
@@ -34,7 +34,7 @@ impl Meaning {
         Self { unchecked, ..Self::of_identity(identity) }
     }
 
-    /// By what a file says; the protection is for one that has the layout alone.
+    /// Decodes by a file; `protection` is for a file that has only the schema.
     pub(crate) fn of_source(
         source: Source,
         protection: Option<Protection<()>>,
@@ -60,7 +60,7 @@ impl Meaning {
         &self.identity
     }
 
-    /// What the packets and bytes of the capture are, for those who compare them with other tools.
+    /// Describes the packets and bytes of the capture, for comparisons with other tools.
     pub(crate) fn counted(&self) -> &'static str {
         const HEADER: [&str; 4] = ["number", "stage", "size", "channel"];
         let is_session = match self.identity.schema().root() {
@@ -75,7 +75,7 @@ impl Meaning {
         }
     }
 
-    /// The packet in a datagram.
+    /// Returns the packet in a datagram.
     pub(crate) fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         match datagram.get(self.unchecked..) {
             Some(packet) => self.packets.packet_in(packet),
@@ -84,7 +84,7 @@ impl Meaning {
     }
 }
 
-/// In a few words, for a heading.
+/// Writes the identity in a few words, for a heading.
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { identity, unchecked, .. } = self;

@@ -1,8 +1,8 @@
-//! `inspect`: what is in a capture.
+//! `tightwire inspect`: the contents of a capture.
 //!
-//! One pass over the file, in which every datagram is read by its schema: [`reading`] gives them, one at
-//! a time, to what remembers them ([`survey`], [`values`], [`chosen`]) or prints them at once. The views
-//! ([`view`], [`summary`], [`page`]) show what is remembered.
+//! One pass over the file decodes every datagram by its schema. [`reading`] hands the datagrams one
+//! at a time to collectors ([`survey`], [`values`], [`chosen`]), or they are printed at once. The
+//! views ([`view`], [`summary`], [`page`]) show what was collected.
 
 mod chosen;
 mod cut;
@@ -50,18 +50,19 @@ use tightwire::inspect::Xray;
 use unknown::unknown;
 use values::Values;
 
-/// Shows what is in a capture: where the bytes go, packets bit by bit, and what was refused and why
+/// Shows the contents of a capture: where the bytes go, packets bit by bit, and what was refused
+/// and why
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Inspect {
     /// A pcap or pcapng file; `-` reads standard input
     capture: PathBuf,
 
-    /// What the packets are: an identity or a schema as JSON, or another capture that says it. One of
-    /// Tightwire's recorder says it itself
+    /// Schema of the packets: an identity or a schema as JSON, or another capture with an identity.
+    /// Captures that Tightwire recorded have their own
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
 
-    /// How datagrams are protected, if only a schema is given: none, id, crc32 or sealed
+    /// Protection of datagrams, if only a schema is given: none, id, crc32 or sealed
     #[arg(long, value_name = "HOW", value_parser = protection, requires = "schema")]
     protection: Option<Protection<()>>,
 
@@ -69,19 +70,19 @@ pub(crate) struct Inspect {
     #[arg(long)]
     port: Option<u16>,
 
-    /// The x-ray of this packet
+    /// Shows the x-ray of this packet
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["packets", "xray", "field", "html"])]
     packet: Option<u64>,
 
-    /// The x-ray of every packet
+    /// Shows the x-ray of every packet
     #[arg(long, conflicts_with_all = ["packets", "field", "html"])]
     xray: bool,
 
-    /// The list of all packets; with --field, of all values
+    /// Lists all packets; with --field, all values
     #[arg(long, conflicts_with = "html")]
     packets: bool,
 
-    /// Only this field, as Player.health, or all that is in this group: its values and its share
+    /// Shows only this field, as Player.health, or all fields in this group: values and share
     #[arg(long, value_name = "PATH")]
     field: Option<String>,
 
@@ -89,34 +90,34 @@ pub(crate) struct Inspect {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "follow"])]
     html: Option<PathBuf>,
 
-    /// How many x-rays the page has: the first, the largest and the refused packets
+    /// Maximum number of x-rays on the page: of the first, the largest and the refused packets
     #[arg(long, value_name = "COUNT", default_value_t = 120, requires = "html")]
     xrays: usize,
 
-    /// For tools: one document, or one for each packet, x-ray or value, a line each
+    /// Prints JSON: one document, or a line for each packet, x-ray or value
     #[arg(long)]
     json: bool,
 
-    /// Takes so many snapshots apart, the first ones, since that takes longer than all the rest: 4000 for
-    /// totals, else all; 0 leaves them as the bytes that they are
+    /// Maximum number of snapshots to decode, from the first, since decoding them takes longer than
+    /// all the rest: by default 4000 for totals, otherwise all; 0 leaves snapshots as bytes
     #[arg(long, value_name = "COUNT")]
     snapshots: Option<u64>,
 
-    /// Goes on when the file grows, until it is stopped
+    /// Goes on when the file grows, until interrupted
     #[arg(long)]
     follow: bool,
 }
 
-/// Packets at either end of the list in the default view.
+/// Number of packets at either end of the list in the default view.
 const SHOWN: usize = 3;
 
-/// Packets at either end of the lists that tools get.
+/// Number of packets at either end of the lists in JSON.
 const SHOWN_TO_TOOLS: usize = 20;
 
-/// Snapshots that totals look into: enough to know where their bits go, and soon done.
+/// Number of snapshots that totals decode: enough to know where their bits go, and fast.
 const SNAPSHOTS_FOR_TOTALS: u64 = 4000;
 
-/// How often a file that grows is shown anew, while it does.
+/// Time between redraws while a file grows.
 const REFRESH: Duration = Duration::from_millis(500);
 
 impl Inspect {
@@ -139,7 +140,7 @@ impl Inspect {
         }
         let is_single = self.packet.is_some() || self.xray || self.field.is_some();
         match self.snapshots {
-            // A list of packets shows nothing of them.
+            // A list of packets shows no contents of snapshots.
             Some(0) => reading = reading.without_snapshots(),
             None if self.packets && !is_single => reading = reading.without_snapshots(),
             None if is_single => {}
@@ -191,7 +192,7 @@ impl Inspect {
             fs::write(file, page).map_err(|error| format!("{}: {error}", file.display()))?;
         }
         if !self.json {
-            // They are on standard error already.
+            // The notes are on standard error already.
             summary.notes.clear();
         }
         let text = self.drawn(&summary, paint);
@@ -204,8 +205,8 @@ impl Inspect {
         }
     }
 
-    /// A recorder that was stopped leaves files that end within a block: what is before is whole, and
-    /// only said. Anything else is an error.
+    /// Reports a capture that ends within a block, as a stopped recorder leaves it: the records
+    /// before are valid. Any other error is returned.
     fn whether_failed(&self, error: CaptureError) -> Result<(), Box<dyn Error>> {
         let name = self.capture.display();
         match error {
@@ -229,7 +230,7 @@ impl Inspect {
         json.map_or_else(|error| error.to_string(), |json| json + "\n")
     }
 
-    /// What the packets are.
+    /// Returns the identity of the packets, from `--schema` or the capture.
     fn meaning<R: Read>(&self, capture: &Capture<R>) -> Result<Meaning, Box<dyn Error>> {
         if let Some(file) = &self.schema {
             let meaning = Meaning::of_source(Source::read(file)?, self.protection);
@@ -253,7 +254,7 @@ impl Inspect {
     }
 }
 
-/// What the views show.
+/// Collectors of the views.
 struct Shown {
     survey: Survey,
     values: Option<Values>,
@@ -313,7 +314,7 @@ impl Shown {
 }
 
 impl Seen<'_> {
-    /// What every bit of it is for.
+    /// Makes the x-ray of the packet.
     pub(crate) fn xray(&self) -> Xray {
         let title = format!("{} from {} to {}", self.kind_name(), self.source, self.destination);
         match self.trace() {
@@ -343,7 +344,7 @@ fn protection(text: &str) -> Result<Protection<()>, String> {
     }
 }
 
-/// Whether the reader of what is printed has seen enough, as `head`.
+/// Returns whether the reader of standard output closed it, as `head` does.
 fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
     let error = error.downcast_ref::<io::Error>();
     error.is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)

@@ -1,4 +1,4 @@
-//! The page: one file with everything in it, to be opened from a disk.
+//! The page: one file with data, scripts and styles, which works from a disk.
 
 use serde::Serialize;
 use tightwire::inspect::{XRAY_SCRIPT, XRAY_STYLE};
@@ -10,7 +10,7 @@ use super::summary::{Document, Summary};
 struct Data<'a> {
     #[serde(flatten)]
     document: Document<'a>,
-    /// Seconds of a step, the names of its parts, and the bytes of each.
+    /// Length of a step in seconds, names of the packet kinds, and bytes of each kind by step.
     timeline: Steps<'a>,
     shown: Vec<&'a ChosenPacket>,
 }
@@ -22,7 +22,7 @@ struct Steps<'a> {
     bytes: Vec<&'a [u64]>,
 }
 
-/// The page with its data, scripts and styles.
+/// Makes the page with its data, scripts and styles.
 pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
     let timeline = &summary.survey.timeline;
     let data = Data {
@@ -34,7 +34,8 @@ pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
         },
         shown: chosen.packets(),
     };
-    // Without a `<`, no text of a packet ends the script that it stands in. JSON has it in texts alone.
+    // Without a `<`, no text of a packet can end the script element around the data. JSON has `<`
+    // only in strings.
     let data = serde_json::to_string(&data).unwrap_or_else(|_| "{}".into()).replace('<', "\\u003c");
     let mut page = String::with_capacity(data.len() + (64 << 10));
     let mut rest = include_str!("../../assets/inspect.html");
@@ -45,7 +46,7 @@ pub(crate) fn draw(summary: &Summary<'_>, chosen: &Chosen) -> String {
         ("/* xray.js */", XRAY_SCRIPT),
         ("/* inspect.js */", include_str!("../../assets/inspect.js")),
     ] {
-        // Each is looked for behind the one before: what was put in is not looked at again.
+        // Each mark is searched behind the one before, so inserted text is never searched.
         let (before, after) = rest.split_once(mark).unwrap_or((rest, ""));
         page.push_str(before);
         page.push_str(part);

@@ -1,4 +1,4 @@
-//! One pass over a capture: every datagram counted by the schema, and given to whoever looks.
+//! One pass over a capture: every datagram is counted by the schema and handed to a callback.
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(crate) struct Reading<R> {
     capture: Capture<R>,
     meaning: Meaning,
     tally: Tally,
-    /// Only datagrams from or to it.
+    /// UDP port that datagrams must come from or go to; `None` for all datagrams.
     port: Option<u16>,
     number: u64,
     began: Option<Duration>,
@@ -26,17 +26,17 @@ pub(crate) struct Reading<R> {
     snapshots: Snapshots,
 }
 
-/// A datagram that was read just now.
+/// The current datagram.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
-    /// From 1, in the order of the file.
+    /// Number of the datagram, from 1, in the order of the file.
     pub(crate) number: u64,
-    /// Seconds since the first one.
+    /// Seconds since the first datagram.
     pub(crate) time: f64,
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,
     pub(crate) datagram: &'a [u8],
-    /// Without its protection.
+    /// Packet without its protection; `None` if the protection refused the datagram.
     pub(crate) packet: Option<&'a [u8]>,
     pub(crate) refused: Option<Refusal>,
     pub(crate) tally: &'a Tally,
@@ -44,17 +44,17 @@ pub(crate) struct Seen<'a> {
     pub(crate) snapshots: &'a Snapshots,
 }
 
-/// Why a datagram is not read.
+/// Reason why a datagram was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refusal {
-    /// Its protection.
+    /// Refused by the protection.
     Gate(PacketError),
-    /// A field of its packet.
+    /// Refused by a field of the packet.
     Field(ReadError),
 }
 
 impl Refusal {
-    /// It in a sentence, with the field of the packet.
+    /// Describes the refusal in a sentence, with the field of the packet.
     pub(crate) fn reason(self, packet: Option<&[u8]>, meaning: &Meaning) -> String {
         match self {
             Self::Gate(refused) => refused.to_string(),
@@ -75,7 +75,7 @@ impl<R: Read> Reading<R> {
         Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0, snapshots }
     }
 
-    /// Reads snapshots by what another capture says of them, if it does.
+    /// Decodes snapshots by another capture's description, if it has one.
     pub(crate) fn take_snapshots_of<S: Read>(&mut self, other: &Capture<S>) {
         if other.snapshots().is_some() || other.snapshots_error().is_some() {
             let schema = self.meaning.identity().schema();
@@ -83,13 +83,13 @@ impl<R: Read> Reading<R> {
         }
     }
 
-    /// Leaves snapshots as the bytes that they are.
+    /// Leaves snapshots as bytes.
     pub(crate) fn without_snapshots(mut self) -> Self {
         self.snapshots = Snapshots::none();
         self
     }
 
-    /// Looks into so many snapshots at most.
+    /// Limits the number of snapshots that are decoded.
     pub(crate) fn take_apart(&mut self, most: u64) {
         self.snapshots.most = most;
     }
@@ -100,7 +100,7 @@ impl<R: Read> Reading<R> {
         self.snapshots.watch(field);
     }
 
-    /// Gives the next datagrams, until there are no more or the one who looks has seen enough.
+    /// Calls `look` with each datagram, until the end of the capture or until `look` breaks.
     pub(crate) fn each<E: From<CaptureError>>(
         &mut self,
         mut look: impl FnMut(Seen<'_>) -> Result<ControlFlow<()>, E>,
@@ -152,14 +152,15 @@ impl<R: Read> Reading<R> {
         &self.meaning
     }
 
-    /// Packets of the file without a datagram, and datagrams of other ports.
+    /// Returns the number of packets without a datagram, and of datagrams of other ports.
     pub(crate) fn passed_over(&self) -> (u64, u64) {
         (self.capture.passed_over(), self.other_ports)
     }
 }
 
 impl Seen<'_> {
-    /// Which of the tally's kinds it is; a datagram that was not let in is none.
+    /// Returns the index of the packet's kind in the tally; `None` if the protection refused the
+    /// datagram.
     pub(crate) fn kind(&self) -> Option<usize> {
         self.packet.map(|_| self.tally.kind())
     }
@@ -168,23 +169,24 @@ impl Seen<'_> {
         self.kind().and_then(|kind| self.tally.kinds().get(kind)).map_or(UNKNOWN, |name| name)
     }
 
-    /// What it was read as, if it was let in.
+    /// Returns the trace of the packet; `None` if the protection refused the datagram.
     pub(crate) fn trace(&self) -> Option<Trace> {
         self.packet.map(|packet| self.meaning.identity().explain(packet))
     }
 
-    /// Why it was refused, in a sentence with the field.
+    /// Returns the reason of the refusal, in a sentence with the field; `None` if the packet was
+    /// accepted.
     pub(crate) fn reason(&self) -> Option<String> {
         Some(self.refused?.reason(self.packet, self.meaning))
     }
 
-    /// Bytes before the packet.
+    /// Returns the number of bytes before the packet.
     pub(crate) fn overhead(&self) -> usize {
         self.datagram.len() - self.packet.map_or(0, <[u8]>::len)
     }
 }
 
-/// What a capture says of its snapshots, or why it does not.
+/// Returns the snapshot protocol of a capture, or the reason why there is none.
 fn protocol_in<R: Read>(capture: &Capture<R>) -> Result<snapshot::Protocol, String> {
     match (capture.snapshots(), capture.snapshots_error()) {
         (Some(description), _) => {
@@ -199,10 +201,11 @@ fn protocol_in<R: Read>(capture: &Capture<R>) -> Result<snapshot::Protocol, Stri
     }
 }
 
-/// What a datagram is called that was not let in.
+/// Kind of a datagram that the protection refused.
 pub(crate) const UNKNOWN: &str = "?";
 
-/// Captures of several machines are not always in order.
+/// Returns the seconds between two times; negative if `to` is earlier, since captures of several
+/// machines are not always in order.
 fn seconds(from: Duration, to: Duration) -> f64 {
     match to.checked_sub(from) {
         Some(after) => after.as_secs_f64(),

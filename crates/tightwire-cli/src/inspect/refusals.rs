@@ -1,23 +1,23 @@
-//! PacketError packets by their reasons.
+//! Refused packets by reason.
 
 use tightwire::packet::PacketError;
 use tightwire::stream::ErrorKind;
 
 use super::reading::{Refusal, Seen};
 
-/// The reasons that are kept: with the wrong schema, nearly every packet has another one.
+/// Maximum number of reasons: with the wrong schema, nearly every packet has its own.
 const MAX_REASONS: usize = 32;
 
-/// Packets that are named for each.
+/// Maximum number of packets that are named for each reason.
 const MAX_PACKETS: usize = 8;
 
 /// Packets that were refused for the same reason.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
 pub(crate) struct Reason {
-    /// As it was said of the first one.
+    /// Reason of the first of these packets, in a sentence.
     pub(crate) reason: String,
     pub(crate) count: u64,
-    /// The numbers of the first ones.
+    /// Numbers of the first of these packets.
     pub(crate) packets: Vec<u64>,
     #[serde(skip)]
     key: Key,
@@ -30,11 +30,11 @@ enum Key {
     Field(usize, ErrorKind),
 }
 
-/// All reasons.
+/// Reasons of all refused packets.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
     reasons: Vec<Reason>,
-    /// Those of reasons beyond the limit.
+    /// Number of packets whose reasons are beyond the limit.
     pub(crate) others: u64,
 }
 
@@ -64,7 +64,7 @@ impl Refusals {
         }
     }
 
-    /// The most frequent first.
+    /// Returns the reasons, the most frequent first.
     pub(crate) fn sorted(&self) -> Vec<&Reason> {
         let mut reasons: Vec<_> = self.reasons.iter().collect();
         reasons.sort_by_key(|reason| core::cmp::Reverse(reason.count));

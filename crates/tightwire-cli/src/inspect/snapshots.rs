@@ -1,4 +1,4 @@
-//! Snapshots within packets: read against the ones before them, for each flow by itself.
+//! Snapshots within packets: decoded against their baselines, for each flow on its own.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -10,43 +10,43 @@ use tightwire::stream::{Shape, Value};
 
 use tightwire::inspect::{family, kind_of};
 
-/// Flows whose snapshots are read at a time: each has a world and its history, which are 10 MB for the
-/// 900 cubes of the demo.
+/// Maximum number of flows at a time: each has a world and its history, which are 10 MB for the 900
+/// cubes of the demo.
 const MAX_FLOWS: usize = 64;
 
-/// After so many snapshots of others a flow has ended, and its place is for another one. With fewer, too
-/// many flows at a time would take the places from each other, and none of them be read.
+/// Snapshots of other flows after which a flow counts as ended, and its place is free. With fewer,
+/// too many flows at a time would evict each other, and none could be decoded.
 const SILENCE: u64 = 8 * MAX_FLOWS as u64;
 
-/// A snapshot without a base that is so far behind is of a sender that began anew: no honest network
-/// holds one back for so long.
+/// Sequence numbers behind the newest from which a keyframe counts as one of a restarted sender: no
+/// honest network delays a snapshot for so long.
 const MAX_LATE: u64 = 96;
 
-/// Fields that a schema can have snapshots in.
+/// Maximum number of fields of a schema that may contain snapshots.
 const MAX_PLACES: usize = 32;
 
-/// Rows of the totals; a description from outside may have any number of fields.
+/// Maximum number of rows in the totals; a description from a file may have any number of fields.
 const MAX_TOTALS: usize = 4096;
 
-/// The type whose bytes are a snapshot.
+/// Name of the type whose bytes are a snapshot.
 const SNAPSHOT: &str = "SnapshotPacket";
 
-/// Reads the snapshots of a capture.
+/// Decoder of the snapshots in a capture.
 pub(crate) struct Snapshots {
-    /// Or why there is none.
+    /// Snapshot protocol, or the reason why there is none.
     protocol: Result<snapshot::Protocol, String>,
-    /// The name of all packets.
+    /// Name of the packets' type.
     root: String,
-    /// Where in a packet a snapshot can be.
+    /// Paths of the fields that may contain a snapshot.
     places: Vec<String>,
     flows: Vec<Flow>,
-    /// Snapshots so far, and how many of them are taken apart.
+    /// Number of snapshots so far; at most `most` of them are decoded.
     count: u64,
     pub(crate) most: u64,
     trace: snapshot::Trace,
-    /// Of the last packet.
+    /// Snapshot in the last packet; `None` if it had none.
     last: Option<Last>,
-    /// The steps of the field that was asked for.
+    /// Steps of the requested field; `None` for all fields.
     filter: Option<Vec<String>>,
     pub(crate) totals: SnapshotTotals,
 }
@@ -56,9 +56,9 @@ struct Flow {
     source: SocketAddr,
     destination: SocketAddr,
     receiver: snapshot::Receiver,
-    /// The number of the newest snapshot, as it says itself.
+    /// Sequence number of the newest snapshot.
     newest: u64,
-    /// How many snapshots of all flows there were when it had its last one.
+    /// Number of snapshots of all flows at this flow's last one.
     heard: u64,
 }
 
@@ -72,41 +72,41 @@ struct Last {
 /// The snapshot in a packet.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenSnapshot<'a> {
-    /// The field of the packet that holds it, without the packet's name: `Snapshot.packet.bytes`.
+    /// Path of the field with the snapshot, without the packet's name: `Snapshot.packet.bytes`.
     pub(crate) path: &'a str,
-    /// Its bytes.
+    /// Length of the snapshot, in bytes.
     pub(crate) length: usize,
-    /// What its bits are for, if it could be read.
+    /// Trace of the snapshot, or the reason why it could not be decoded.
     pub(crate) trace: Result<&'a snapshot::Trace, &'a str>,
 }
 
-/// What snapshots took.
+/// Totals over all snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotTotals {
-    /// By the path below the packet.
+    /// Bits by path below the packet.
     pub(crate) fields: BTreeMap<String, FieldBits>,
     pub(crate) decoded: u64,
-    /// Those that were not, and why the first was not.
+    /// Number of snapshots that could not be decoded; `reason` is that of the first.
     pub(crate) not_decoded: u64,
     pub(crate) reason: Option<String>,
 }
 
-/// What one field took of all snapshots.
+/// Bits of one field over all snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct FieldBits {
     pub(crate) bits: f64,
     pub(crate) count: u64,
-    /// What its colour is by, the same as in x-rays.
+    /// Name that decides the colour, the same as in x-rays.
     pub(crate) colour: String,
 }
 
 impl Snapshots {
-    /// That looks for none.
+    /// Makes a decoder that decodes no snapshots.
     pub(crate) fn none() -> Self {
         Self::with(Err(String::new()), String::new(), Vec::new())
     }
 
-    /// Of packets with this schema.
+    /// Makes a decoder for packets of this schema.
     pub(crate) fn new(
         protocol: Result<snapshot::Protocol, String>,
         schema: &Schema,
@@ -137,7 +137,7 @@ impl Snapshots {
         }
     }
 
-    /// Reads the snapshot in the last packet of the tally, if it has one.
+    /// Decodes the snapshot in the tally's last packet, if the packet has one.
     pub(crate) fn read(
         &mut self,
         tally: Option<&Tally>,
@@ -224,24 +224,24 @@ impl Snapshots {
         }
     }
 
-    /// Keeps to the fields whose path has these steps.
+    /// Restricts values and totals to fields whose path contains these steps.
     pub(crate) fn watch(&mut self, steps: &str) {
         self.filter = Some(steps.split('.').map(|step| name_of(step).into()).collect());
     }
 
-    /// The path of a field of the totals, from the packet's name on.
+    /// Returns the path of a field in the totals with the packet's name in front.
     pub(crate) fn whole_path(&self, path: &str) -> String {
         format!("{}.{path}", self.root)
     }
 
-    /// Whether the field with this whole path is one that was asked for, if one was.
+    /// Returns whether the field with this whole path was requested; true if no field was.
     pub(crate) fn is_wanted(&self, path: &str) -> bool {
         let Some(filter) = &self.filter else { return true };
         let steps: Vec<_> = path.split('.').map(name_of).collect();
         steps.windows(filter.len()).any(|window| window.iter().eq(filter))
     }
 
-    /// The path and the value of each field of the last snapshot that was asked for.
+    /// Returns path and value of each requested field in the last snapshot.
     pub(crate) fn watched(&self) -> Vec<(String, String)> {
         let Some(SeenSnapshot { path, trace: Ok(trace), .. }) = self.last() else {
             return Vec::new();
@@ -261,7 +261,7 @@ impl Snapshots {
         fields.collect()
     }
 
-    /// The snapshot in the last packet.
+    /// Returns the snapshot in the last packet; `None` if it had none.
     pub(crate) fn last(&self) -> Option<SeenSnapshot<'_>> {
         let Last { place, length, refused } = self.last.as_ref()?;
         Some(SeenSnapshot {
@@ -298,7 +298,7 @@ impl SnapshotTotals {
         }
     }
 
-    /// The bits that are told apart of what is at this path.
+    /// Returns the decoded bits of the snapshots in the field at this path.
     pub(crate) fn bits_in(&self, path: &str) -> f64 {
         let Some(packet) = path.strip_suffix("bytes") else { return 0.0 };
         let within = self.fields.iter().filter(|(field, _)| field.starts_with(packet));
@@ -306,7 +306,7 @@ impl SnapshotTotals {
     }
 }
 
-/// What the x-ray colours such a field by.
+/// Returns the name that decides a part's colour, as in x-rays.
 fn colour_of(part: snapshot::TracePart, class: &str, field: &str) -> String {
     match (part, kind_of(part)) {
         (snapshot::TracePart::Object, _) => class.into(),
@@ -315,22 +315,22 @@ fn colour_of(part: snapshot::TracePart, class: &str, field: &str) -> String {
     }
 }
 
-/// What the first span of this part says.
+/// Returns the value of the first span of this part.
 fn said(trace: &snapshot::Trace, part: snapshot::TracePart) -> Option<String> {
     trace.spans().find(|span| span.part == part).map(|span| span.value())
 }
 
-/// The number of a snapshot.
+/// Returns the sequence number of a snapshot.
 fn number_of(trace: &snapshot::Trace) -> Option<u64> {
     said(trace, snapshot::TracePart::Number)?.split(',').next()?.parse().ok()
 }
 
-/// A step of a path without an index.
+/// Returns a step of a path without its index.
 fn name_of(step: &str) -> &str {
     step.split('[').next().unwrap_or(step)
 }
 
-/// All elements of an array are one field.
+/// Removes the indices from a path: all elements of an array are one field.
 pub(crate) fn without_numbers(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     let mut is_inside = false;
@@ -344,7 +344,7 @@ pub(crate) fn without_numbers(path: &str) -> String {
     text
 }
 
-/// Those that have at most one snapshot in them: not the elements of lists.
+/// Collects the paths of fields that contain at most one snapshot: no elements of lists.
 fn find_places(shape: &Shape, path: &mut String, places: &mut Vec<String>) {
     let mut look = |fields: &[tightwire::stream::Field]| {
         for field in fields {

@@ -1,4 +1,4 @@
-//! All that there is to say of a capture, for any of the views.
+//! Summary of a capture, for all views.
 
 use serde::Serialize;
 use tightwire::packet::Tally;
@@ -10,21 +10,21 @@ use super::snapshots::Snapshots;
 use super::survey::{KindTotal, Line, Survey};
 use super::values::{Numbers, Sample, Values};
 
-/// What was read, and how.
+/// References to the collected data, with the circumstances of the reading.
 pub(crate) struct Summary<'a> {
-    /// Of the file.
+    /// Name of the file.
     pub(crate) name: &'a str,
     pub(crate) meaning: &'a Meaning,
     pub(crate) tally: &'a Tally,
     pub(crate) snapshots: &'a Snapshots,
     pub(crate) survey: &'a Survey,
-    /// Packets without a datagram, and datagrams of other ports.
+    /// Number of packets without a datagram, and of datagrams of other ports.
     pub(crate) passed_over: (u64, u64),
-    /// Bytes of the file in a second.
+    /// Reading speed in bytes of the file per second; `None` if it was not measured.
     pub(crate) speed: Option<f64>,
-    /// What else there is to know: why the file was not read on, as an example.
+    /// Further remarks, for example why the file was not read to its end.
     pub(crate) notes: Vec<String>,
-    /// Of the field that was asked for.
+    /// Values of the requested field; `None` if no field was requested.
     pub(crate) values: Option<&'a Values>,
 }
 
@@ -37,12 +37,12 @@ impl Summary<'_> {
         self.tally
     }
 
-    /// Where the bits went.
+    /// Returns the bits by field.
     pub(crate) fn fields(&self) -> Vec<FieldTotal> {
         fields(self.tally, self.snapshots, self.survey, self.values.is_some())
     }
 
-    /// For tools.
+    /// Makes the JSON document.
     pub(crate) fn document(&self) -> Document<'_> {
         let Self { survey, tally, .. } = self;
         let identity = self.meaning.identity();
@@ -94,7 +94,7 @@ pub(crate) struct Document<'a> {
     game: &'a str,
     version: &'a str,
     protection: String,
-    /// What the packets and bytes are.
+    /// Description of the counted packets and bytes.
     counted: &'static str,
     packets: u64,
     bytes: u64,
@@ -110,7 +110,8 @@ pub(crate) struct Document<'a> {
     types: Vec<KindDocument>,
     fields: Vec<FieldTotal>,
     refusals: Vec<&'a Reason>,
-    /// Those within packets, that were taken apart, and those that were not.
+    /// Number of decoded snapshots within packets; `snapshots_not_read` is the number of the
+    /// others.
     snapshots: u64,
     snapshots_not_read: u64,
     snapshots_not_read_because: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! What is remembered of a capture, however long it is.
+//! Totals and sample packets of a capture, in memory that does not grow with it.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub(crate) struct Line {
     pub(crate) refused: Option<String>,
 }
 
-/// The same before anybody wants to see it: it is made for every packet.
+/// A line before it is formatted: one is made for every packet.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Mark {
     packet: u64,
@@ -33,11 +33,11 @@ pub(crate) struct Mark {
     to: SocketAddr,
     kind: Option<usize>,
     bytes: usize,
-    /// And the packet, which is explained when somebody wants to see it.
+    /// Refusal and packet, which is explained only when the line is shown; `None` if accepted.
     refused: Option<(Refusal, Option<Vec<u8>>)>,
 }
 
-/// Packets of one kind.
+/// Totals of one kind of packets.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct KindTotal {
     pub(crate) packets: u64,
@@ -45,19 +45,19 @@ pub(crate) struct KindTotal {
     pub(crate) refused: u64,
 }
 
-/// Totals of all packets, and some of the packets.
+/// Totals of all packets, with the first and the last packets.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) packets: u64,
     pub(crate) bytes: u64,
     pub(crate) refused: u64,
     pub(crate) refused_bytes: u64,
-    /// Of packets that were accepted: before the packet, and the packet.
+    /// Bytes before the packets that were accepted; `packet_bytes` are those of the packets.
     pub(crate) overhead_bytes: u64,
     pub(crate) packet_bytes: u64,
-    /// From the first to the last.
+    /// Seconds from the first to the last packet.
     pub(crate) seconds: f64,
-    /// By the tally's kinds.
+    /// Totals by the index of the tally's kinds.
     pub(crate) kinds: Vec<KindTotal>,
     pub(crate) not_let_in: KindTotal,
     pub(crate) refusals: Refusals,
@@ -70,7 +70,7 @@ pub(crate) struct Survey {
 }
 
 impl Survey {
-    /// That remembers so many packets at the beginning, and as many at the end.
+    /// Makes a survey that keeps the first and the last `shown` packets.
     pub(crate) fn new(shown: usize) -> Self {
         Self { shown, ..Self::default() }
     }
@@ -112,17 +112,17 @@ impl Survey {
         }
     }
 
-    /// The first packets.
+    /// Returns the first packets.
     pub(crate) fn first(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
         self.first.iter().map(|mark| mark.line(tally, meaning)).collect()
     }
 
-    /// The last ones, without those that are among the first.
+    /// Returns the last packets, without those that are among the first.
     pub(crate) fn last(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
         self.last.iter().map(|mark| mark.line(tally, meaning)).collect()
     }
 
-    /// The kinds of packets that there were, with their names, those with the most bytes first.
+    /// Returns the kinds of packets that occurred with their names, the most bytes first.
     pub(crate) fn kinds<'t>(&self, tally: &'t Tally) -> Vec<(&'t str, KindTotal)> {
         let names = tally.kinds().iter().map(String::as_str);
         let mut kinds: Vec<_> = names.zip(self.kinds.iter().copied()).collect();

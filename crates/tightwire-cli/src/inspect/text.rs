@@ -1,24 +1,24 @@
-//! What only views of captures say: colours of many things, heights, units, the ends of paths.
+//! Formatting of the views: colours, sparklines, units and shortened paths.
 
 use std::io::{self, IsTerminal};
 
 use crate::terminal::Terminal;
 
-/// Whether there are colours, and how much fits a line.
+/// Colours and width of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Paint {
     pub(crate) colored: bool,
-    /// Columns of the terminal; elsewhere nothing has to be cut.
+    /// Columns of the terminal; `None` elsewhere, where no line is cut.
     pub(crate) columns: Option<usize>,
 }
 
-/// Columns where nothing says how many there are.
+/// Width of a view without a terminal, in columns.
 const COLUMNS: usize = 100;
 
 impl Paint {
     pub(crate) const PLAIN: Self = Self { colored: false, columns: None };
 
-    /// As the terminal can show it.
+    /// Returns the colours and width of standard output.
     pub(crate) fn for_stdout() -> Self {
         let terminal = Terminal::of_stdout();
         Self {
@@ -27,12 +27,12 @@ impl Paint {
         }
     }
 
-    /// The same without colours.
+    /// Returns the same width without colours.
     pub(crate) fn plain(self) -> Self {
         Self { colored: false, ..self }
     }
 
-    /// Columns of the whole view.
+    /// Returns the columns of the whole view.
     pub(crate) fn width(self) -> usize {
         self.columns.unwrap_or(COLUMNS).max(40)
     }
@@ -49,7 +49,7 @@ impl Paint {
         self.styled("1;31", text)
     }
 
-    /// The colour of the thing with this number.
+    /// Paints a text in the colour with this number.
     pub(crate) fn numbered(self, number: usize, text: &str) -> String {
         const COLORS: [&str; 5] = ["36", "33", "32", "35", "94"];
         self.styled(COLORS[number % COLORS.len()], text)
@@ -63,7 +63,7 @@ impl Paint {
     }
 }
 
-/// Heights in a line.
+/// Draws heights as a line of block characters.
 pub(crate) fn sparkline(heights: &[u64], width: usize) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let columns = width.min(heights.len());
@@ -84,7 +84,7 @@ pub(crate) fn sparkline(heights: &[u64], width: usize) -> String {
     columns.iter().map(level).collect()
 }
 
-/// Bytes with a unit.
+/// Formats bytes with a unit.
 pub(crate) fn bytes(bytes: f64) -> String {
     for (unit, size) in [("GB", 1e9), ("MB", 1e6), ("kB", 1e3)] {
         if bytes >= size {
@@ -94,7 +94,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
     format!("{bytes:.0} B")
 }
 
-/// Seconds with a unit.
+/// Formats seconds with a unit.
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         ..0.0995 => format!("{:.1} ms", seconds * 1e3),
@@ -104,7 +104,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// At most so many characters, of a path the last ones.
+/// Cuts a path to its last `most` characters.
 pub(crate) fn shortened_path(path: &str, most: usize) -> String {
     let length = path.chars().count();
     match length <= most {

@@ -1,17 +1,17 @@
-//! Bytes over time, in a number of steps that does not grow with the capture.
+//! Bytes over time, in a limited number of steps.
 
-/// The most steps; when there would be more, two become one.
+/// Maximum number of steps; beyond it, every two steps become one.
 const MAX_STEPS: usize = 240;
 
-/// Kinds of packets that are told apart; the rest is the last.
+/// Maximum number of packet kinds; the other kinds share the last entry.
 const MAX_KINDS: usize = 12;
 
-/// Bytes in each step of time, by the kind of the packet.
+/// Bytes in each step of time, by kind of packet.
 #[derive(Debug)]
 pub(crate) struct Timeline {
-    /// Seconds of a step.
+    /// Length of a step, in seconds.
     pub(crate) step: f64,
-    /// Bytes by kind, and at the end what is no kind of its own.
+    /// Bytes by kind in each step; the last entry is for all other packets.
     pub(crate) bytes: Vec<[u64; MAX_KINDS + 1]>,
 }
 
@@ -23,7 +23,7 @@ impl Default for Timeline {
 
 impl Timeline {
     pub(crate) fn add(&mut self, time: f64, kind: Option<usize>, bytes: u64) {
-        // Times before the first packet's belong to the first step; so do those that are no number.
+        // Times before the first packet, and NaN, count for the first step.
         let time = time.clamp(0.0, 1e12);
         while time / self.step >= MAX_STEPS as f64 {
             self.halve();
@@ -35,7 +35,7 @@ impl Timeline {
         self.bytes[at][kind.map_or(MAX_KINDS, |kind| kind.min(MAX_KINDS))] += bytes;
     }
 
-    /// Bytes of each step.
+    /// Returns the bytes of each step.
     pub(crate) fn totals(&self) -> Vec<u64> {
         self.bytes.iter().map(|step| step.iter().sum()).collect()
     }

@@ -1,4 +1,4 @@
-//! A field that was asked for and that no packet has.
+//! The error for a requested field that no packet has.
 
 use std::cmp::Reverse;
 
@@ -7,13 +7,13 @@ use tightwire::packet::Tally;
 use super::fields::{FieldTotal, all_paths};
 use super::snapshots::Snapshots;
 
-/// Fields that are named instead.
+/// Maximum number of similar fields in the error.
 const MAX_NAMED: usize = 4;
 
-/// Characters that are compared: names come from outside.
+/// Maximum number of compared characters: names may be of any length.
 const MAX_COMPARED: usize = 64;
 
-/// What to say if none of the fields is the one that was asked for.
+/// Returns the error if no field was found; `None` otherwise.
 pub(crate) fn unknown(
     asked: &str,
     found: &[FieldTotal],
@@ -34,14 +34,14 @@ pub(crate) fn unknown(
     Some(format!("no field `{asked}` in any packet: there are {}{more}", paths.join(", ")))
 }
 
-/// Whether one of the words of the path is in what was asked for, or the other way round.
+/// Returns whether the path contains the requested name, or the name contains the path's last step.
 fn has_part(asked: &str, path: &str) -> bool {
     let (asked, path) = (asked.to_lowercase(), path.to_lowercase());
     let last = last_steps(&path, 1);
     path.contains(&asked) || (last.len() > 2 && asked.contains(&last))
 }
 
-/// How many letters differ from as many of the path's last steps.
+/// Returns the edit distance between the requested name and as many of the path's last steps.
 fn distance(asked: &str, path: &str) -> usize {
     let path = last_steps(path, asked.split('.').count());
     let letters = |text: &str| -> Vec<char> {

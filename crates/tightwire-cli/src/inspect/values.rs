@@ -1,4 +1,4 @@
-//! The values of a field over time.
+//! Values of a field over time.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,17 @@ pub(crate) struct Sample {
     pub(crate) value: String,
 }
 
-/// What is remembered of a field's values.
+/// First and last values of a field, with their statistics.
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     shown: usize,
     first: Vec<Kept>,
     last: VecDeque<Kept>,
     pub(crate) count: u64,
-    /// Of those that are numbers.
+    /// Statistics of the values that are numbers; `None` without any.
     numbers: Option<Numbers>,
-    /// Whose values they are, as far as it is one field.
+    /// Field of the values so far; `are_several` if there was more than one. `None` before the
+    /// first value.
     field: Option<Which>,
     are_several: bool,
 }
@@ -35,7 +36,7 @@ pub(crate) struct Values {
 #[derive(PartialEq, Eq, Debug)]
 enum Which {
     Place(usize),
-    /// The path without the numbers of objects and elements.
+    /// Path without the numbers of objects and elements.
     Snapshot(String),
 }
 
@@ -48,13 +49,13 @@ struct Kept {
 
 #[derive(Clone, Debug)]
 enum What {
-    /// A field of the packet.
+    /// A field of the packet: its place in the tally and its value.
     Field(usize, Value),
     /// A field of a snapshot: its path and its value.
     Snapshot(String, String),
 }
 
-/// The numbers among the values.
+/// Statistics of the values that are numbers.
 #[derive(serde::Serialize, Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Numbers {
     pub(crate) count: u64,
@@ -64,7 +65,7 @@ pub(crate) struct Numbers {
 }
 
 impl Values {
-    /// That remembers so many at the beginning, and as many at the end.
+    /// Keeps the first and the last `shown` values.
     pub(crate) fn new(shown: usize) -> Self {
         Self { shown, ..Self::default() }
     }
@@ -90,7 +91,8 @@ impl Values {
         }
     }
 
-    /// The numbers among the values. Those of several fields have nothing in common.
+    /// Returns the statistics of the numbers; `None` without numbers, and for several fields, whose
+    /// values are not comparable.
     pub(crate) fn numbers(&self) -> Option<Numbers> {
         self.numbers.filter(|_| !self.are_several)
     }
@@ -111,7 +113,7 @@ impl Values {
         }
     }
 
-    /// The first ones, and the last ones.
+    /// Returns the first and the last values.
     pub(crate) fn samples(&self, tally: &Tally) -> [Vec<Sample>; 2] {
         let sample = |kept: &Kept| {
             let (path, value) = match &kept.what {
@@ -125,7 +127,7 @@ impl Values {
 }
 
 impl Sample {
-    /// The values of a packet.
+    /// Returns the values of a packet.
     pub(crate) fn all_of(seen: &Seen<'_>) -> Vec<Self> {
         if seen.refused.is_some() {
             return Vec::new();
@@ -149,7 +151,7 @@ impl Numbers {
             numbers.get_or_insert(Self { count: 0, min: number, max: number, mean: 0.0 });
         *count += 1;
         (*min, *max) = (min.min(number), max.max(number));
-        // No sum that grows beyond what a float holds.
+        // A running mean: a sum could exceed the range of a float.
         *mean += (number - *mean) / *count as f64;
     }
 }
@@ -166,7 +168,7 @@ fn number_of(value: &Value) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Of a value that is text already.
+/// Parses a value that is text as a number.
 fn number_in(value: &str) -> Option<f64> {
     match value {
         "true" => Some(1.0),
@@ -179,5 +181,5 @@ fn path_of(tally: &Tally, place: usize) -> String {
     tally.place(place).map_or(String::new(), |place| place.path())
 }
 
-/// Characters of a value.
+/// Maximum length of a value, in characters.
 const MAX_VALUE: usize = 80;

@@ -1,5 +1,4 @@
-//! The terminal view: what was captured, where the bytes went, the first and the last packets, and
-//! what was refused.
+//! The terminal view: totals, bytes by field, the first and the last packets, and refusals.
 
 use std::fmt::Write as _;
 
@@ -13,21 +12,21 @@ use super::text::{Paint, bytes, duration, shortened_path, sparkline};
 use super::values::{Numbers, Sample, Values};
 use crate::terminal::{bar, counted, cut, safe, thousands};
 
-/// Rows of each table, so that all of it fits a screen.
+/// Maximum number of rows of each table, so that the view fits a screen.
 const MAX_KINDS: usize = 6;
 const MAX_FIELDS: usize = 10;
 const MAX_REASONS: usize = 4;
 
-/// Fields of a snapshot that are drawn.
+/// Maximum number of spans that are drawn for a snapshot.
 const MAX_SPANS: usize = 400;
 
-/// Characters of a bar, if there is room.
+/// Maximum width of a bar, in characters.
 const BAR: usize = 20;
 
-/// Characters of a table's numbers.
+/// Width of a table's numbers, in characters.
 const NUMBERS: usize = 44;
 
-/// The whole view.
+/// Draws the whole view.
 pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
     let mut text = String::new();
     draw_heading(&mut text, summary, paint);
@@ -121,14 +120,15 @@ pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
     facts.join(" · ")
 }
 
-/// Characters of the names and of the bars of a table: where there is little room, bars are shorter.
+/// Returns the widths of a table's names and bars, in characters: bars are shorter where there is
+/// little room.
 fn columns(paint: Paint) -> (usize, usize) {
     let bar = paint.width().saturating_sub(80).min(BAR);
     let gap = if bar > 0 { 2 } else { 0 };
     (paint.width().saturating_sub(NUMBERS + gap + bar).clamp(10, 60), bar)
 }
 
-/// The bar at the end of a row, if there is room for one.
+/// Draws the bar at the end of a row, if there is room.
 fn bar_behind(share: f64, width: usize, place: usize, paint: Paint) -> String {
     match width {
         0 => String::new(),
@@ -272,7 +272,7 @@ fn draw_refused(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     }
 }
 
-/// A snapshot within a packet, field by field.
+/// Draws a snapshot within a packet, field by field.
 pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String {
     let mut text = format!("{}, {} bytes", safe(snapshot.path), snapshot.length);
     let trace = match snapshot.trace {
@@ -305,7 +305,7 @@ pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String
     text + "\n"
 }
 
-/// What stands above the list of packets.
+/// Returns the heading of the list of packets.
 pub(crate) fn line_heading(paint: Paint) -> String {
     let way = way_width(paint);
     format!(
@@ -314,7 +314,7 @@ pub(crate) fn line_heading(paint: Paint) -> String {
     )
 }
 
-/// A packet of the list.
+/// Draws a packet of the list.
 pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
     let way = format!("{} → {}", line.from, line.to);
     let width = way_width(paint);
@@ -330,7 +330,7 @@ pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
     match (line.refused.as_ref().map(reason), paint.columns) {
         (None, _) => text,
         (Some(reason), None) => format!("{text}  {}", paint.refused(&reason)),
-        // It has a line of its own, since it is longer than what is left of this one.
+        // The reason has a line of its own, since it is longer than the rest of this one.
         (Some(reason), Some(_)) => {
             let reason = cut(&reason, paint.width() - 10);
             format!("{text}\n{:10}{}", "", paint.refused(&reason))
@@ -338,23 +338,23 @@ pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
     }
 }
 
-/// Characters of two addresses.
+/// Returns the width of two addresses, in characters.
 fn way_width(paint: Paint) -> usize {
     paint.width().saturating_sub(50).clamp(10, 43)
 }
 
-/// Characters of a field in the list of values.
+/// Returns the width of a field in the list of values, in characters.
 fn field_width(paint: Paint) -> usize {
     paint.width().saturating_sub(66).clamp(14, 60)
 }
 
-/// What stands above the list of values.
+/// Returns the heading of the list of values.
 pub(crate) fn value_heading(paint: Paint) -> String {
     let field = field_width(paint);
     format!("{:>8}  {:>11}  {:<field$}  value", "packet", "seconds", "field")
 }
 
-/// A value of the list.
+/// Draws a value of the list.
 pub(crate) fn draw_value(sample: &Sample, paint: Paint) -> String {
     let width = field_width(paint);
     let path = shortened_path(&sample.path, width);

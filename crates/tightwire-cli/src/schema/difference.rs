@@ -1,4 +1,4 @@
-//! What is different between two schemas.
+//! Differences between two schemas.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -9,7 +9,7 @@ use tightwire::schema::Difference;
 use crate::source::Source;
 use crate::terminal::{Colour, Terminal, counted, safe};
 
-/// All differences of two files.
+/// All differences between two files.
 pub(super) struct Differences {
     list: Vec<Difference>,
 }
@@ -20,7 +20,7 @@ impl Differences {
         let (Source::Identity(here), Source::Identity(there)) = (here, there) else {
             return Self { list: layout.iter().cloned().collect() };
         };
-        // What makes another protocol of it comes first, and has the layout's in it.
+        // Differences that change the protocol come first; they include those of the layout.
         let mismatch = here.mismatch(there);
         let mut list: Vec<_> =
             mismatch.iter().flat_map(|mismatch| mismatch.iter()).cloned().collect();

@@ -1,4 +1,4 @@
-//! `tightwire schema`: a schema shown, compared, and looked at for bits that it wastes.
+//! `tightwire schema`: shows, compares and lints schemas.
 
 mod difference;
 mod lint;
@@ -16,8 +16,8 @@ use crate::terminal::{Terminal, safe};
 use difference::Differences;
 use lint::seen::Seen;
 
-/// Shows, compares and examines schemas: what packets look like. A FILE is the JSON of a schema, of an identity or of a world's
-/// schema, or a capture, which has the schema of its packets in it.
+/// Shows, compares and lints schemas. A FILE is the JSON of a schema, of an identity or of a
+/// world's schema, or a capture, which contains the schema of its packets.
 #[derive(Subcommand)]
 pub(crate) enum SchemaCommand {
     Show(Show),
@@ -33,51 +33,55 @@ pub(crate) struct Show {
     file: PathBuf,
 }
 
-/// Says what is different between two schemas. The exit status is 1 if the bytes are not the same, 0 if they are, also
+/// Compares two schemas. The exit status is 1 if the bytes differ, 0 if they are the same, also
 /// where only names differ, and 2 after an error.
 #[derive(Args)]
 pub(crate) struct Diff {
     /// A schema, an identity, a world's schema, or a capture.
     here: PathBuf,
-    /// What it is compared with.
+    /// The file to compare with.
     there: PathBuf,
-    /// For a program, as JSON.
+    /// Prints JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Advises on fields that cost bits and need not, and says how many bits they would save.
+/// Advises on fields that cost more bits than they need, with the bits that each piece of advice
+/// saves.
 #[derive(Args)]
 pub(crate) struct Lint {
     /// A schema, an identity, a world's schema, or a capture.
     file: PathBuf,
-    /// Also looks at packets: fields that never vary, and numbers that use a part of their range. They are read by the
-    /// schema in this capture, and compared by the names of their fields.
+    /// Capture whose packets are examined: fields that never vary, and numbers that use a part of
+    /// their range. Packets are decoded by the capture's own schema, and fields are matched by
+    /// name.
     #[arg(long, value_name = "CAPTURE")]
     capture: Option<PathBuf>,
     /// Ends with exit status 1 if there is any advice.
     #[arg(long)]
     strict: bool,
-    /// For a program, as JSON.
+    /// Prints JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// Writes a schema as JSON, as of a capture: `tightwire schema export game.pcapng > schema.json`.
+/// Writes a schema as JSON, for example that of a capture: `tightwire schema export game.pcapng >
+/// schema.json`.
 #[derive(Args)]
 pub(crate) struct Export {
-    /// A capture, or whatever else has a schema.
+    /// A capture, or any other file with a schema.
     file: PathBuf,
-    /// The identity instead: the schema with the game, its version, and how datagrams are protected.
+    /// Writes the identity instead: the schema with the game, its version, and the protection of
+    /// datagrams.
     #[arg(long)]
     identity: bool,
 }
 
-/// What is printed, and whether it is good news.
+/// Output of a command, and whether its exit status is 0.
 type Printed = Result<(String, bool), Box<dyn Error>>;
 
 impl SchemaCommand {
-    /// Its exit status is part of what it says.
+    /// Runs the command, whose exit status is a part of its result.
     pub(crate) fn run(self) -> ExitCode {
         let result = match self {
             Self::Show(command) => command.run(),
@@ -89,7 +93,7 @@ impl SchemaCommand {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(error) => {
-                // It may quote a file.
+                // The error may quote a file.
                 eprintln!("tightwire: {}", safe(&error.to_string()));
                 ExitCode::from(2)
             }
@@ -118,7 +122,7 @@ impl Diff {
 impl Lint {
     fn run(self) -> Printed {
         let source = Source::read(&self.file)?;
-        // A capture has packets, too.
+        // A capture given as the file has packets of its own.
         let own = is_capture_at(&self.file).then_some(&self.file);
         let seen = self.capture.as_ref().or(own).map(|path| Seen::read(path)).transpose()?;
         let advice = lint::lint(&source, seen.as_ref());

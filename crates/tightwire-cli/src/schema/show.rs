@@ -12,15 +12,15 @@ use crate::terminal::{Colour, Terminal, counted, safe};
 /// One line of the tree.
 struct Line {
     bits: String,
-    /// The branches that lead to it.
+    /// Branches of the tree that lead to the line.
     branches: String,
     name: String,
     what: String,
-    /// When it is sent, and what snapshots may know of it.
+    /// Condition of the field, and its hints for snapshots.
     notes: String,
 }
 
-/// The whole text.
+/// Returns the whole text.
 pub(super) fn text(source: &Source, terminal: Terminal) -> String {
     let root = source.schema().root();
     let mut lines = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn text(source: &Source, terminal: Terminal) -> String {
     text
 }
 
-/// What the packets are, and their worst case.
+/// Describes the packets, with their worst case.
 fn head(source: &Source) -> String {
     let mut text = String::new();
     match source {
@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", safe(text))
 }
 
-/// Adds a value and what is in it. The first branch leads to it, the second goes on below it.
+/// Adds the lines of a value. The first branch leads to the value, the second continues below it.
 fn add(
     lines: &mut Vec<Line>,
     [branch, below]: [&str; 2],
@@ -154,7 +154,7 @@ fn add_fields(lines: &mut Vec<Line>, below: &str, fields: &[Field]) {
     }
 }
 
-/// What an option or an array is of.
+/// Returns the innermost element type of options and arrays.
 fn inside(shape: &Shape) -> &Shape {
     match shape {
         Shape::Option(inner) => inside(inner),

@@ -1,10 +1,10 @@
-//! Parts of a schema in words and in bits.
+//! Parts of a schema as text, and their bits.
 
 use tightwire::stream::{Field, Number, Op, Shape, Variant};
 
 use crate::terminal::{counted, cut, safe};
 
-/// The fewest and the most bits of a value.
+/// Returns the fewest and the most bits of a value.
 pub(super) fn bits(shape: &Shape) -> (u64, u64) {
     (least(shape), shape.max_bits())
 }
@@ -20,12 +20,12 @@ fn least(shape: &Shape) -> u64 {
         Shape::Option(_) => 1,
         Shape::Array { len, element } => least(element).saturating_mul(*len),
         Shape::List { max_len, .. } => width(*max_len),
-        // Of a function written by hand only the most is known.
+        // For a function written by hand, only the most is known.
         _ => 0,
     }
 }
 
-/// The fewest bits of fields, those that are not always sent left out.
+/// Returns the fewest bits of fields; conditional fields count 0.
 pub(super) fn least_of_fields(fields: &[Field]) -> u64 {
     let always = fields.iter().filter(|field| field.when.is_none());
     always.fold(0, |sum, field| sum.saturating_add(least(&field.shape)))
@@ -34,7 +34,7 @@ pub(super) fn least_of_fields(fields: &[Field]) -> u64 {
 fn least_of(op: &Op) -> u64 {
     match *op {
         Op::Varint { .. } => 8,
-        // Checks can be left out of a protocol.
+        // A protocol may leave out checks.
         Op::Align | Op::Check { .. } => 0,
         Op::Bytes { len } | Op::Pod { size: len } => 8 * len as u64,
         Op::Blob { max_len } | Op::String { max_len } | Op::WideString { max_len } => {
@@ -45,12 +45,12 @@ fn least_of(op: &Op) -> u64 {
     }
 }
 
-/// The bits that numbers up to `most` take.
+/// Returns the bits of numbers up to `most`.
 pub(super) fn width(most: u64) -> u64 {
     (u64::BITS - most.leading_zeros()).into()
 }
 
-/// `7`, `1-18`, or `5-` where there is no end.
+/// Formats a range of bits: `7`, `1-18`, or `5-` without an upper limit.
 pub(super) fn range((least, most): (u64, u64)) -> String {
     match most {
         u64::MAX => format!("{least}-"),
@@ -59,7 +59,7 @@ pub(super) fn range((least, most): (u64, u64)) -> String {
     }
 }
 
-/// A value's form, without what is in it.
+/// Describes a shape, without its fields.
 pub(super) fn shape(shape: &Shape) -> String {
     match shape {
         Shape::Op(op) => operation(op),
@@ -82,7 +82,7 @@ pub(super) fn shape(shape: &Shape) -> String {
     }
 }
 
-/// Whether no variant has fields.
+/// Returns whether no variant has fields.
 pub(super) fn has_names_only(variants: &[Variant]) -> bool {
     variants.iter().all(|variant| variant.fields.is_empty())
 }
@@ -128,7 +128,8 @@ pub(super) fn operation(op: &Op) -> String {
     }
 }
 
-/// The type of an integer whose range is all of it, from 16 bits on; `0..=255` says more than `u8`.
+/// Returns the integer type whose values are exactly this range, for 32 bits and more; `0..=255`
+/// says more than `u8`.
 pub(super) fn whole_type(min: Number, max: Number) -> Option<&'static str> {
     const U64: u128 = u64::MAX as u128;
     const I32: (i128, i128) = (i32::MIN as i128, i32::MAX as i128);

@@ -1,9 +1,10 @@
-//! A world of a thousand objects, a tenth of a second before and now: the same numbers on every machine.
+//! A world of a thousand objects at two times, a tenth of a second apart: the same numbers on every
+//! machine.
 
 use tightwire::schema::{Dynamic, Object, World};
 use tightwire::stream::Value;
 
-/// The objects of each class.
+/// Numbers of objects of each class.
 const PLAYERS: u32 = 32;
 const GRUNTS: u32 = 268;
 const CRATES: u32 = 600;
@@ -12,7 +13,7 @@ const WEAPONS: u32 = 100;
 /// Seconds between the two states.
 const STEP: f32 = 0.1;
 
-/// The state before, and the state that is sent.
+/// Returns the baseline and the state that is sent.
 pub(super) fn states() -> [World; 2] {
     let mut random = Random(0x5eed);
     let mut states = [World::new(60.0 - f64::from(STEP)), World::new(60.0)];
@@ -33,7 +34,7 @@ pub(super) fn states() -> [World; 2] {
     states
 }
 
-/// They run about.
+/// Makes a player, who runs about.
 fn player(random: &mut Random, id: u32) -> [Object; 2] {
     let velocity = random.vector([6.0, 6.0, 0.0]);
     let turn = random.vector([0.0, 0.0, 0.05]);
@@ -56,7 +57,7 @@ fn player(random: &mut Random, id: u32) -> [Object; 2] {
     [object(before, start, health), object(now, turned(start, turn), health - hit)]
 }
 
-/// One in three walks.
+/// Makes a grunt; one in three walks.
 fn grunt(random: &mut Random, id: u32) -> [Object; 2] {
     let is_walking = random.below(3) == 0;
     let before = random.vector([150.0, 150.0, 0.0]);
@@ -84,7 +85,7 @@ fn grunt(random: &mut Random, id: u32) -> [Object; 2] {
     [object(before, heading), object(now, (heading + turn) % 360.0)]
 }
 
-/// One in five tumbles, the others lie still.
+/// Makes a crate; one in five tumbles, the others lie still.
 fn crate_(random: &mut Random, id: u32) -> [Object; 2] {
     let is_at_rest = random.below(5) > 0;
     let before = random.vector([80.0, 80.0, 4.0]);
@@ -104,7 +105,7 @@ fn crate_(random: &mut Random, id: u32) -> [Object; 2] {
     [object(before, start), object(now, turned(start, turn))]
 }
 
-/// One in ten fired.
+/// Makes a weapon; one in ten fired.
 fn weapon(random: &mut Random, id: u32) -> [Object; 2] {
     let ammo = random.below(10);
     let shots = u64::from(ammo > 0 && random.below(10) == 0);
@@ -128,7 +129,7 @@ fn moved(position: [f32; 3], velocity: [f32; 3], noise: [f32; 3]) -> [f32; 3] {
     [0, 1, 2].map(|axis| position[axis] + velocity[axis] * STEP + noise[axis])
 }
 
-/// The rotation after a small turn.
+/// Returns the rotation after a small turn.
 fn turned(rotation: [f32; 4], turn: [f32; 3]) -> [f32; 4] {
     if turn == [0.0; 3] {
         return rotation;
@@ -147,7 +148,7 @@ fn unit(rotation: [f32; 4]) -> [f32; 4] {
     rotation.map(|component| component / length)
 }
 
-/// Numbers that look random, from nothing but integers.
+/// A seeded generator that uses only integers.
 struct Random(u64);
 
 impl Random {
@@ -162,7 +163,7 @@ impl Random {
         self.next() % end
     }
 
-    /// From -1 to 1.
+    /// Returns a number from -1 to 1.
     fn share(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
@@ -171,7 +172,7 @@ impl Random {
         most.map(|most| most * self.share())
     }
 
-    /// About an axis of these.
+    /// Returns a rotation about a random axis within these bounds.
     fn rotation(&mut self, axes: [f32; 3]) -> [f32; 4] {
         let [x, y, z] = self.vector(axes);
         unit([x, y, z, 1.0])

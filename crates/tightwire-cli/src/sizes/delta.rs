@@ -1,4 +1,4 @@
-//! What changed since the state before, as snapshots send it.
+//! Deltas of a world against its previous state, as snapshots send them.
 
 use tightwire::schema::{Class, Dynamic, Object, Schema, World, WorldSchema};
 use tightwire::snapshot::{self, Leaving, Level};
@@ -7,14 +7,14 @@ use tightwire::stream::Shape;
 use super::input::Input;
 use crate::terminal::safe;
 
-/// The ticks of a second.
+/// Ticks per second.
 const RATE: u32 = 60;
 
-/// More than a packet of any world that is read.
+/// Budget in bytes: more than the snapshot of any world that is accepted.
 const BUDGET: usize = 1 << 24;
 
-/// The bytes of the snapshot of the world, for a receiver that has the state before. It was read, and is the same
-/// world but for its time, which is the tick.
+/// Returns the bytes of the world's snapshot for a receiver that acked the previous state. The
+/// snapshot was decoded, and gives the same world except for its time, which is the tick.
 pub(super) fn size(input: &Input, level: Level) -> Result<usize, String> {
     let previous = input.previous.as_ref();
     let most = input.world.objects().len() + previous.map_or(0, |world| world.objects().len());
@@ -51,7 +51,7 @@ pub(super) fn size(input: &Input, level: Level) -> Result<usize, String> {
 
 const TOO_LARGE: &str = "the world is too large for one snapshot";
 
-/// The classes of the world as those of snapshots.
+/// Makes the snapshot protocol of the world's classes.
 fn protocol(
     schema: &WorldSchema,
     level: Level,
@@ -93,9 +93,9 @@ fn is_same(receiver: &mut snapshot::Receiver, world: &World) -> bool {
         })
 }
 
-/// As many as there are between the times of two worlds, which snapshots predict with.
+/// Returns the number of ticks between two worlds, which predictions depend on.
 fn ticks_between(previous: &World, world: &World) -> u32 {
     let ticks = (world.time - previous.time) * f64::from(RATE);
-    // Of a time that does not go on, or is no number, it is one.
+    // A time that does not advance, or is NaN, counts as one tick.
     (ticks.round() as u32).clamp(1, RATE)
 }

@@ -1,4 +1,4 @@
-//! The world that is measured, its schema, and what it was before.
+//! The world that is measured, its schema, and its previous state.
 
 use std::path::Path;
 
@@ -10,26 +10,26 @@ use crate::files::read_limited;
 use crate::source::Source;
 use crate::terminal::safe;
 
-/// The bytes of a world that are read.
+/// Maximum length of a world's file, in bytes.
 const MOST: usize = 64 << 20;
 
 /// A world to be measured.
 pub(super) struct Input {
-    /// What it is, for a title.
+    /// Description of the world, for a title.
     pub(super) name: String,
     pub(super) schema: WorldSchema,
     pub(super) world: World,
     pub(super) previous: Option<World>,
-    /// What the state before is, in words.
+    /// Description of the baseline, in words.
     pub(super) before: String,
 }
 
-/// The worlds that are part of this program.
+/// Built-in worlds.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Example {
     /// A player, a grunt and a weapon.
     Small,
-    /// A thousand objects, of which a quarter moved.
+    /// A thousand objects, a quarter of which changed.
     Large,
 }
 
@@ -106,7 +106,7 @@ impl Input {
         })
     }
 
-    /// The files that a world of one's own can begin with: names, and what is in them.
+    /// Returns the files of a world to start from: names and contents.
     pub(super) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
         let write = |world: &World| {
             world.write(Representation::Json, &self.schema).map_err(|error| error.to_string())
@@ -124,7 +124,7 @@ fn schema_of(bytes: &[u8]) -> Result<WorldSchema, String> {
     serde_json::from_slice(bytes).map_err(|error| error.to_string())
 }
 
-/// A world as JSON with names, or as XML.
+/// Reads a world as JSON with names, or as XML.
 fn read_world(path: &Path, schema: &WorldSchema) -> Result<World, String> {
     let bytes = read_limited(path, MOST)?;
     let representation = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {

@@ -1,4 +1,4 @@
-//! One world in every form, from what people read to what the network carries.
+//! One world in every representation, from readable text to entropy-coded deltas.
 
 use tightwire::schema::{Representation, World, WorldSchema};
 use tightwire::snapshot::Level;
@@ -6,16 +6,16 @@ use tightwire::snapshot::Level;
 use super::delta;
 use super::input::Input;
 
-/// One form of the world.
+/// One representation of the world.
 pub(super) struct Rung {
     pub(super) name: &'static str,
-    /// Its bytes, or why there are none.
+    /// Length in bytes, or the reason why this representation is impossible.
     pub(super) bytes: Result<usize, String>,
-    /// It depends on the state before.
+    /// Whether it is relative to the previous state.
     pub(super) is_delta: bool,
 }
 
-/// Every form, the wordiest first. Each was read back, and is the same world.
+/// Measures every representation, the longest first. Each is decoded and compared with the world.
 pub(super) fn climb(input: &Input) -> Result<Vec<Rung>, String> {
     let mut ladder = Vec::new();
     for &representation in Representation::ALL {

@@ -1,4 +1,4 @@
-//! `tightwire sizes`: one world in every form, from XML to the entropy-coded difference to the state before.
+//! `tightwire sizes`: one world in every representation, from XML to entropy-coded deltas.
 
 mod crowd;
 mod delta;
@@ -18,29 +18,31 @@ use crate::terminal::Terminal;
 use input::{Example, Input};
 use report::Report;
 
-/// Writes one world in every form, and says how many bytes each takes: XML, JSON, JSON and text relative to a schema, bytes,
-/// bits, what changed since the state before, and that entropy-coded. Without a world of yours, it is an example.
+/// Writes one world in every representation, and prints the bytes of each: XML, JSON, JSON and text
+/// relative to a schema, bytes, bits, the delta against the previous state, and the delta
+/// entropy-coded. Without a world, measures an example.
 #[derive(Args)]
 pub(crate) struct Sizes {
-    /// A world, as JSON with names or as XML: --write shows what that looks like.
+    /// World to measure, as JSON with names or as XML: --write shows the format.
     #[arg(requires = "schema", conflicts_with = "example")]
     world: Option<PathBuf>,
-    /// The schema of the world: its classes and their properties.
+    /// Schema of the world: its classes and their properties.
     #[arg(long, requires = "world")]
     schema: Option<PathBuf>,
-    /// The state before, which the receiver has: what the deltas are against.
+    /// Previous state of the world, which the receiver has acked: the baseline of the deltas.
     #[arg(long, value_name = "WORLD", requires = "world")]
     previous: Option<PathBuf>,
-    /// A world that is part of this program.
+    /// Built-in world to measure.
     #[arg(long, value_enum, default_value = "small")]
     example: Example,
-    /// Also draws the sizes, into this file.
+    /// Draws the sizes into this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// For a program, as JSON.
+    /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Also writes schema.json, world.json and previous.json into this folder, to begin a world of yours with.
+    /// Writes schema.json, world.json and previous.json into this folder, to start a world of your
+    /// own.
     #[arg(long, value_name = "FOLDER")]
     write: Option<PathBuf>,
 }
@@ -67,7 +69,7 @@ impl Sizes {
     }
 }
 
-/// What a client gets when it connects.
+/// Returns the bytes of the schema, which a client gets when it connects.
 fn schema_bytes(schema: &WorldSchema) -> Result<usize, Box<dyn Error>> {
     let schema = schema.clone();
     let mut buffer = vec![0; measure(&schema).div_ceil(8) as usize];

@@ -1,4 +1,4 @@
-//! The ladder as a table, a plot and JSON.
+//! The sizes as a table, a plot and JSON.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ use crate::terminal::{Colour, Terminal, bar, counted, thousands, wrapped};
 pub(super) struct Report {
     pub(super) input: Input,
     pub(super) ladder: Vec<Rung>,
-    /// The bytes of the schema, which is sent once.
+    /// Length of the schema in bytes, which is sent once.
     pub(super) schema_bytes: usize,
 }
 
 impl Report {
-    /// The bytes of the first form.
+    /// Returns the bytes of the first representation.
     fn most(&self) -> f64 {
         let first = self.ladder.iter().find_map(|rung| rung.bytes.as_ref().ok());
         first.map_or(1.0, |&bytes| bytes as f64)
@@ -74,7 +74,7 @@ impl Report {
         text
     }
 
-    /// What the numbers do not say.
+    /// Returns remarks on the numbers.
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![format!("The deltas are against {}.", self.input.before)];
         let deltas: Vec<_> = self.ladder.iter().filter(|rung| rung.is_delta).collect();

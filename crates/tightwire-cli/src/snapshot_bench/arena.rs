@@ -1,22 +1,22 @@
-//! Players, and what they shoot.
+//! Scenes of players and their projectiles.
 
 use tightwire::Wire;
 
 use super::scene::Thing;
 
-/// The first word of a file, and how many words the header has.
+/// First word of a file; `HEADER` is the number of words in its header.
 pub(super) const MAGIC: i32 = 0x314e_5241;
 const HEADER: usize = 8;
 
 const PLAYER: usize = 20;
 const PROJECTILE: usize = 9;
 
-/// The bits of a player and of a projectile, their ids included.
+/// Bits of a player, its id included; `PROJECTILE_BITS` are those of a projectile.
 pub(super) const PLAYER_BITS: usize =
     6 + 16 + 16 + 13 + 3 * 12 + 12 + 10 + 7 + 7 + 7 + 2 + 6 + 4 * 8 + 8 + 6;
 pub(super) const PROJECTILE_BITS: usize = 16 + 2 + 6 + 17 + 17 + 14 + 3 * 12;
 
-/// Ids of projectiles come after those of players.
+/// First id of projectiles, behind those of players.
 const FIRST_PROJECTILE: u32 = 64;
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
@@ -63,7 +63,7 @@ pub(super) enum Weapon {
     Bolt,
 }
 
-/// Where each frame begins.
+/// Returns the index of each frame's first word.
 pub(super) fn frames(words: &[i32]) -> Result<Vec<usize>, String> {
     let header = words.get(..HEADER).ok_or("the header is cut short")?;
     let expected = [(1, 1), (4, PLAYER as i32), (5, PROJECTILE as i32), (7, 512)];
@@ -85,7 +85,8 @@ pub(super) fn frames(words: &[i32]) -> Result<Vec<usize>, String> {
     }
 }
 
-/// How many players and projectiles a frame has, if it has so many.
+/// Returns the numbers of players and projectiles in a frame; `None` if the frame is too short for
+/// them.
 fn counts(frame: &[i32]) -> Option<(usize, usize)> {
     let [players, projectiles] = *frame.first_chunk()?;
     let (players, projectiles) =
@@ -163,8 +164,8 @@ fn projectile(words: &[i32; PROJECTILE]) -> Projectile {
 }
 
 impl Player {
-    /// With numbers that are whole units, as they were recorded: a quantised float is within an `f32`'s
-    /// error of them.
+    /// Rounds the numbers to whole units, as they were recorded: a quantised float is within an
+    /// `f32`'s error of these.
     pub(super) fn in_units(mut self) -> Self {
         (self.position, self.velocity) =
             (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
@@ -173,7 +174,7 @@ impl Player {
 }
 
 impl Projectile {
-    /// As a player's.
+    /// Rounds the numbers to whole units, as [`Player::in_units`] does.
     pub(super) fn in_units(mut self) -> Self {
         (self.position, self.velocity) =
             (snapped(self.position, 512.0), snapped(self.velocity, 32.0));
@@ -185,7 +186,8 @@ fn snapped(numbers: [f32; 3], per_one: f32) -> [f32; 3] {
     numbers.map(|number| (number * per_one).round() / per_one)
 }
 
-/// 512 units are a metre: an `f32` has them exactly, and so has a resolution of one unit.
+/// Converts units to metres. 512 units are a metre: an `f32` represents them exactly, and so does a
+/// resolution of one unit.
 fn metres(units: [i32; 3]) -> [f32; 3] {
     units.map(|units| units as f32 / 512.0)
 }

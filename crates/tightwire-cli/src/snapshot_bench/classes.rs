@@ -1,4 +1,4 @@
-//! The classes of a scene: its types, or the same with fewer hints, to see what a hint is worth.
+//! Classes of a scene: its types, optionally without some hints, to measure the worth of a hint.
 
 use std::error::Error;
 use std::mem::take;
@@ -8,15 +8,16 @@ use tightwire::schema::Schema;
 use tightwire::stream::{Hints, Shape};
 use tightwire::{Wire, decode, encode, snapshot};
 
-/// Those of a protocol.
+/// The classes of a protocol.
 pub(super) enum Classes {
-    /// As their types are.
+    /// Classes with all hints of their types.
     Whole(snapshot::Protocol),
-    /// With hints left out: no types have these schemas, so that objects go in and out as trees.
+    /// Classes with hints left out. No type has such a schema, so objects are set and read as
+    /// trees.
     Bare(snapshot::Protocol),
 }
 
-/// What a type says of a field for snapshots, called as its attribute is.
+/// Hints of a field for snapshots, named as their attributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(super) enum Hint {
@@ -28,7 +29,7 @@ pub(super) enum Hint {
 }
 
 impl Classes {
-    /// Those of a protocol of types, without some of the hints that these have.
+    /// Makes the classes of a protocol, without some of their types' hints.
     pub(super) fn new(whole: snapshot::Protocol, without: &[Hint]) -> Result<Self, Box<dyn Error>> {
         if without.is_empty() {
             return Ok(Self::Whole(whole));
@@ -59,7 +60,7 @@ impl Classes {
         }
     }
 
-    /// Gives an object to a sender, of the class at this place.
+    /// Sets an object of the class with this number.
     pub(super) fn set<T: Wire + 'static>(
         &self,
         sender: &mut snapshot::Sender,
@@ -72,7 +73,7 @@ impl Classes {
         Ok(sender.set_dynamic(id, class, &tree)?)
     }
 
-    /// An object that a receiver has.
+    /// Returns an object of the receiver's world.
     pub(super) fn get<T: Wire + Default + 'static>(
         &self,
         receiver: &mut snapshot::Receiver,
@@ -97,7 +98,8 @@ impl Hint {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Leaves it out of a class; whether it was there. Nothing within the fields of these classes has hints.
+    /// Removes the hint from a class, and returns whether the class had it. Only top-level fields
+    /// of these classes have hints.
     fn take_from(self, class: &mut Shape) -> bool {
         let Shape::Struct { fields, .. } = class else { return false };
         let taken = fields.iter_mut().map(|field| self.take(&mut field.hints));
@@ -115,5 +117,5 @@ impl Hint {
     }
 }
 
-/// No object of a scene has more bytes.
+/// Maximum length of an object in a scene, in bytes.
 const LONGEST: usize = 64;

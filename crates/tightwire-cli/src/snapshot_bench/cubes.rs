@@ -1,20 +1,20 @@
-//! Cubes that a player pushes around.
+//! Scenes of cubes that a player pushes around.
 
 use tightwire::Wire;
 
 use super::scene::Thing;
 
-/// The words of a frame, and of a cube.
+/// Words of a frame; `RECORD` are those of a cube.
 pub(super) const FRAME: usize = 901 * RECORD;
 const RECORD: usize = 8;
 
-/// The bits of a cube, as recordings of this kind are counted: the rotation, the position, whether it
+/// Bits of a cube, as recordings of this kind are counted: rotation, position, and whether it
 /// interacts.
 pub(super) const BITS: usize = 2 + 3 * 9 + 18 + 18 + 14 + 1;
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct PlayerCube {
-    /// As recorded: the place of the largest component, and the other three.
+    /// Rotation as recorded: the index of the largest component, and the other three.
     #[wire(rotation, range = 0..=511)]
     turn: [u16; 4],
     #[wire(spatial, reference, range = -16383..=16383)]
@@ -24,7 +24,7 @@ pub(super) struct PlayerCube {
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(super) struct Cube {
-    /// As recorded: the place of the largest component, and the other three.
+    /// Rotation as recorded: the index of the largest component, and the other three.
     #[wire(rotation, range = 0..=511)]
     turn: [u16; 4],
     #[wire(spatial, range = -16383..=16383)]

@@ -1,14 +1,14 @@
-//! What frames take without us: the steps that lead here.
+//! Sizes of frames with simpler methods, for comparison.
 
 use std::collections::BTreeMap;
 
 use super::BEHIND;
 use super::scene::{Scene, Thing};
 
-/// A way to send frames, and the bytes of a frame.
+/// A method to send frames, and its bytes per frame.
 pub(super) type Rung = (&'static str, f64);
 
-/// The sizes of simple ways to send the measured frames.
+/// Measures simple methods on the measured frames.
 pub(super) fn sizes(scene: &Scene, frames: usize) -> Vec<Rung> {
     let (mut raw, mut changed) = (0, 0);
     for frame in scene.first_measured()..frames {

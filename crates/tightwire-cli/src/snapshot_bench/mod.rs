@@ -1,4 +1,4 @@
-//! `tightwire snapshot-bench`: how small and how fast snapshots of a recorded scene are.
+//! `tightwire snapshot-bench`: size and speed of the snapshots of a recorded scene.
 
 mod arena;
 mod classes;
@@ -20,25 +20,25 @@ use classes::{Classes, Hint};
 use report::Report;
 use scene::{Scene, Thing};
 
-/// Encodes and decodes every frame of a recorded scene, each against the frame six before it, checks
-/// that it comes out as it was, and prints how many bytes and microseconds that takes.
+/// Encodes and decodes every frame of a recorded scene against the frame six before it, verifies
+/// the result, and prints bytes and microseconds.
 #[derive(Args)]
 pub(crate) struct SnapshotBench {
-    /// The recording: 901 cubes, or an arena; compressed if it ends in `.zst`.
+    /// Recording of 901 cubes or an arena; compressed if its name ends in `.zst`.
     file: PathBuf,
-    /// One level instead of all.
+    /// Level to measure; by default all.
     #[arg(long)]
     level: Option<LevelName>,
-    /// For a program, as JSON.
+    /// Prints JSON.
     #[arg(long)]
     json: bool,
-    /// Also draws the sizes, into this file.
+    /// Draws the sizes into this file.
     #[arg(long, value_name = "FILE.svg")]
     plot: Option<PathBuf>,
     /// Measures the scene as if its types did not have these hints.
     #[arg(long, value_name = "HINT", value_delimiter = ',')]
     without: Vec<Hint>,
-    /// Only so many frames.
+    /// Number of frames to measure; by default all.
     #[arg(long, value_name = "NUMBER")]
     frames: Option<usize>,
 }
@@ -49,24 +49,24 @@ enum LevelName {
     Modeled,
 }
 
-/// What the receiver has when a frame is encoded, of the frames up to six before.
+/// Frames up to six before that the receiver has acked when a frame is encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Setting {
-    /// Every sixth: what the frame six before was relative to, and so on.
+    /// Every sixth frame: the baseline of the frame, the baseline of that, and so on.
     Chain,
-    /// All of them.
+    /// All frames.
     History,
 }
 
-/// How far back the newest frame is that the sender knows to have arrived: 100 ms.
+/// Age of the newest acked frame, in frames: 100 ms.
 const BEHIND: usize = 6;
 
-/// What a run took.
+/// Bytes and times of a run.
 #[derive(Clone, Copy, Default, Debug)]
 struct Taken {
     packets: usize,
     bytes: usize,
-    /// Objects that are not as they were six frames before.
+    /// Number of objects that changed within six frames.
     changed: usize,
     encoding: Duration,
     decoding: Duration,
@@ -105,7 +105,7 @@ impl SnapshotBench {
     }
 }
 
-/// A sender and a receiver that get every packet.
+/// A sender, and a receiver that gets every packet.
 struct Pair<'c> {
     classes: &'c Classes,
     sender: snapshot::Sender,
@@ -122,7 +122,7 @@ impl<'c> Pair<'c> {
         Self { classes, sender, receiver, id, taken: Taken::default() }
     }
 
-    /// Sends a frame, and checks that it arrives as it is.
+    /// Sends a frame, and verifies the received objects.
     fn send(&mut self, frame: usize, objects: &mut [(u32, Thing)]) -> Result<(), Box<dyn Error>> {
         self.sender.begin_tick(frame as u32 + 1);
         let gone: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
@@ -149,15 +149,15 @@ impl<'c> Pair<'c> {
     }
 }
 
-/// Sends every frame.
+/// Sends every frame, and returns bytes and times.
 fn measure(
     scene: &Scene,
     frames: usize,
     classes: &Classes,
     setting: Setting,
 ) -> Result<Taken, Box<dyn Error>> {
-    // Frames six apart know nothing of those between: six pairs that have nothing in common, one after
-    // the other, so that the times of both settings are those of one sender and one receiver.
+    // In a chain, frames six apart do not depend on those between. Six independent pairs run one
+    // after the other, so that the times of both settings are those of one sender and one receiver.
     let pairs = match setting {
         Setting::Chain => BEHIND,
         Setting::History => 1,

@@ -1,4 +1,4 @@
-//! What is printed.
+//! The results as text, JSON and a plot.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::svg::{Bar, bar_plot};
 
 pub(super) struct Report {
     scene: String,
-    /// The hints that were left out.
+    /// Names of the hints that were left out.
     without: Vec<String>,
     frames: usize,
     ladder: Vec<Rung>,
@@ -63,7 +63,7 @@ impl Report {
         text
     }
 
-    /// The scene, and what was left out.
+    /// Returns the name of the scene, with the hints that were left out.
     fn title(&self) -> String {
         match self.without.join(", ") {
             without if without.is_empty() => self.scene.clone(),
@@ -107,7 +107,7 @@ impl Report {
         )
     }
 
-    /// A bar for each way to send a frame, as SVG.
+    /// Draws a bar for each method to send a frame, as SVG.
     pub(super) fn plot(&self) -> String {
         let bar = |label, bytes: f64, is_ours| {
             let text = format!("{bytes:.0}");
@@ -127,12 +127,12 @@ impl Taken {
         total as f64 / self.packets as f64
     }
 
-    /// For encoding and decoding a frame.
+    /// Returns the microseconds to encode and to decode a frame.
     fn micros(&self) -> [f64; 2] {
         [self.encoding, self.decoding].map(|time| time.as_secs_f64() * 1e6 / self.packets as f64)
     }
 
-    /// For each object that changed.
+    /// Returns the microseconds to encode and to decode a changed object.
     fn micros_per_object(&self) -> [f64; 2] {
         self.micros().map(|micros| micros / self.per_frame(self.changed).max(1e-9))
     }

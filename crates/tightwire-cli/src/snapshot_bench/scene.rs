@@ -1,4 +1,4 @@
-//! Recorded scenes, as their files have them: see `docs/SNAPSHOTS.md`.
+//! Recorded scenes; `docs/SNAPSHOTS.md` has the format.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -14,7 +14,7 @@ use super::arena::{self, Player, Projectile};
 use super::classes::Classes;
 use super::cubes::{self, Cube, PlayerCube};
 
-/// The largest scene that is read, in bytes: a file may say anything.
+/// Maximum length of a scene, in bytes: a compressed file may claim any length.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// A scene, frame by frame.
@@ -25,7 +25,7 @@ pub(super) struct Scene {
 
 enum Kind {
     Cubes,
-    /// Where each frame begins.
+    /// An arena, with the index of each frame's first word.
     Arena(Vec<usize>),
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Thing {
 }
 
 impl Scene {
-    /// Reads a file, also a compressed one.
+    /// Reads a file, which may be compressed.
     pub(super) fn read(path: &Path) -> Result<Self, Box<dyn Error>> {
         let file = BufReader::new(
             File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
@@ -50,7 +50,7 @@ impl Scene {
             let mut decoder = StreamingDecoder::new(file).map_err(|error| damaged(&error))?;
             let unpacked = decoder.by_ref().take(MAX_BYTES).read_to_end(&mut bytes);
             unpacked.map_err(|error| damaged(&error))?;
-            // Of the whole file: what is beyond the limit is not read, and has no checksum here.
+            // The checksum covers the whole file: a file cut at the limit is not verified.
             let frame = &decoder.decoder;
             if frame.is_finished()
                 && frame.get_checksum_from_data().is_some()
@@ -64,7 +64,7 @@ impl Scene {
         Self::new(&bytes).map_err(|reason| format!("{}: {reason}", path.display()).into())
     }
 
-    /// The scene of a file's contents.
+    /// Makes the scene of a file's contents.
     pub(super) fn new(bytes: &[u8]) -> Result<Self, String> {
         let (words, []) = bytes.as_chunks::<4>() else {
             return Err("not a scene: a scene is whole 32-bit words".into());
@@ -89,7 +89,7 @@ impl Scene {
         }
     }
 
-    /// The first frame that is measured, as the recordings' rules say.
+    /// Returns the first measured frame, by the rules of the recordings.
     pub(super) fn first_measured(&self) -> usize {
         match self.kind {
             Kind::Cubes => 7,
@@ -97,7 +97,7 @@ impl Scene {
         }
     }
 
-    /// The objects of a frame, in the order of their ids.
+    /// Returns the objects of a frame, in the order of their ids.
     pub(super) fn objects(&self, frame: usize) -> Vec<(u32, Thing)> {
         match &self.kind {
             Kind::Cubes => cubes::objects(&self.words[frame * cubes::FRAME..][..cubes::FRAME]),
@@ -105,7 +105,7 @@ impl Scene {
         }
     }
 
-    /// How many objects of a frame are not as they were in another, or are in only one of them.
+    /// Counts the objects that differ between two frames, or exist in only one of them.
     pub(super) fn changed(&self, before: usize, now: usize) -> usize {
         let (before, now) = (self.objects(before), self.objects(now));
         let before: BTreeMap<u32, Thing> = before.into_iter().collect();
@@ -114,7 +114,7 @@ impl Scene {
         now.len() - same + before.len() - old
     }
 
-    /// The bits of an object whose every field has the fewest bits for its range.
+    /// Returns the bits of an object with the fewest bits for each field's range.
     pub(super) fn raw_bits(thing: &Thing) -> usize {
         match thing {
             Thing::PlayerCube(_) | Thing::Cube(_) => cubes::BITS,
@@ -123,7 +123,7 @@ impl Scene {
         }
     }
 
-    /// The classes of the scene.
+    /// Adds the classes of the scene.
     pub(super) fn classes(&self, builder: snapshot::ProtocolBuilder) -> snapshot::ProtocolBuilder {
         match self.kind {
             Kind::Cubes => builder.class::<PlayerCube>().class::<Cube>(),
@@ -132,7 +132,7 @@ impl Scene {
     }
 }
 
-/// Whether a scene is compressed with zstd, as the name of its file says.
+/// Returns whether the file name is that of a scene compressed with zstd.
 fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
@@ -152,7 +152,7 @@ impl Thing {
         }
     }
 
-    /// Whether the receiver has exactly this.
+    /// Returns whether the receiver has exactly this object.
     pub(super) fn is_at(
         &self,
         classes: &Classes,

@@ -1,4 +1,4 @@
-//! The command as it is given: what it refuses, and what only is a note.
+//! The command with its arguments: its errors and notes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::{Args, FromArgMatches};
 use super::super::Inspect;
 use super::game::{capture, capture_of, identity};
 
-/// A file that is gone afterwards.
+/// A temporary file, removed on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {

@@ -7,7 +7,7 @@ use tightwire::packet::{Identity, Protection};
 use tightwire::schema::Schema;
 use tightwire::{Wire, encode};
 
-/// All that travels.
+/// The packets of the game.
 #[derive(Wire, Clone, Debug)]
 pub(super) enum Packet {
     Input(Input),
@@ -53,7 +53,7 @@ pub(super) fn identity() -> Identity {
 }
 
 impl Packet {
-    /// What travels at this place of the capture: states of about 300 bytes, and inputs between.
+    /// Returns a packet of the capture: states of about 300 bytes, and inputs between.
     pub(super) fn at(number: u64) -> Self {
         let phase = number as f32 * 0.01;
         match number % 50 {
@@ -88,12 +88,12 @@ impl Player {
     }
 }
 
-/// A capture of so many packets, 60 in a second.
+/// Makes a capture of `packets` packets, 60 a second.
 pub(super) fn capture(packets: u64) -> Vec<u8> {
     capture_of(&identity(), (0..packets).map(|number| encoded(Packet::at(number))))
 }
 
-/// A capture of these datagrams.
+/// Makes a capture of these datagrams.
 pub(super) fn capture_of(
     identity: &Identity,
     datagrams: impl IntoIterator<Item = Vec<u8>>,

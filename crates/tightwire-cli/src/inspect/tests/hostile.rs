@@ -1,4 +1,4 @@
-//! Captures that are cut, random or changed end with a message, whatever they are.
+//! Truncated, random and mutated captures end with a message.
 
 use super::super::meaning::Meaning;
 use super::EveryView;
@@ -6,7 +6,7 @@ use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::snapshots::session;
 use super::support::{seed, volume};
 
-/// Small numbers that look random, the same in every run.
+/// A seeded generator of small numbers.
 struct Random(u64);
 
 impl Random {
@@ -18,7 +18,7 @@ impl Random {
     }
 }
 
-/// Whether it is a capture that can be read.
+/// Returns whether the file is a readable capture.
 fn check(file: &[u8], by_schema: bool) -> bool {
     let meaning = by_schema.then(|| Meaning::of_identity(identity()));
     let field = file.len().is_multiple_of(5).then_some("players.health");
@@ -50,7 +50,7 @@ fn changed_captures_are_read_or_refused() {
     let mut random = Random(seed(0x9e37_79b9_7f4a_7c15));
     let mut accepted = 0;
     for run in 0..runs {
-        // Mostly the small one: what is found is found in its blocks, and it is the fastest.
+        // Mostly the smallest file: its blocks suffice to find defects, and it is the fastest.
         let mut file = files[if run % 16 == 0 { 1 + run / 16 % 2 } else { 0 }].clone();
         for _ in 0..1 + random.below(4) {
             let at = random.below(file.len());

@@ -1,4 +1,4 @@
-//! `inspect` on captures that a recorder makes.
+//! `inspect` on recorded captures.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod command;
@@ -17,7 +17,7 @@ mod views;
 use super::every_view::EveryView;
 use super::meaning::Meaning;
 
-/// What a capture shows.
+/// Views of a capture.
 struct Inspected {
     text: String,
     json: serde_json::Value,
@@ -26,7 +26,8 @@ struct Inspected {
     xrays: Vec<serde_json::Value>,
 }
 
-/// All views of a capture by its own identity, or by this meaning, or by this field alone.
+/// Makes all views of a capture with its own identity or with `meaning`, and of `field` alone if
+/// given.
 fn inspect(
     file: &[u8],
     meaning: Option<Meaning>,

@@ -1,4 +1,4 @@
-//! The page holds what was captured, and nothing of it is markup.
+//! The page contains the captured data, and none of it as markup.
 
 use tightwire::packet::{Identity, Protection};
 
@@ -6,7 +6,7 @@ use super::super::meaning::Meaning;
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::inspect;
 
-/// The data in a page.
+/// Returns the data in a page.
 fn data_of(page: &str) -> serde_json::Value {
     let (_, data) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     let (data, _) = data.split_once("</script>").unwrap();

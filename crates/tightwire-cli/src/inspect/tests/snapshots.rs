@@ -1,4 +1,4 @@
-//! Snapshots within packets are taken apart, where their baselines are in the capture.
+//! Snapshots within packets are decoded where their baselines are in the capture.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn protocol() -> snapshot::Protocol {
     snapshot::Protocol::builder(snapshot::Config::default()).class::<Cube>().build().unwrap()
 }
 
-/// So many snapshots of some cubes that move, each of which arrives.
+/// Returns `count` snapshots of moving cubes, each of them acked.
 fn datagrams(count: u32) -> Vec<Vec<u8>> {
     let protocol = protocol();
     let mut sender = snapshot::Sender::new(&protocol);
@@ -60,7 +60,7 @@ fn identity() -> Identity {
 
 fn capture_of(datagrams: Vec<Vec<u8>>) -> Vec<u8> {
     let mut recorder = CaptureWriter::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
-    // All in one direction: the recorder of the other game alternates.
+    // All datagrams go in one direction: the recorder of the other game alternates.
     for datagram in datagrams {
         record(&mut recorder, [datagram]);
     }
@@ -164,7 +164,8 @@ fn a_snapshot_that_comes_twice_or_late_does_not_begin_anew() {
     assert_eq!(inspected.json["snapshots_not_read"], 1);
 }
 
-/// So many snapshots to each of so many clients: to all in turn, or to one after the other.
+/// Makes a capture of `count` snapshots to each of `clients` clients, interleaved or one client
+/// after the other.
 fn to_many(clients: u16, count: u32, in_turn: bool) -> Vec<u8> {
     let mut recorder = CaptureWriter::with_snapshots(Vec::new(), &identity(), &protocol()).unwrap();
     let datagrams = datagrams(count);

@@ -1,4 +1,4 @@
-//! How fast totals are counted, and in how much memory.
+//! Speed and memory of totals.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -21,7 +21,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/large.pcapng");
     let writer = BufWriter::new(File::create(&file).unwrap());
     let mut recorder = CaptureWriter::new(writer, &identity()).unwrap();
-    // The same thousand packets again and again: encoding them takes longer than reading.
+    // The same thousand packets again and again: encoding takes longer than reading.
     let some: Vec<_> = (0..1000).map(|number| encoded(Packet::at(number))).collect();
     let mut written = 0u64;
     while written < megabytes * 1_000_000 {
@@ -42,7 +42,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
             Ok(ControlFlow::Continue(()))
         })
         .unwrap();
-    // Of the processor's time: others may have had the core meanwhile.
+    // Processor time, since other processes may share the core.
     let (busy, grown) = (busy() - began, resident().saturating_sub(before));
     let speed = std::fs::metadata(&file).unwrap().len() as f64 / 1e6 / busy;
     println!(
@@ -57,7 +57,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
     assert!(grown < 8 << 20, "{grown} bytes");
 }
 
-/// Seconds that the processor spent on this process.
+/// Returns the processor time of this process in seconds.
 fn busy() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap();
     let numbers: Vec<&str> = text.rsplit(')').next().unwrap().split_whitespace().collect();
@@ -65,7 +65,7 @@ fn busy() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// Bytes of memory of this process, where the system says so.
+/// Returns the resident memory of this process in bytes; 0 where the system does not report it.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = status.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());

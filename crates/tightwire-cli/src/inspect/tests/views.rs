@@ -1,4 +1,4 @@
-//! What the terminal shows.
+//! Views in the terminal.
 
 use insta::assert_snapshot;
 
@@ -10,7 +10,8 @@ use super::super::{Reading, Shown, view};
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::{Meaning, inspect};
 
-/// Packets with one that says too much, one that is cut, and one with an ordinal that is none.
+/// Makes a capture with four invalid packets: a field out of its range, two truncated ones, and one
+/// with trailing data.
 fn with_mistakes() -> Vec<u8> {
     let mut datagrams: Vec<_> = (0..300).map(|number| encoded(Packet::at(number))).collect();
     datagrams[20][5] |= 0xff;
@@ -94,7 +95,7 @@ fn a_narrow_terminal_cuts_no_line_in_two() {
         let values = view::draw(&summary, paint);
         summary.values = None;
         let whole = view::draw(&summary, paint);
-        // The numbers of a table and of a packet need so much.
+        // The numbers of a table and of a packet need at least 60 columns.
         let most = width.max(60);
         for line in [whole, values, text].iter().flat_map(|text| text.lines()) {
             assert!(line.chars().count() <= most, "{width}: {line}");

@@ -1,4 +1,4 @@
-//! Bools that stand together.
+//! Advice on adjacent bools.
 
 use tightwire::bytes::Packing;
 use tightwire::stream::{Field, Op, Shape};
@@ -6,14 +6,14 @@ use tightwire::stream::{Field, Op, Shape};
 use super::{Lint, Saving};
 use crate::terminal::safe;
 
-/// So many bools one after the other are worth a word.
+/// Number of adjacent bools from which advice is given without a capture.
 const MANY: usize = 8;
 
-/// From so many on, a capture decides whether one flag in front of them pays.
+/// Number of adjacent bools from which a capture decides whether one flag before them pays.
 pub(super) const SOME: usize = 3;
 
 impl Lint<'_> {
-    /// Advises on bools that stand one after the other; whether there was anything to advise.
+    /// Advises on adjacent bools, and returns whether there was any advice.
     pub(super) fn flags(&mut self, run: &[Field]) -> bool {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };
         let before = self.advice.len();
@@ -61,7 +61,7 @@ impl Lint<'_> {
     }
 }
 
-/// Bools that are always sent, one after the other.
+/// Returns the runs of adjacent bools that are always sent.
 pub(super) fn runs(fields: &[Field]) -> impl Iterator<Item = &[Field]> {
     let is_flag =
         |field: &Field| field.when.is_none() && matches!(field.shape, Shape::Op(Op::Bool));

@@ -1,11 +1,11 @@
-//! Lengths: of text, bytes and lists.
+//! Advice on the lengths of text, bytes and lists.
 
 use tightwire::stream::{Op, Shape};
 
 use super::super::words;
 use super::{Lint, Saving, numbers};
 
-/// What one datagram carries on any network, in bytes.
+/// Size of a datagram that any network carries, in bytes.
 const DATAGRAM: u64 = 1200;
 
 impl Lint<'_> {
@@ -22,7 +22,7 @@ impl Lint<'_> {
         self.length(max_len, words::bits(element).0, "elements");
     }
 
-    /// A length of up to `max_len` of what takes at least so many bits each.
+    /// Advises on a length of up to `max_len` units of at least `unit_bits` bits each.
     fn length(&mut self, max_len: u64, unit_bits: u64, unit: &str) {
         let bits = words::width(max_len);
         if max_len.saturating_mul(unit_bits) > DATAGRAM * 8 {
@@ -46,7 +46,7 @@ impl Lint<'_> {
     }
 }
 
-/// Whether there is nothing that it could carry.
+/// Returns whether the operation can only carry an empty value.
 pub(super) fn is_empty(op: &Op) -> bool {
     matches!(
         op,

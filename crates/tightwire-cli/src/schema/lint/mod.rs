@@ -1,4 +1,4 @@
-//! Advice on a schema: what costs bits and need not.
+//! Advice on a schema: fields that cost more bits than they need.
 
 mod flags;
 mod lengths;
@@ -22,29 +22,29 @@ pub(super) use report::{json, text};
 /// A piece of advice on a field.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Advice {
-    /// The names that lead to the field, as in `Player.inventory[].count`.
+    /// Path of the field, as in `Player.inventory[].count`.
     path: String,
-    /// Which rule it is, in a word for programs.
+    /// Name of the rule, for programs.
     rule: &'static str,
-    /// What is the case, and what to do.
+    /// Finding and advice, in a sentence.
     what: String,
     saves: Saving,
-    /// How often the field is there: the product of the arrays around it.
+    /// Number of occurrences of the field: the product of the arrays around it.
     times: u64,
-    /// It is within a list, and there for each of its elements.
+    /// Whether the field is within a list, and occurs for each element.
     is_in_list: bool,
     /// Nothing decides whether it is sent: no condition, option or variant.
     is_always_sent: bool,
 }
 
-/// The bits that a packet is shorter by.
+/// Bits that the advice saves in a packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Saving {
-    /// Whenever the field is sent.
+    /// Saved whenever the field is sent.
     Always(u64),
-    /// If the values are such.
+    /// Saved at most, depending on the values.
     UpTo(u64),
-    /// For the packets of the capture, each on average.
+    /// Saved on average in the packets of the capture.
     OnAverage(f64),
 }
 
@@ -61,7 +61,8 @@ struct Lint<'a> {
     advice: Vec<Advice>,
 }
 
-/// Advice on all of a schema, in the order of its bits; on what packets were like, where they are known.
+/// Collects advice on a schema in the order of its bits; also on the values in packets if `seen` is
+/// given.
 pub(super) fn lint(source: &Source, seen: Option<&Seen>) -> Vec<Advice> {
     let mut lint = Lint {
         packing: source.packing(),
@@ -80,7 +81,7 @@ pub(super) fn lint(source: &Source, seen: Option<&Seen>) -> Vec<Advice> {
     lint.advice
 }
 
-/// What the paths of a schema begin with.
+/// Returns the first step of a schema's paths.
 pub(super) fn root_name(shape: &Shape) -> String {
     match shape {
         Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => {
@@ -109,7 +110,7 @@ impl Lint<'_> {
         self.is_always_sent = outside;
     }
 
-    /// Goes to what has another name, and comes back.
+    /// Runs `inside` with a longer path.
     fn step(&mut self, step: &str, inside: impl FnOnce(&mut Self)) {
         let outside = self.path.len();
         self.path.push_str(step);
@@ -170,7 +171,7 @@ impl Lint<'_> {
             {
                 advised = run.len();
             }
-            // Flags that are advised on together are not one by one.
+            // Flags with advice as a run get none one by one.
             let is_advised = advised > 0;
             advised = advised.saturating_sub(1);
             if !is_advised && !is_of_a_session(&self.path, &field.name) {
@@ -182,7 +183,7 @@ impl Lint<'_> {
         }
     }
 
-    /// A value that can only be one, and takes bits all the same.
+    /// Advises on a value that can only be one and takes bits, and returns whether it is one.
     fn cannot_vary(&mut self, shape: &Shape) -> bool {
         let is_one = match shape {
             Shape::Op(op) => numbers::is_one_value(op) || lengths::is_empty(op),
@@ -215,7 +216,7 @@ impl Lint<'_> {
     }
 }
 
-/// What stands before each message of a recorded session: ours, and not to be advised on.
+/// Returns whether a field belongs to the header of recorded messages, which users cannot change.
 fn is_of_a_session(path: &str, name: &str) -> bool {
     path == "Message" && matches!(name, "number" | "stage" | "size" | "channel" | RawMessage::CUT)
 }

@@ -1,4 +1,5 @@
-//! Numbers: ranges that waste almost a bit, numbers without a range, steps that are too fine.
+//! Advice on numbers: ranges that waste almost a bit, missing ranges, resolutions that are too
+//! fine.
 
 use tightwire::FloatRange;
 use tightwire::stream::{Number, Op};
@@ -36,7 +37,7 @@ impl Lint<'_> {
         }
     }
 
-    /// A range of which a few values cost a bit.
+    /// Advises on a range of which a few values cost a bit.
     fn integer(&mut self, op: &Op, min: Number, max: Number) {
         let Some(fewer) = span(min, max).and_then(one_bit_fewer) else { return };
         let Some(new_max) = above(min, fewer) else { return };
@@ -47,7 +48,7 @@ impl Lint<'_> {
         self.advise("wasted-bit", what, Saving::Always(bits.saturating_sub(new_bits)));
     }
 
-    /// An integer of all values that its type has.
+    /// Advises on an integer with all values of its type.
     fn whole(&mut self, op: &Op) {
         if self.is_wider_than_seen() {
             return;
@@ -104,7 +105,7 @@ impl Lint<'_> {
     }
 }
 
-/// Whether there is nothing to choose from.
+/// Returns whether the operation has one value only.
 pub(super) fn is_one_value(op: &Op) -> bool {
     match *op {
         Op::Bits { width } => width == 0,
@@ -115,7 +116,7 @@ pub(super) fn is_one_value(op: &Op) -> bool {
     }
 }
 
-/// How far a range reaches.
+/// Returns the difference between the bounds of a range; `None` if they are invalid.
 pub(super) fn span(min: Number, max: Number) -> Option<u128> {
     match (min, max) {
         (Number::Unsigned(min), Number::Unsigned(max)) => max.checked_sub(min),
@@ -132,23 +133,24 @@ fn above(min: Number, span: u128) -> Option<Number> {
     }
 }
 
-/// The bits of numbers up to `span`.
+/// Returns the bits of numbers up to `span`.
 pub(super) fn width(span: u128) -> u64 {
     (u128::BITS - span.leading_zeros()).into()
 }
 
-/// The largest number that takes a bit less, if it is not much below: four fifths of a bit are wasted.
+/// Returns the largest number that takes one bit less, if it is not far below: most of that bit,
+/// four fifths, is wasted.
 pub(super) fn one_bit_fewer(span: u128) -> Option<u128> {
     let bits = u128::BITS - span.leading_zeros();
     let fits = u128::MAX.checked_shr(u128::BITS + 1 - bits).filter(|_| bits >= 2)?;
     (span - fits <= (fits + 1) / 7).then_some(fits)
 }
 
-/// The same range at a resolution that is a little coarser and takes fewer bits.
+/// Returns the range at a slightly coarser resolution that takes fewer bits.
 fn coarser(range: FloatRange) -> Option<FloatRange> {
     let fits = one_bit_fewer(range.max_code().into())?;
     let exact = f64::from(range.max() - range.min()) / fits as f64;
-    // Four digits are for people, and rounded up are enough.
+    // Rounded up to four digits, which people can read.
     let unit = 10f64.powf(exact.log10().floor() - 3.0);
     let resolution = ((exact / unit).ceil() * unit) as f32;
     FloatRange::checked(range.min(), range.max(), resolution)

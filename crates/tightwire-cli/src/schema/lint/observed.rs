@@ -1,4 +1,4 @@
-//! What a capture says of fields: those that never varied, and those that used a part of their range.
+//! Advice from a capture: fields that never varied, and fields that used a part of their range.
 
 use tightwire::FloatRange;
 use tightwire::stream::{Number, Op, Shape};
@@ -9,7 +9,7 @@ use super::{Lint, Saving};
 use crate::terminal::counted;
 
 impl Lint<'_> {
-    /// Whether the field was the same in all packets; then it is advised on.
+    /// Advises on a field with the same value in all packets, and returns whether it is one.
     pub(super) fn never_varied(&mut self, shape: &Shape) -> bool {
         let seen = self.seen.and_then(|seen| seen.values(&self.path));
         let Some(values) = seen.filter(|values| values.count >= ENOUGH) else { return false };
@@ -39,19 +39,19 @@ impl Lint<'_> {
         true
     }
 
-    /// Whether the field was advised to have the range that it had in a capture.
+    /// Returns whether the last advice was to narrow this field's range.
     pub(super) fn is_wider_than_seen(&self) -> bool {
         self.advice
             .last()
             .is_some_and(|advice| advice.rule == "wider-than-seen" && advice.path == self.path)
     }
 
-    /// Numbers that took a part of their range only.
+    /// Advises on numbers that used only a part of their range.
     fn smaller_than_declared(&mut self, op: &Op, (low, high): (f64, f64)) {
         let bits = op.max_bits();
         let (better, what) = match *op {
             Op::Int { .. } | Op::Bits { .. } | Op::Varint { .. } => {
-                // Beyond, a float is no integer any more.
+                // Above 2^53, a float does not hold every integer.
                 if low.abs().max(high.abs()) >= 2f64.powi(53) {
                     return;
                 }
@@ -74,9 +74,9 @@ impl Lint<'_> {
             }
             _ => return,
         };
-        // One bit is what the next session could need.
+        // A single bit may be needed in the next session.
         if better + 2 <= bits {
-            // As an `f32` it has the digits that it was sent with.
+            // An `f32` prints the digits that were sent.
             let (low, high) = (low as f32, high as f32);
             let what = format!(
                 "`{}` was from {low} to {high} in this capture: if it never is more, {what} takes \
@@ -88,7 +88,7 @@ impl Lint<'_> {
     }
 }
 
-/// A range around what was seen, in round numbers.
+/// Returns a range around the observed values, in round numbers.
 fn float_range(low: f64, high: f64, resolution: f32) -> Option<FloatRange> {
     let most = low.abs().max(high.abs()).max(f64::from(resolution));
     let max = 2f64.powf(most.log2().ceil());

@@ -1,4 +1,4 @@
-//! Advice, as it is printed.
+//! Advice as text and JSON.
 
 use std::fmt::Write as _;
 

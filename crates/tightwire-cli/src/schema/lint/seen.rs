@@ -1,4 +1,4 @@
-//! What the fields of a capture's packets were like.
+//! Values of the fields in a capture's packets.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -13,34 +13,34 @@ use tightwire::stream::{Field, Number, Shape, Value};
 use super::flags::{SOME, runs};
 use crate::terminal::{cut, safe};
 
-/// So many values say something of a field.
+/// Number of values from which conclusions are drawn.
 pub(super) const ENOUGH: u64 = 8;
 
-/// What every field of a capture was like, by its path. It has one entry for each field of the schema, however
+/// Statistics of every field in a capture, by path: one entry for each field of the schema, however
 /// long the capture is.
 #[derive(Default)]
 pub(crate) struct Seen {
     values: BTreeMap<String, Values>,
     flags: BTreeMap<String, Flags>,
     pub(super) packets: u64,
-    /// Packets that are not of the schema.
+    /// Number of packets that do not match the schema.
     pub(super) refused: u64,
 }
 
-/// The values of a field.
+/// Statistics of one field's values.
 pub(super) struct Values {
     pub(super) count: u64,
-    /// The first, as it is shown.
+    /// First value, as text.
     pub(super) first: String,
     first_hash: u64,
     pub(super) varies: bool,
-    /// The bytes of the first, if it is text or bytes.
+    /// Length of the first value in bytes, if it is text or bytes.
     pub(super) length: u64,
-    /// The smallest and the largest, if all of them are numbers.
+    /// Smallest and largest value; `None` unless all values are numbers.
     pub(super) range: Option<(f64, f64)>,
 }
 
-/// Bools that stand together.
+/// Statistics of adjacent bools.
 #[derive(Default)]
 pub(super) struct Flags {
     pub(super) count: u64,
@@ -48,7 +48,7 @@ pub(super) struct Flags {
 }
 
 impl Seen {
-    /// Reads all of a capture by the schema that is in it.
+    /// Reads a whole capture by its own schema.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let refused = |reason: String| format!("{}: {reason}", path.display());
         let file = File::open(path).map_err(|error| refused(error.to_string()))?;
@@ -127,7 +127,7 @@ impl Seen {
                 flags.all_false += u64::from(!run.iter().any(is_true));
             });
         }
-        // They stand in the order of the schema, some of which are not there.
+        // Values are in the order of the schema, with some fields absent.
         let mut values = values.iter().peekable();
         for field in fields {
             if let Some((_, value)) = values.next_if(|(name, _)| *name == field.name) {
@@ -139,7 +139,7 @@ impl Seen {
 
     fn value(&mut self, path: &str, value: &Value) {
         let mut hasher = DefaultHasher::new();
-        // Names what is not equal to itself, too.
+        // The debug text also hashes values that are not equal to themselves, as NaN.
         format!("{value:?}").hash(&mut hasher);
         let hash = hasher.finish();
         let range = range_of(value);
@@ -167,7 +167,7 @@ impl Seen {
     }
 }
 
-/// The smallest and the largest number in it.
+/// Returns the smallest and the largest number in a value; `None` if it has none.
 fn range_of(value: &Value) -> Option<(f64, f64)> {
     let number = |number: f64| number.is_finite().then_some((number, number));
     match value {
