@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-/// Why a text is not what it should be: it has another length, or something that is no hexadecimal
-/// digit.
+/// Error for a text that is not the expected hexadecimal digits: another length, or a character
+/// that is no digit.
 ///
-/// It does not repeat the text, which may be a secret.
+/// The error does not repeat the text, which may be a secret.
 ///
 /// ```
 /// use tightwire::quic::Fingerprint;
@@ -16,14 +16,14 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HexError {
-    /// What it should be.
+    /// Name of the expected value, as "a fingerprint".
     what: &'static str,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// The character that is no digit, from 1.
+    /// Position of the first character that is no digit, from 1.
     Digit {
         position: usize,
         expected: Expected,
@@ -35,7 +35,8 @@ enum Kind {
 }
 
 impl HexError {
-    /// As it is in a text with a colon between each two digits.
+    /// Returns the error for a text with a colon between each two digits, whose positions are
+    /// larger.
     pub(crate) fn between_colons(mut self) -> Self {
         if let Kind::Digit { position, .. } = &mut self.kind {
             *position += (*position - 1) / 2;
@@ -44,14 +45,14 @@ impl HexError {
     }
 }
 
-/// How many digits there should be.
+/// Expected number of digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expected {
     Exactly(usize),
     AtMost(usize),
 }
 
-/// Two digits for each byte, in lower case.
+/// Writes two digits for each byte, in lower case.
 pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -60,7 +61,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// The bytes of a text of exactly twice as many digits, of either case.
+/// Decodes a text of exactly `2 * N` digits, of either case.
 pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], HexError> {
     let mut bytes = [0; N];
     let expected = Expected::Exactly(2 * N);
@@ -68,7 +69,7 @@ pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<
     if length == N { Ok(bytes) } else { Err(wrong_length(text, what, expected)) }
 }
 
-/// The bytes of a text, which are at most those of `bytes`, and their number.
+/// Decodes a text of at most `bytes.len()` bytes, and returns their number.
 pub(crate) fn at_most(text: &str, bytes: &mut [u8], what: &'static str) -> Result<usize, HexError> {
     let expected = Expected::AtMost(2 * bytes.len());
     decode(text, bytes, what, expected)
@@ -94,7 +95,7 @@ fn decode(
     Ok(pairs.len())
 }
 
-/// Of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 fn value(digit: u8) -> u8 {
     match digit {
         b'0'..=b'9' => digit - b'0',

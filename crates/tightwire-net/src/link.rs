@@ -1,11 +1,11 @@
-//! A bad network, for tests and demos: what it does to a datagram is decided by a seed.
+//! A simulated bad network, for tests and demos, decided by a seed.
 
 use core::cmp::{Ordering, Reverse};
 use core::mem;
 use core::time::Duration;
 use std::collections::BinaryHeap;
 
-/// What a [`Link`] does to datagrams. The default does nothing to them.
+/// Impairments of a [`Link`]. The default has none.
 ///
 /// Chances are from 0 to 1, and each is drawn for each datagram.
 ///
@@ -23,69 +23,69 @@ use std::collections::BinaryHeap;
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LinkConfig {
-    /// How long every datagram is on its way.
+    /// Latency of every datagram.
     pub latency: Duration,
-    /// By how much more it can take. This alone does not change the order.
+    /// Maximum additional latency. Jitter alone does not reorder datagrams.
     pub jitter: Duration,
-    /// The chance to be lost.
+    /// Chance that a datagram is lost.
     pub loss: f64,
-    /// Times in which more is lost.
+    /// Bursts of loss; `None` for none.
     pub bursts: Option<Bursts>,
-    /// The chance to arrive twice.
+    /// Chance that a datagram arrives twice.
     pub duplication: f64,
-    /// The chance to be overtaken: such a datagram takes up to twice its time.
+    /// Chance that a datagram is overtaken: such a datagram takes up to twice its time.
     pub reordering: f64,
-    /// The chance that one bit is another when it arrives.
+    /// Chance that a datagram arrives with a flipped bit.
     pub corruption: f64,
-    /// The bytes that go through in a second, and those that can wait for that; what is beyond is
-    /// lost.
+    /// Bandwidth with its queue; datagrams that do not fit into the queue are lost. `None` for no
+    /// limit.
     pub bandwidth: Option<Bandwidth>,
 }
 
-/// Times in which more is lost than otherwise.
+/// Bursts of loss.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bursts {
-    /// The chance that one begins with a datagram.
+    /// Chance that a burst begins with a datagram.
     pub begin: f64,
-    /// The chance that it ends with a datagram.
+    /// Chance that a burst ends with a datagram.
     pub end: f64,
-    /// The chance to be lost in it.
+    /// Chance that a datagram is lost within a burst.
     pub loss: f64,
 }
 
-/// How much goes through a [`Link`].
+/// Bandwidth of a [`Link`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bandwidth {
-    /// Each second.
+    /// Bytes per second.
     pub bytes_per_second: u64,
-    /// That can wait.
+    /// Bytes that may wait in the queue.
     pub queue_bytes: u64,
 }
 
-/// What became of the datagrams of a [`Link`].
+/// Counters of a [`Link`]'s datagrams.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct LinkStats {
-    /// Given to it.
+    /// Datagrams that were sent.
     pub sent: u64,
-    /// That came out, those that came twice counted twice.
+    /// Datagrams that arrived; duplicates count twice.
     pub delivered: u64,
-    /// Lost by chance.
+    /// Datagrams that were lost by chance.
     pub lost: u64,
-    /// Lost because too much waited.
+    /// Datagrams that were lost because the queue was full.
     pub overflowed: u64,
-    /// That come twice.
+    /// Datagrams that arrive twice.
     pub duplicated: u64,
-    /// That can be overtaken.
+    /// Datagrams that were held back, and may be overtaken.
     pub held_back: u64,
-    /// With a bit that is another.
+    /// Datagrams with a flipped bit.
     pub corrupted: u64,
 }
 
-/// One direction of a bad network. It owns no clock: time is an argument, and only goes forward.
+/// One direction of a simulated bad network. A link has no clock: time is an argument, and only
+/// goes forward.
 ///
-/// What happens is decided by the seed: with the same datagrams at the same times, the same comes
-/// out.
+/// The seed decides the outcome: the same datagrams at the same times give the same arrivals.
 ///
 /// ```
 /// use std::time::Duration;
@@ -103,20 +103,20 @@ pub struct Link {
     config: LinkConfig,
     random: Random,
     is_in_burst: bool,
-    /// When the last datagram that keeps its order arrives.
+    /// Arrival of the last datagram that keeps its order.
     last_arrival: Duration,
-    /// When everything that waits for its bandwidth has gone through.
+    /// Time at which the queue for the bandwidth is empty.
     busy_until: Duration,
     in_flight: BinaryHeap<Reverse<Flight>>,
-    /// Breaks ties, so that datagrams of the same time keep their order.
+    /// Tie-breaker, so that datagrams of the same arrival keep their order.
     next_number: u64,
-    /// The one that was handed out last, and memory for those to come.
+    /// Last delivered datagram. `spare` is memory for later ones.
     delivered: Vec<u8>,
     spare: Vec<Vec<u8>>,
     stats: LinkStats,
 }
 
-/// A datagram on its way.
+/// A datagram in flight.
 #[derive(PartialEq, Eq, Debug)]
 struct Flight {
     arrival: Duration,
@@ -124,12 +124,12 @@ struct Flight {
     bytes: Vec<u8>,
 }
 
-/// Steps of a counter, mixed.
+/// A generator that mixes a counter.
 #[derive(Debug)]
 struct Random(u64);
 
 impl Link {
-    /// An empty one.
+    /// Makes an empty link.
     #[must_use]
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         Self {
@@ -146,18 +146,18 @@ impl Link {
         }
     }
 
-    /// Another network from now on. What is on its way stays so.
+    /// Changes the configuration for later datagrams; those in flight are not affected.
     pub fn set_config(&mut self, config: LinkConfig) {
         self.config = config;
     }
 
-    /// What became of the datagrams so far.
+    /// Returns the counters so far.
     #[must_use]
     pub fn stats(&self) -> LinkStats {
         self.stats
     }
 
-    /// When the next datagram arrives, if one is on its way.
+    /// Returns the arrival of the next datagram; `None` if none is in flight.
     #[must_use]
     pub fn next_time(&self) -> Option<Duration> {
         self.in_flight.peek().map(|Reverse(flight)| flight.arrival)
@@ -166,8 +166,8 @@ impl Link {
     /// Sends a datagram.
     pub fn handle_datagram(&mut self, now: Duration, datagram: &[u8]) {
         self.stats.sent += 1;
-        // Each number is drawn whether it is needed or not: a change of one chance does not change
-        // what the others decide.
+        // All numbers are drawn whether they are needed or not: a change of one chance does not
+        // change the other decisions.
         let draws: [f64; 8] = core::array::from_fn(|_| self.random.next_unit());
         let [burst, lost, doubled, held, corrupted, jitter, more, bit] = draws;
         let LinkConfig { latency, loss, bursts, duplication, reordering, corruption, .. } =
@@ -207,7 +207,7 @@ impl Link {
         }
     }
 
-    /// The next datagram that has arrived by now.
+    /// Returns the next datagram that has arrived by `now`; `None` if there is none.
     pub fn poll_datagram(&mut self, now: Duration) -> Option<&[u8]> {
         if self.next_time()? > now {
             return None;
@@ -218,7 +218,7 @@ impl Link {
         Some(&self.delivered)
     }
 
-    /// When a datagram has gone through the bandwidth; nothing if too much waits already.
+    /// Returns the time at which a datagram has passed the bandwidth; `None` if the queue is full.
     fn depart(&mut self, now: Duration, length: u64) -> Option<Duration> {
         let Some(Bandwidth { bytes_per_second, queue_bytes }) = self.config.bandwidth else {
             return Some(now);
@@ -248,7 +248,7 @@ impl Link {
     }
 }
 
-/// A part or a multiple of a time, as far as there are such times.
+/// Returns a share or multiple of a time, saturating.
 fn part(time: Duration, share: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * share).unwrap_or(Duration::MAX)
 }
@@ -266,7 +266,7 @@ impl PartialOrd for Flight {
 }
 
 impl Random {
-    /// From 0 to below 1.
+    /// Returns a number from 0 to below 1.
     fn next_unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,14 +1,14 @@
-//! Why a connection ended, or never began.
+//! Reasons why a connection ended or was refused.
 
 use core::fmt::{self, Write as _};
 
 use tightwire_core::stream::Wire;
 
-/// Why a connection ended, or never began. Both ends are told.
+/// Reason why a connection ended or was refused. Both ends get it.
 ///
-/// It is [`Wire`](trait@Wire): a [`Transport`](crate::transport::Transport) sends it in at most
-/// [`MAX_BYTES`](Self::MAX_BYTES). Its texts come from the other side: they are shown with what is no
-/// printable character escaped.
+/// A reason is [`Wire`](trait@Wire): a [`Transport`](crate::transport::Transport) sends it in at
+/// most [`MAX_BYTES`](Self::MAX_BYTES). Its texts come from the other side, so `Display` escapes
+/// all characters that are not printable.
 ///
 /// ```
 /// use tightwire::transport::Reason;
@@ -20,96 +20,97 @@ use tightwire_core::stream::Wire;
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The client left. It says so itself.
+    /// The client left by its own choice.
     #[default]
     Left,
-    /// Nothing came from the other side for too long.
+    /// The other side was silent for too long.
     TimedOut,
-    /// The server has as many clients as it takes.
+    /// The server has the maximum number of clients.
     Full,
-    /// The server does not want more connections now, or not from this address.
+    /// The server accepts no more connections now, or none from this address.
     Busy,
-    /// The server asked the client to leave.
+    /// The server removed the client, with a text for the player.
     Kicked(#[wire(max_len = 240)] String),
-    /// The server stops.
+    /// The server shuts down.
     ShuttingDown,
-    /// The two sides do not speak the same protocol. Says what differs, as the one who is told sees
-    /// it.
+    /// The two sides do not speak the same protocol. The text lists the differences, as seen by the
+    /// side that gets it.
     Mismatch(#[wire(max_len = 900)] String),
     /// The connect token was refused.
     Token(TokenError),
-    /// The server's certificate was refused.
+    /// The server's certificate was refused, with the cause.
     Certificate(#[wire(max_len = 240)] String),
-    /// The other side does not keep up with what is sent to it.
+    /// The other side does not keep up with the messages sent to it.
     TooSlow,
-    /// The other side did what the protocol does not allow.
+    /// The other side violated the protocol, with the violation.
     Violation(#[wire(max_len = 240)] String),
-    /// The other side does not know this connection any more: it was started again.
+    /// The other side does not know this connection: it was restarted.
     Forgotten,
-    /// The network or the other side's transport failed.
+    /// The network or the other side's transport failed, with the cause.
     Failed(#[wire(max_len = 240)] String),
 }
 
-/// Why a connect token was refused.
+/// Reason why a connect token was refused.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// There was none, and the server wants one.
+    /// The client sent no token, and the server requires one.
     #[default]
     Missing,
-    /// It is no token, or it was not sealed with the key of this server's backend.
+    /// The token is malformed, or was not sealed with the key of this server's backend.
     NotGenuine,
-    /// Its time is over.
+    /// The token has expired.
     Expired,
-    /// It is for another server.
+    /// The token is for another server.
     WrongServer,
-    /// Somebody has connected with it already.
+    /// The token was redeemed before.
     Used,
-    /// The server remembers as many used tokens as it can, and could not tell whether this one is.
+    /// The server remembers the maximum number of used tokens, and could not tell whether this one
+    /// is used.
     TooMany,
-    /// It lasts longer than the server remembers used tokens.
+    /// The token lasts longer than the server remembers used tokens.
     TooLong,
 }
 
 impl Reason {
-    /// The most bytes that it takes.
+    /// Maximum length of an encoded reason, in bytes.
     pub const MAX_BYTES: usize = 1000;
 
-    /// The server asked the client to leave; the first 240 bytes of `text` are said.
+    /// Makes [`Kicked`](Self::Kicked), with the first 240 bytes of `text`.
     #[must_use]
     pub fn kicked(text: &str) -> Self {
         Self::Kicked(cut(text, 240))
     }
 
-    /// The two sides do not speak the same protocol; the first 900 bytes of `text` are said.
+    /// Makes [`Mismatch`](Self::Mismatch), with the first 900 bytes of `text`.
     #[must_use]
     pub fn mismatch(text: &str) -> Self {
         Self::Mismatch(cut(text, 900))
     }
 
-    /// The certificate was refused, and why.
+    /// Makes [`Certificate`](Self::Certificate), with the first 240 bytes of `text`.
     #[must_use]
     pub fn certificate(text: &str) -> Self {
         Self::Certificate(cut(text, 240))
     }
 
-    /// The other side broke the protocol, and how.
+    /// Makes [`Violation`](Self::Violation), with the first 240 bytes of `text`.
     #[must_use]
     pub fn violation(text: &str) -> Self {
         Self::Violation(cut(text, 240))
     }
 
-    /// The network failed, and how.
+    /// Makes [`Failed`](Self::Failed), with the first 240 bytes of `text`.
     #[must_use]
     pub fn failed(text: &str) -> Self {
         Self::Failed(cut(text, 240))
     }
 
-    /// As a transport sends it.
+    /// Encodes the reason for a transport.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = [0; Self::MAX_BYTES];
-        // Somebody may have made the text too long.
+        // The variants are public: a caller may have made the text too long.
         let short = match self {
             Self::Kicked(text) => Self::kicked(text),
             Self::Mismatch(text) => Self::mismatch(text),
@@ -121,7 +122,7 @@ impl Reason {
         tightwire_core::stream::encode(&short, &mut bytes).map_or_else(|_| Vec::new(), Vec::from)
     }
 
-    /// As it was sent; [`Failed`](Self::Failed) if nobody can read it.
+    /// Decodes a reason; [`Failed`](Self::Failed) if the bytes are malformed.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let unreadable = || Self::Failed("a reason that this side cannot read".into());
@@ -129,7 +130,7 @@ impl Reason {
     }
 }
 
-/// As much of a text as has so many bytes.
+/// Cuts a text to at most `most` bytes.
 fn cut(text: &str, most: usize) -> String {
     let end = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
     text[..end.unwrap_or(0)].into()
@@ -155,7 +156,8 @@ impl fmt::Display for Reason {
         f.write_str(what)?;
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
         f.write_str(": ")?;
-        // It may come from the other side, and is shown in terminals: only quotes are harmless.
+        // The text may come from the other side and be shown in a terminal: of the escaped
+        // characters, only quotes are harmless.
         text.chars().try_for_each(|char| match char {
             '"' | '\'' => f.write_char(char),
             char => write!(f, "{}", char.escape_debug()),

@@ -1,31 +1,31 @@
-//! Batches that say what they are, so that a changed byte is found.
+//! Batches with a number and a checkable pattern, so that a changed byte is detected.
 
 use crate::message::Delivery;
 
 use super::End;
 
-/// The bytes of the size that a batch begins with.
+/// Returns the length of the size field at the start of a batch, in bytes.
 pub(super) const fn prefix(delivery: Delivery) -> usize {
     if delivery.fragments() { 4 } else { 2 }
 }
 
-/// Whether a batch has a single byte behind its size: the smallest there is. It is too small to say
-/// its number, but for the last 8 bits.
+/// Returns whether a batch has a single byte behind its size field, as the smallest batch. Such a
+/// batch carries only the last 8 bits of its number.
 pub(super) const fn is_tiny(number: u32) -> bool {
     number % 97 == 3
 }
 
-/// What a batch is, as far as it says so.
+/// Number of a batch, as far as the batch carries it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Said {
     Number(u32),
     Tiny(u8),
 }
 
-/// How long a batch is in all, with its size.
+/// Returns the length of a batch in bytes, with its size field.
 pub(super) fn length(delivery: Delivery, number: u32, max_datagram: usize) -> usize {
     let random = mix(u64::from(number) << 8 | delivery as u64);
-    // With bytes that show whose number it is.
+    // Room for bytes that identify the batch.
     let least = prefix(delivery) + 8;
     // Most messages of a game are small.
     let length = match random % 64 {
@@ -36,7 +36,7 @@ pub(super) fn length(delivery: Delivery, number: u32, max_datagram: usize) -> us
     if is_tiny(number) { prefix(delivery) + 1 } else { length.min(max_datagram).max(least) }
 }
 
-/// Writes a batch of so many bytes in all.
+/// Writes a batch of `length` bytes in all.
 pub(super) fn write(
     batch: &mut Vec<u8>,
     from: End,
@@ -62,7 +62,7 @@ pub(super) fn write(
     }
 }
 
-/// Reads a batch; nothing if it is not one of that end and that delivery, as it was sent.
+/// Reads a batch; `None` if it is not exactly as that end sent it with that delivery.
 pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<Said> {
     let (size, body) = batch.split_at_checked(prefix(delivery))?;
     let mut whole = [0; 4];
@@ -85,12 +85,12 @@ pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<Said> 
     Some(Said::Number(number))
 }
 
-/// Where the bytes of a batch begin: no two of a run are alike.
+/// Returns the seed of a batch's bytes: no two batches of a run have the same.
 fn start(from: End, delivery: Delivery, number: u32) -> u64 {
     mix(u64::from(number) << 8 | (delivery as u64) << 1 | from as u64)
 }
 
-/// A number that looks like chance.
+/// Mixes a number into pseudo-random bits.
 pub(super) const fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

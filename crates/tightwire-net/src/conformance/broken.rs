@@ -1,4 +1,4 @@
-//! What a transport did that it should not have done.
+//! Faults of a transport that the suite finds.
 
 use core::fmt;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use super::End;
 use crate::reason::Reason;
 use crate::transport::NotSentError;
 
-/// A promise that was not kept, the check that found it, and the end where that was seen.
+/// A broken promise, with the check that found it and the end at which it was seen.
 ///
 /// ```
 /// use tightwire::Delivery;
@@ -21,115 +21,115 @@ use crate::transport::NotSentError;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConformanceError {
-    /// Which check it was: see [the list](super).
+    /// Name of the check: see [the list](super).
     pub check: &'static str,
-    /// Who saw it.
+    /// End at which the fault was seen.
     pub end: End,
-    /// What it was.
+    /// Fault that was seen.
     pub fault: Fault,
 }
 
-/// What a check saw.
+/// A fault that a check saw.
 pub(super) struct Seen {
     pub(super) end: End,
     pub(super) fault: Fault,
 }
 
 impl Seen {
-    /// In the check of this name.
+    /// Adds the name of the check.
     pub(super) fn by(self, check: &'static str) -> ConformanceError {
         ConformanceError { check, end: self.end, fault: self.fault }
     }
 }
 
-/// What a transport did that it should not have done. Batches are numbered from 0, for each delivery
-/// and direction.
+/// Faults of a transport. Batches are numbered from 0, for each delivery and direction.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
     /// There was no [`Event::Connected`](crate::transport::Event::Connected).
     NotConnected,
-    /// There was more than one.
+    /// There was more than one [`Event::Connected`](crate::transport::Event::Connected).
     ConnectedTwice,
-    /// The connection ended, and nobody wanted that.
+    /// The connection ended although neither end closed it.
     Ended(Reason),
-    /// Something happened to a connection that there is not, or not any more.
+    /// An event named a connection that does not exist, or no longer exists.
     NoSuchConnection(&'static str),
-    /// A batch of a delivery that is in order came late.
+    /// A batch of an ordered or sequenced delivery arrived out of order.
     Order {
-        /// How it was sent.
+        /// Delivery of the batch.
         delivery: Delivery,
-        /// The batch; of the smallest ones, the last 8 bits of its number.
+        /// Number of the batch; of the smallest batches, its last 8 bits.
         number: u32,
-        /// One that was sent later.
+        /// Number of a batch that was sent later and arrived before.
         after: u32,
     },
-    /// A batch came twice.
+    /// A batch arrived twice.
     Twice {
-        /// How it was sent.
+        /// Delivery of the batch.
         delivery: Delivery,
-        /// The batch; of the smallest ones, the last 8 bits of its number.
+        /// Number of the batch; of the smallest batches, its last 8 bits.
         number: u32,
     },
-    /// Batches never came.
+    /// Batches never arrived.
     Lost {
-        /// How they were sent.
+        /// Delivery of the batches.
         delivery: Delivery,
-        /// How many came, each counted once.
+        /// Number of batches that arrived, each counted once.
         arrived: u64,
-        /// How many were sent.
+        /// Number of batches that were sent.
         sent: u64,
-        /// The first that did not, unless it is one of the smallest, which do not say who they are.
+        /// Number of the first missing batch; `None` if only the smallest are missing, which do not
+        /// carry their number.
         first: Option<u32>,
     },
-    /// A batch came that nobody sent like this: it was changed, cut, or its delivery is another.
+    /// A batch arrived that was never sent like this: its bytes, its length or its delivery differ.
     Changed {
-        /// How it came.
+        /// Delivery of the batch, as it arrived.
         delivery: Delivery,
-        /// Its bytes.
+        /// Length of the batch, in bytes.
         size: usize,
     },
-    /// A batch was refused that should not be.
+    /// A batch was refused that should have been accepted.
     Refused(Delivery, NotSentError),
-    /// A batch was not refused, or otherwise than it should be.
+    /// A batch was accepted, or refused with another error than expected.
     NotRefused {
-        /// How it should be.
+        /// Expected error, in words.
         expected: &'static str,
-        /// What was said instead.
+        /// Result of the call.
         said: Result<(), NotSentError>,
     },
-    /// The other end takes nothing, and more and more is accepted for it, or kept.
+    /// More and more batches are accepted or kept for an end that takes none.
     Unbounded {
-        /// How it was sent.
+        /// Delivery of the batches.
         delivery: Delivery,
-        /// The bytes that were accepted, or came later.
+        /// Bytes that were accepted, or that arrived later.
         accepted: usize,
     },
-    /// A reliable batch came although the connection was paused.
+    /// A reliable batch arrived although the connection was paused.
     NotPaused(Delivery),
-    /// No batch of a delivery that is not reliable came while the connection was paused.
+    /// No unreliable batch arrived while the connection was paused.
     HeldBack(Delivery),
-    /// The connection was closed, and the other end was not told.
+    /// The connection was closed, and the other end got no event.
     CloseNotHeard,
-    /// It was told another reason.
+    /// The other end got another reason.
     OtherReason {
-        /// What was said.
+        /// Reason that the connection was closed with.
         said: Reason,
-        /// What was heard.
+        /// Reason that arrived.
         heard: Reason,
     },
-    /// What came before the end came after it, or not at all.
+    /// Batches that had arrived before the close came after its event, or never.
     AfterEnd {
-        /// How many batches came before it.
+        /// Number of batches before the event.
         arrived: u64,
-        /// How many should have.
+        /// Number of batches that should have come before the event.
         sent: u64,
     },
-    /// There is an event at the end that closed the connection.
+    /// An event came at the end that closed the connection.
     EventAfterClose,
-    /// What [`path`](crate::transport::Transport::path) says cannot be.
+    /// The result of [`path`](crate::transport::Transport::path) is impossible.
     Path(&'static str),
-    /// Nothing happened for so long, and something should have.
+    /// There was no progress for this time.
     Stuck(Duration),
 }
 

@@ -1,10 +1,10 @@
-//! The time that a check runs on.
+//! The clock of a check.
 
 use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-/// The time that a pair runs on. It begins at zero.
+/// The clock of a pair. It begins at zero.
 ///
 /// ```
 /// use std::time::Duration;
@@ -22,23 +22,25 @@ enum Kind {
 }
 
 impl Clock {
-    /// A frame is not shorter, also if something happens before: the suite would be slow.
+    /// Minimum length of a frame, also if an event is due before: shorter ones would make the suite
+    /// slow.
     const STEP: Duration = Duration::from_millis(1);
 
-    /// One that jumps to when something happens next: minutes take no time. For transports over a
-    /// simulated network, whose arrivals are in their [`next_time`](crate::transport::Transport::next_time).
+    /// Makes a clock that jumps to the next event, so that minutes take no time. For transports
+    /// over a simulated network, whose arrivals are in their
+    /// [`next_time`](crate::transport::Transport::next_time).
     #[must_use]
     pub fn jumping() -> Self {
         Self(Kind::Jumping(Duration::ZERO))
     }
 
-    /// The clock on the wall, in steps of a millisecond. For transports over a real network.
+    /// Makes a clock of real time, in steps of a millisecond. For transports over a real network.
     #[must_use]
     pub fn real() -> Self {
         Self(Kind::Real(Instant::now()))
     }
 
-    /// The time.
+    /// Returns the time since the clock's start.
     #[must_use]
     pub fn now(&self) -> Duration {
         match &self.0 {
@@ -47,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Goes on to when something happens, or by `most`.
+    /// Advances to the next event, or by `most`.
     pub(super) fn advance(&mut self, next: Option<Duration>, most: Duration) {
         match &mut self.0 {
             Kind::Jumping(now) => {

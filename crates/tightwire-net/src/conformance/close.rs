@@ -1,4 +1,4 @@
-//! How a connection ends.
+//! Checks of how a connection ends.
 
 use core::time::Duration;
 
@@ -11,19 +11,20 @@ use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
 use crate::transport::{NotSentError, Transport};
 
-/// How many batches of each reliable delivery come before the end.
+/// Number of batches of each reliable delivery before the close.
 const BATCHES: u32 = 50;
 
-/// The longest frame.
+/// Maximum length of a frame.
 const FRAME: Duration = Duration::from_millis(20);
 
-/// What was sent has arrived by then, also if it was lost a few times.
+/// Time after which sent batches have arrived, also if they were lost a few times.
 const SETTLING: Duration = Duration::from_secs(5);
 
-/// How long the other end looks away while the connection ends, and how long it is watched then.
+/// Time for which the other end does not poll while the connection ends, and then is watched.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// The reason arrives once, behind what had arrived; the end that closed hears nothing.
+/// Checks that the reason arrives once, behind the batches before it, and that the closing end gets
+/// no event.
 pub(super) fn check<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -78,14 +79,14 @@ pub(super) fn check<A: Transport, B: Transport>(
     Err(Seen { end: other, fault })
 }
 
-/// The connection ended before everything was handed out.
+/// Returns the fault for batches that did not come before the end of the connection.
 fn after_end(ledgers: &[Ledger]) -> Fault {
     let arrived = ledgers.iter().map(|ledger| ledger.figures().arrived).sum();
     let sent = ledgers.iter().map(|ledger| ledger.figures().sent).sum();
     Fault::AfterEnd { arrived, sent }
 }
 
-/// Sends batches, and waits until they have arrived at an end that does not look.
+/// Sends batches, and waits until they have arrived at an end that does not poll.
 fn send_batches<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledgers: &mut [Ledger; 3],
@@ -93,7 +94,7 @@ fn send_batches<A: Transport, B: Transport>(
 ) -> Result<(), Seen> {
     let (mut progress, mut settled) = ((usize::MAX, stand.now()), stand.now());
     while stand.now() - settled < SETTLING {
-        // What is on its way may not be counted.
+        // A batch in flight may not count as backlog.
         if ledgers.iter().any(|ledger| ledger.next() < BATCHES) || stand.path(end)?.backlog > 0 {
             settled = stand.now();
         }
@@ -114,7 +115,7 @@ fn send_batches<A: Transport, B: Transport>(
     Ok(())
 }
 
-/// There is no connection any more.
+/// Checks that the connection no longer exists at this end.
 fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Seen> {
     let connection = stand.connection(end);
     let said = stand.send(end, Delivery::Reliable, 0, 12);

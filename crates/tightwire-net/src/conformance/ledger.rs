@@ -1,4 +1,4 @@
-//! Which batches of a delivery were sent one way, and which have come.
+//! Account of the batches of a delivery in one direction: sent and arrived.
 
 use crate::message::Delivery;
 
@@ -10,19 +10,19 @@ pub(super) struct Ledger {
     from: End,
     delivery: Delivery,
     figures: Figures,
-    /// One bit for each batch that has come.
+    /// One bit for each batch that has arrived.
     seen: Vec<u64>,
-    /// The one that was sent last of those that have come.
+    /// Highest number of the batches that have arrived; `None` before the first.
     latest: Option<u32>,
-    /// The smallest ones, by the byte that they have.
+    /// Counts of the smallest batches, by their byte.
     tiny: Vec<Tiny>,
 }
 
-/// Batches that are too small to say their number.
+/// Counts of batches that are too small to carry their number.
 #[derive(Clone, Default)]
 struct Tiny {
     sent: u32,
-    /// Of these, those that have not come.
+    /// Number of these batches that have not arrived.
     left: u32,
 }
 
@@ -36,12 +36,12 @@ impl Ledger {
         &self.figures
     }
 
-    /// The number of the next batch to send.
+    /// Returns the number of the next batch to send.
     pub(super) fn next(&self) -> u32 {
         self.figures.sent as u32
     }
 
-    /// Whether everything has come that was sent.
+    /// Returns whether every sent batch has arrived.
     pub(super) fn is_complete(&self) -> bool {
         self.figures.arrived == self.figures.sent
     }
@@ -54,7 +54,7 @@ impl Ledger {
         !matches!(self.delivery, Delivery::Unreliable | Delivery::Reliable)
     }
 
-    /// The next batch was accepted.
+    /// Counts the next batch as sent.
     pub(super) fn handle_sent(&mut self, length: usize) {
         let number = self.next();
         if number.is_multiple_of(64) {
@@ -69,14 +69,15 @@ impl Ledger {
         self.figures.bytes += length as u64;
     }
 
-    /// A batch came.
+    /// Checks and counts a batch that arrived.
     pub(super) fn handle_batch(&mut self, batch: &[u8]) -> Result<(), Fault> {
         let delivery = self.delivery;
         let changed = Fault::Changed { delivery, size: batch.len() };
         match batch::read(batch, self.from, delivery) {
             None => Err(changed),
             Some(Said::Tiny(byte)) if self.is_reliable() && self.is_in_order() => {
-                // It can only be the next of its kind; what is left out before it may still come.
+                // In order, this must be the next tiny batch; missing batches before it are found
+                // later.
                 let first = self.latest.map_or(0, |latest| latest + 1);
                 let next = (first..self.next()).find(|&number| batch::is_tiny(number));
                 let Some(number) = next.filter(|&number| number as u8 == byte) else {
@@ -86,7 +87,8 @@ impl Ledger {
                 self.handle_number(number)
             }
             Some(Said::Tiny(byte)) if self.is_in_order() => {
-                // It can only be behind the latest; how many are left out is not known.
+                // In sequence, this must be behind the latest; the number of lost batches is not
+                // known.
                 let first = self.latest.map_or(0, |latest| latest + 1);
                 let is_it = |number: &u32| batch::is_tiny(*number) && *number as u8 == byte;
                 let Some(number) = (first..self.next()).find(is_it) else {
@@ -130,7 +132,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// One that does not say its number: only how many there are is known.
+    /// Counts a batch that does not carry its number: only the totals are known.
     fn handle_tiny(&mut self, byte: u8, changed: Fault) -> Result<(), Fault> {
         let delivery = self.delivery;
         let Tiny { sent, left } = &mut self.tiny[usize::from(byte)];
@@ -151,7 +153,7 @@ impl Ledger {
         }
     }
 
-    /// What to say if nothing more comes.
+    /// Returns the fault if batches are still missing.
     pub(super) fn check_complete(&self) -> Result<(), Fault> {
         if self.is_complete() {
             return Ok(());

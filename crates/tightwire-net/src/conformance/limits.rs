@@ -1,4 +1,4 @@
-//! What is refused, what waits, and what is held back.
+//! Checks of refused batches, full queues and pauses.
 
 use core::time::Duration;
 
@@ -11,16 +11,16 @@ use super::{End, Fault, Report, Seen};
 use crate::reason::Reason;
 use crate::transport::{Connection, NotSentError, Transport};
 
-/// When nothing was accepted for so long, there is no room anywhere.
+/// Time without an accepted batch after which all queues count as full.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
-/// The longest frame while there is nothing to send.
+/// Maximum length of a frame without a batch to send.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// How many batches of each delivery are sent to an end that pauses after each of them.
+/// Number of batches of each delivery to an end that pauses after each of them.
 const PAUSED: u32 = 100;
 
-/// What is too large or for nobody is refused, and does no harm.
+/// Checks that batches that are too large or without a connection are refused, without harm.
 pub(super) fn check_refusals<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -52,7 +52,7 @@ pub(super) fn check_refusals<A: Transport, B: Transport>(
     wait_for(stand, &mut ledger, end)
 }
 
-/// The largest batches that there may be arrive.
+/// Checks that the largest allowed batches arrive.
 pub(super) fn check_largest<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -63,7 +63,7 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
     let mut ledger = Ledger::new(end, delivery);
     for length in [most / 2, most - 1, most] {
         if !send(stand, &mut ledger, end, delivery, length)? {
-            // Nothing else waits.
+            // No other batch waits.
             let fault = Fault::Refused(delivery, NotSentError::Full { backlog: 0 });
             return Err(Seen { end, fault });
         }
@@ -72,7 +72,8 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
     Ok(())
 }
 
-/// An end that polls nothing stops the other; later everything comes.
+/// Checks that an end that polls nothing blocks the other, and that every accepted batch arrives
+/// later.
 pub(super) fn check_full<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -106,7 +107,7 @@ pub(super) fn check_full<A: Transport, B: Transport>(
     Ok(())
 }
 
-/// A pause holds back what is reliable, until the next input, and loses nothing.
+/// Checks that a pause holds reliable batches back until the next input, and loses none.
 pub(super) fn check_pause<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -153,12 +154,12 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
     Ok(())
 }
 
-/// The deliveries that lose nothing.
+/// Returns the reliable deliveries.
 pub(super) fn reliable() -> [Delivery; 3] {
     [Delivery::Reliable, Delivery::ReliableOrdered, Delivery::ReliableOrderedFragmented]
 }
 
-/// Sends the next batch, unless there is no room.
+/// Sends the next batch; returns `false` if there is no room.
 pub(super) fn send<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledger: &mut Ledger,
@@ -167,7 +168,7 @@ pub(super) fn send<A: Transport, B: Transport>(
     length: usize,
 ) -> Result<bool, Seen> {
     let length = match batch::is_tiny(ledger.next()) {
-        // One of the smallest is always as long as it is.
+        // The smallest batches have a fixed length.
         true => batch::length(delivery, ledger.next(), length),
         false if delivery.fragments() => length.min(stand.path(end)?.max_fragmented),
         false => length.min(stand.path(end)?.max_datagram),
@@ -182,12 +183,12 @@ pub(super) fn send<A: Transport, B: Transport>(
     }
 }
 
-/// For an end to which nothing was sent.
+/// Refuses every batch, for an end to which none was sent.
 pub(super) fn nothing(delivery: Delivery, batch: &[u8]) -> Result<(), Fault> {
     Err(Fault::Changed { delivery, size: batch.len() })
 }
 
-/// Waits until everything of a ledger has come, and its sender knows.
+/// Waits until every batch of a ledger has arrived and is acked.
 fn wait_for<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     ledger: &mut Ledger,
@@ -200,7 +201,7 @@ fn wait_for<A: Transport, B: Transport>(
         stand.poll_batches(end, nothing)?;
         stand.poll_batches(receiver, |_, batch| ledger.handle_batch(batch))?;
         stand.end_frame(IDLE);
-        // A large batch comes in pieces.
+        // A large batch arrives in fragments.
         let state = (ledger.figures().arrived, stand.path(end)?.backlog);
         if state != progress.0 {
             progress = (state, stand.now());

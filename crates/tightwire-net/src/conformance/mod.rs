@@ -1,26 +1,28 @@
 //! The suite that every [`Transport`] has to pass.
 //!
-//! Whoever writes a transport gives [`run`] a way to make two ends that are connected or connect, and
-//! gets a [`Report`], or the promise that was [`ConformanceError`]. The checks:
+//! The author of a transport gives [`run`] a function that makes two ends, connected or connecting,
+//! and gets a [`Report`], or the first broken promise as a [`ConformanceError`]. The checks:
 //!
 //! * `connect`: each end connects once. Every check begins with it.
-//! * `traffic`: all deliveries at once, in both directions, from the smallest batch to the largest: reliable ones
-//!   come once, the ordered ones in their order, none changed, and no late one of
-//!   [`UnreliableSequenced`](Delivery::UnreliableSequenced). Over a perfect network, the unreliable
-//!   ones come too.
-//! * `refusals`: what is too large, or for nobody, is refused.
-//! * `largest`: a batch of exactly [`max_fragmented`](crate::transport::Path::max_fragmented) arrives.
-//! * `full`: if one end polls nothing, the other is told [`Full`](crate::transport::NotSentError::Full) after a time; later
-//!   everything comes that was accepted.
-//! * `flood`: if it polls nothing, few of the unreliable ones are kept for it, as far as that can be seen:
-//!   by how many come later.
+//! * `traffic`: all deliveries at once, in both directions, from the smallest batch to the largest.
+//!   Reliable batches arrive once, ordered ones in order, all of them unchanged, and no late one of
+//!   [`UnreliableSequenced`](Delivery::UnreliableSequenced). Over a perfect network, unreliable
+//!   batches arrive too.
+//! * `refusals`: batches that are too large, or without a connection, are refused.
+//! * `largest`: a batch of exactly [`max_fragmented`](crate::transport::Path::max_fragmented)
+//!   arrives.
+//! * `full`: if one end polls nothing, the other gets
+//!   [`Full`](crate::transport::NotSentError::Full) after a time; every accepted batch arrives
+//!   later.
+//! * `flood`: if one end polls nothing, few unreliable batches are kept for it, judged by how many
+//!   arrive later.
 //! * `pause`: a [pause](Transport::pause) holds reliable batches back, and loses none.
-//! * `pause of the reliable`: it does not hold back the others.
-//! * `close`: the [reason](Transport::close) of an end arrives once, behind what arrived before; the end that
-//!   closed hears nothing.
+//! * `pause of the reliable`: a pause does not hold back unreliable batches.
+//! * `close`: the [reason](Transport::close) of an end arrives once, behind the batches that
+//!   arrived before; the closing end gets no event.
 //!
-//! That a lost batch of [`Delivery::Reliable`] holds up no other cannot be seen from outside for sure:
-//! over a network that loses, [`Figures::overtaken`] should not be 0.
+//! That a lost batch of [`Delivery::Reliable`] delays no other batch cannot be verified for certain
+//! from outside: over a lossy network, [`Figures::overtaken`] should not be 0.
 //!
 //! ```
 //! use tightwire::transport::conformance::{self, Clock, Options, Pair};
@@ -61,33 +63,33 @@ use crate::transport::Transport;
 use broken::Seen;
 use stand::Stand;
 
-/// Two ends that are connected, or will be, and their time.
+/// Two ends that are connected, or connecting, with their clock.
 #[derive(Debug)]
 pub struct Pair<A, B> {
-    /// The end that connects. It knows whom.
+    /// The end that connects. It knows the server's address.
     pub client: A,
     /// The end that is connected to.
     pub server: B,
-    /// The time for both.
+    /// The clock of both ends.
     pub clock: Clock,
 }
 
-/// What [`run`] does, and what it expects of the network.
+/// Amount of traffic of a [`run`], and properties of its network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// How many batches of each delivery are sent in each direction.
+    /// Number of batches of each delivery in each direction.
     pub batches: u32,
-    /// How many of each delivery are sent at once.
+    /// Number of batches of each delivery that are sent at once.
     pub burst: u32,
-    /// How long it is until the next are.
+    /// Time between bursts.
     pub frame: Duration,
-    /// Whether the network loses nothing at that rate. Then the unreliable batches have to come, too.
+    /// Whether the network loses no packets at that rate. Then unreliable batches must arrive, too.
     pub is_perfect: bool,
-    /// How long nothing has to happen until the suite gives up.
+    /// Time without progress after which the suite gives up.
     pub patience: Duration,
-    /// The most bytes that may be accepted for an end that takes nothing.
+    /// Maximum bytes that may be accepted for an end that takes none.
     pub most_waiting: usize,
-    /// The most bytes of each unreliable delivery that may be kept for an end that polls nothing.
+    /// Maximum bytes of each unreliable delivery that may be kept for an end that polls nothing.
     pub most_unreliable: usize,
 }
 
@@ -108,16 +110,16 @@ impl Default for Options {
 /// One of the two ends of a [`Pair`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// The one that connects.
+    /// The end that connects.
     Client,
-    /// The one that is connected to.
+    /// The end that is connected to.
     Server,
 }
 
 impl End {
     const BOTH: [Self; 2] = [Self::Client, Self::Server];
 
-    /// The other one.
+    /// Returns the opposite end.
     const fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,
@@ -135,11 +137,11 @@ impl fmt::Display for End {
     }
 }
 
-/// Judges a transport. Each check begins with a new pair.
+/// Runs all checks on a transport. Each check begins with a new pair.
 ///
 /// # Errors
 ///
-/// [`ConformanceError`] says which promise was not kept, the first one that was seen.
+/// [`ConformanceError`] with the first promise that was broken.
 pub fn run<A: Transport, B: Transport>(
     mut make_pair: impl FnMut() -> Pair<A, B>,
     options: &Options,
@@ -154,7 +156,7 @@ pub fn run<A: Transport, B: Transport>(
         report.digest = batch::mix(report.digest ^ stand.digest());
         Ok(())
     };
-    // Both ends are looked at at once.
+    // This check covers both ends at once.
     judge("traffic", traffic::check, End::Client)?;
     for end in End::BOTH {
         judge("refusals", limits::check_refusals, end)?;
@@ -168,5 +170,5 @@ pub fn run<A: Transport, B: Transport>(
     Ok(report)
 }
 
-/// A check, and the end that does what is looked at.
+/// A check, run for the end that acts.
 type Check<A, B> = fn(&mut Stand<A, B>, End, &mut Report) -> Result<(), Seen>;

@@ -1,42 +1,42 @@
-//! What the suite saw of a transport that passed.
+//! Results of the suite for a transport that passed.
 
 use core::fmt;
 use core::time::Duration;
 
 use crate::message::Delivery;
 
-/// What was seen of a transport that keeps its promises.
+/// Results for a transport that keeps its promises.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// In the order of [`Delivery::ALL`], both directions together.
+    /// Counts of each delivery, in the order of [`Delivery::ALL`], both directions together.
     pub deliveries: [Figures; Delivery::ALL.len()],
-    /// How long all checks took on the clock of the pairs.
+    /// Duration of all checks, on the clocks of the pairs.
     pub time: Duration,
-    /// How many frames that were.
+    /// Number of frames of all checks.
     pub frames: u64,
-    /// Made of every event, with its time: two runs with the same one went alike.
+    /// Hash of every event with its time: equal for two runs that went alike.
     pub digest: u64,
 }
 
-/// What became of the batches of a delivery.
+/// Counts of a delivery's batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Figures {
-    /// How many were sent.
+    /// Number of batches that were sent.
     pub sent: u64,
-    /// How many arrived, each counted once.
+    /// Number of batches that arrived, each counted once.
     pub arrived: u64,
-    /// How many came again.
+    /// Number of batches that arrived again.
     pub doubled: u64,
-    /// How many came after one that was sent later.
+    /// Number of batches that arrived after one that was sent later.
     pub overtaken: u64,
-    /// The bytes that were sent.
+    /// Number of bytes that were sent.
     pub bytes: u64,
 }
 
 impl Figures {
-    /// How many never arrived.
+    /// Returns the number of batches that never arrived.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.sent.saturating_sub(self.arrived)
@@ -51,7 +51,7 @@ impl Figures {
     }
 }
 
-/// A table, for people.
+/// Writes the results as a table.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (delivery, figures) in Delivery::ALL.iter().zip(&self.deliveries) {

@@ -9,27 +9,26 @@ use super::{End, Fault, Options, Pair, Seen};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
-/// The two ends of a pair that has connected.
+/// The two ends of a connected pair.
 pub(super) struct Stand<A, B> {
     pair: Pair<A, B>,
     pub(super) options: Options,
-    /// Of the client and the server.
+    /// Connections at the client and at the server.
     connections: [Connection; 2],
     frames: u64,
     digest: u64,
-    /// The batch that was written last for each end and delivery: one that was refused is not written
-    /// again.
+    /// Last written batch for each end and delivery: a refused batch is kept, not written again.
     written: [[Written; Delivery::ALL.len()]; 2],
 }
 
-/// A batch, and what it was made of.
+/// A batch with its number.
 #[derive(Default)]
 struct Written {
     number: u32,
     bytes: Vec<u8>,
 }
 
-/// What happened to a connection.
+/// An event of a connection.
 pub(super) enum Happened<'a> {
     Connected(Connection),
     Batch(Delivery, &'a [u8]),
@@ -39,7 +38,7 @@ pub(super) enum Happened<'a> {
 impl<A: Transport, B: Transport> Stand<A, B> {
     /// Waits until each end has connected.
     pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, Seen> {
-        // No connection has this number before it has another.
+        // A placeholder until the end has connected.
         let connections = [Connection(u64::MAX); 2];
         let written = Default::default();
         let mut stand =
@@ -97,21 +96,21 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         }
     }
 
-    /// How the connection of an end is doing.
+    /// Returns the path of an end's connection.
     pub(super) fn path(&mut self, end: End) -> Result<Path, Seen> {
         let connection = self.connection(end);
         let fault = Fault::Path("there is none of a connection");
         self.transport(end).path(connection).ok_or(Seen { end, fault })
     }
 
-    /// Both ends take what has come.
+    /// Passes input to both ends.
     pub(super) fn begin_frame(&mut self) {
         let now = self.now();
         self.pair.client.handle_input(now);
         self.pair.server.handle_input(now);
     }
 
-    /// Both ends send what waits, and time goes on.
+    /// Passes output of both ends, and advances the clock.
     pub(super) fn end_frame(&mut self, most: Duration) {
         let Pair { client, server, clock } = &mut self.pair;
         let now = clock.now();
@@ -122,7 +121,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         self.frames += 1;
     }
 
-    /// What happened next at an end.
+    /// Returns the next event at an end; `None` if there is none.
     pub(super) fn poll(&mut self, end: End) -> Result<Option<Happened<'_>>, Seen> {
         let Self { pair, connections, digest, .. } = self;
         let now = pair.clock.now();
@@ -147,7 +146,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
                 note(content << 8 | (delivery as u64) << 2 | 2);
                 Happened::Batch(delivery, batch)
             }
-            // Who could not connect has a connection that was never heard of.
+            // A failed attempt to connect has a connection without an [`Event::Connected`].
             Event::Disconnected { connection, .. }
                 if connection != known && known != Connection(u64::MAX) =>
             {
@@ -157,12 +156,12 @@ impl<A: Transport, B: Transport> Stand<A, B> {
                 note(3);
                 Happened::Ended(reason)
             }
-            // Some stranger. What is behind it comes in the next frame.
+            // A refused stranger. The events after it are polled in the next frame.
             Event::Refused { .. } => return Ok(None),
         }))
     }
 
-    /// Everything that happened at an end.
+    /// Handles all events at an end.
     pub(super) fn poll_all(
         &mut self,
         end: End,
@@ -174,7 +173,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         Ok(())
     }
 
-    /// All batches that came to an end, where nothing else should happen.
+    /// Handles all batches at an end where no other event is expected.
     pub(super) fn poll_batches(
         &mut self,
         end: End,
@@ -187,7 +186,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         })
     }
 
-    /// Sends a batch of so many bytes in all.
+    /// Sends a batch of `length` bytes in all.
     pub(super) fn send(
         &mut self,
         end: End,

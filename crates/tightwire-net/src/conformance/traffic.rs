@@ -1,4 +1,4 @@
-//! All deliveries at once, in both directions.
+//! Check of all deliveries at once, in both directions.
 
 use core::time::Duration;
 
@@ -10,14 +10,15 @@ use super::stand::Stand;
 use super::{End, Fault, Report, Seen};
 use crate::transport::{NotSentError, Path, Transport};
 
-/// When nothing has come for so long, the unreliable batches that are missing are lost.
+/// Time without progress after which missing unreliable batches count as lost.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// How many batches are as large as many datagrams, at most, and after how many others the next is.
+/// Maximum number of batches with the size of many datagrams; `SMALL` is the minimum number of
+/// other batches between them.
 const LARGE: u32 = 20;
 const SMALL: u32 = 500;
 
-/// Everything that is sent one way.
+/// All batches in one direction.
 struct Flow {
     from: End,
     ledgers: [Ledger; Delivery::ALL.len()],
@@ -49,7 +50,7 @@ pub(super) fn check<A: Transport, B: Transport>(
         }
         stand.end_frame(options.frame);
 
-        // While a large batch comes in pieces, its sender knows how much is left.
+        // While a large batch arrives in fragments, progress shows in its sender's backlog.
         let mut state = flows.iter().map(Flow::moved).sum::<u64>();
         for end in End::BOTH {
             state = batch::mix(state ^ stand.path(end)?.backlog as u64);
@@ -81,7 +82,7 @@ impl Flow {
         Self { from, ledgers: Delivery::ALL.map(|delivery| Ledger::new(from, delivery)) }
     }
 
-    /// Grows with everything that is sent or comes.
+    /// Returns a count that grows with every batch that is sent or arrives.
     fn moved(&self) -> u64 {
         self.ledgers.iter().map(|ledger| ledger.figures().sent + ledger.figures().arrived).sum()
     }
@@ -90,12 +91,12 @@ impl Flow {
         self.ledgers.iter().all(|ledger| ledger.next() >= batches)
     }
 
-    /// Whether the reliable batches have come, or all.
+    /// Returns whether the reliable batches have arrived; with `all`, whether all have.
     fn has_come(&self, all: bool) -> bool {
         self.ledgers.iter().all(|ledger| ledger.is_complete() || !all && !ledger.is_reliable())
     }
 
-    /// Sends a few of each delivery, as far as there is room.
+    /// Sends a burst of each delivery, as far as there is room.
     fn send<A: Transport, B: Transport>(&mut self, stand: &mut Stand<A, B>) -> Result<(), Seen> {
         let options = stand.options;
         let path = stand.path(self.from)?;
@@ -133,7 +134,7 @@ impl Flow {
     }
 }
 
-/// How long a batch is: now and then one has several hundred kilobytes, if it may.
+/// Returns the length of a batch: now and then several hundred kilobytes, if it may be fragmented.
 fn length(delivery: Delivery, number: u32, path: &Path, batches: u32) -> usize {
     let every = (batches / LARGE).max(SMALL);
     if delivery.fragments() && number % every == every / 2 && !batch::is_tiny(number) {

@@ -1,4 +1,4 @@
-//! What is not reliable, where an end does not take what is.
+//! Checks of unreliable batches to an end that takes no reliable ones.
 
 use core::time::Duration;
 
@@ -10,19 +10,19 @@ use super::stand::{Happened, Stand};
 use super::{End, Fault, Report, Seen};
 use crate::transport::Transport;
 
-/// How many batches are sent in a frame of a flood.
+/// Number of batches in a frame of a flood.
 const AT_ONCE: usize = 64;
 
-/// The longest frame while there is nothing to send.
+/// Maximum length of a frame without a batch to send.
 const IDLE: Duration = Duration::from_millis(20);
 
-/// How long batches may take to arrive, or to come out.
+/// Time within which batches must arrive, or be polled.
 const SETTLING: Duration = Duration::from_secs(1);
 
-/// The deliveries that lose batches.
+/// The unreliable deliveries.
 const UNRELIABLE: [Delivery; 2] = [Delivery::Unreliable, Delivery::UnreliableSequenced];
 
-/// A flood to an end that polls nothing is not kept without end.
+/// Checks that the batches of a flood to an end that polls nothing are not kept without limit.
 pub(super) fn check_flood<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -34,7 +34,7 @@ pub(super) fn check_flood<A: Transport, B: Transport>(
         let length = stand.path(end)?.max_datagram;
         let mut ledger = Ledger::new(end, delivery);
         let (all, mut last) = (most.saturating_add(most / 2), stand.now());
-        // What is on its way in the network is kept by nobody: it has to arrive.
+        // Batches in flight do not count as kept: they have to arrive first.
         while stand.now() - last < SETTLING {
             stand.begin_frame();
             stand.poll_batches(end, nothing)?;
@@ -66,7 +66,7 @@ pub(super) fn check_flood<A: Transport, B: Transport>(
     Ok(())
 }
 
-/// A pause holds nothing back that is not reliable.
+/// Checks that a pause holds no unreliable batch back.
 pub(super) fn check_pause<A: Transport, B: Transport>(
     stand: &mut Stand<A, B>,
     end: End,
@@ -92,7 +92,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
             Happened::Connected(_) => Err(Fault::ConnectedTwice),
             Happened::Ended(reason) => Err(Fault::Ended(reason)),
         })?;
-        // Behind something that waits, and often enough that not all are lost.
+        // Behind a reliable batch that waits, and often enough that some are not lost.
         if reliable.next() == 0 {
             send(stand, &mut reliable, end, Delivery::Reliable, 100)?;
         }

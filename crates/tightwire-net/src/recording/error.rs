@@ -1,28 +1,28 @@
-//! Why a recording cannot be played.
+//! Errors of recordings.
 
 use core::fmt;
 use std::io;
 
-/// Why a recording cannot be written, or played any further.
+/// Error that ends the writing or the replay of a recording.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RecordingError {
     /// The file cannot be written or read.
     Io(io::Error),
-    /// It is no recording.
+    /// The file is not a recording.
     NotARecording,
-    /// It is of another version of the format.
+    /// The recording has another version of the format.
     Version(u8),
-    /// A record was changed.
+    /// A record is damaged.
     Corrupt {
-        /// Which, counted from the header.
+        /// Number of the record, counted from the header.
         record: u64,
     },
-    /// The session did something else than when it was recorded.
+    /// The replayed session did something else than the recorded one.
     Diverged {
-        /// After which record.
+        /// Number of the record after which it happened.
         record: u64,
-        /// What it did.
+        /// Action of the replayed session.
         did: &'static str,
     },
 }
@@ -60,5 +60,5 @@ impl From<io::Error> for RecordingError {
     }
 }
 
-/// Another number for each change of the format.
+/// Version of the format, increased with each change.
 pub(super) const VERSION: u8 = 1;

@@ -1,4 +1,4 @@
-//! Everything that a session saw, in a file, and the same session again.
+//! Recordings: everything that a session saw, in a file, and its replay.
 
 mod error;
 mod record;

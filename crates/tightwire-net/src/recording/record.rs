@@ -1,4 +1,4 @@
-//! What stands in a recording.
+//! Records of a recording.
 
 use core::time::Duration;
 use std::io::{self, Read, Write};
@@ -14,16 +14,16 @@ use super::error::VERSION;
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path};
 
-/// How the file begins; then records.
+/// First bytes of a recording; records follow.
 pub(super) const MAGIC: [u8; 8] = *b"tightrec";
 
-/// What the session was told: the first record.
+/// The session's configuration: the first record.
 #[derive(Wire, Clone, PartialEq, Debug, Default)]
 pub(super) struct Header {
-    /// Always first.
+    /// Version of the format; always the first field.
     pub(super) version: u8,
     pub(super) seed: u64,
-    /// In nanoseconds.
+    /// Time zero of the session since the Unix epoch, in nanoseconds.
     pub(super) unix_start: u64,
     #[wire(max_len = 255)]
     pub(super) game: String,
@@ -31,36 +31,36 @@ pub(super) struct Header {
     pub(super) game_version: String,
 }
 
-/// What the session saw next.
+/// One interaction of the session with its transport.
 #[derive(Wire, Clone, PartialEq, Debug, Default)]
 pub(super) enum Record {
-    /// There was no event any more.
+    /// `poll_event` returned no event.
     #[default]
     Quiet,
-    /// It took what had come, at this time.
+    /// `handle_input` was called at this time.
     Input { nanos: u64 },
-    /// It sent what there was to send, at this time.
+    /// `handle_output` was called at this time.
     Output { nanos: u64 },
-    /// An event.
+    /// `poll_event` returned a connection.
     Connected { connection: u64, address: Option<Address> },
-    /// An event.
+    /// `poll_event` returned a batch.
     Batch {
         from: u64,
         delivery: Delivery,
         #[wire(max_len = MAX_BATCH)]
         batch: Vec<u8>,
     },
-    /// An event.
+    /// `poll_event` returned the end of a connection.
     Disconnected { connection: u64, reason: Reason },
-    /// An event.
+    /// `poll_event` returned a refused stranger.
     Refused { address: Option<Address>, reason: Reason },
-    /// It sent a batch with this checksum.
+    /// `send` was called with a batch of this checksum.
     Sent { to: u64, checksum: u32, result: SendResult },
-    /// It ended a connection.
+    /// `close` was called.
     Closed { connection: u64, reason: Reason },
-    /// It asked how a connection is doing, and that has changed since it asked before.
+    /// `path` was called, and its result differs from the previous one.
     Path { connection: u64, path: Option<PathSeen> },
-    /// What it speaks, for tools.
+    /// Identity of the session's messages, for tools.
     Identity(Box<Identity>),
 }
 
@@ -81,7 +81,7 @@ pub(super) enum SendResult {
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Address {
     is_v6: bool,
-    /// The last 4, if it is an old one.
+    /// IP address; IPv4 addresses are in the last 4 bytes.
     ip: [u8; 16],
     port: u16,
 }
@@ -101,11 +101,11 @@ pub(super) struct PathSeen {
     packets_received: u64,
 }
 
-/// What stands before a record.
+/// Header of a record.
 #[derive(Wire, Clone, Copy, Default)]
 struct Frame {
     length: u32,
-    /// Of the length: one that was changed must not look like the end of a file that was cut off.
+    /// Checksum of the length: a damaged length must not look like a truncated file.
     length_checksum: u32,
     checksum: u32,
 }
@@ -219,7 +219,7 @@ impl From<PathSeen> for Path {
     }
 }
 
-/// A time in a recording, which has 584 years.
+/// Converts a time to nanoseconds, of which `u64` holds 584 years.
 pub(super) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -241,7 +241,7 @@ pub(super) fn write(
     to.write_all(body)
 }
 
-/// Reads the body of the next record; nothing if the file ends before the record does.
+/// Reads the body of the next record; `None` if the file ends before the record does.
 pub(super) fn read(
     number: u64,
     space: &mut Vec<u8>,
@@ -260,7 +260,7 @@ pub(super) fn read(
         return Err(corrupt);
     }
     space.clear();
-    // It grows with what is there, not with what the length says.
+    // Memory is taken for bytes that were read, not for the length that the header claims.
     if from.by_ref().take(length.into()).read_to_end(space)? < length as usize {
         return Ok(None);
     }
@@ -271,11 +271,11 @@ fn hash_length(length: u32) -> u32 {
     crc32fast::hash(&length.to_le_bytes())
 }
 
-/// The bytes of a [`Frame`].
+/// Length of a [`Frame`], in bytes.
 const FRAME: usize = 12;
 
-/// The most bytes of a batch.
+/// Maximum length of a batch, in bytes.
 const MAX_BATCH: usize = 1 << 24;
 
-/// The most bytes of a record.
+/// Maximum length of a record, in bytes.
 const MAX_RECORD: usize = MAX_BATCH + 4096;

@@ -1,4 +1,4 @@
-//! A transport that writes down what it says.
+//! A transport that records the session above it.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -16,11 +16,11 @@ use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
-/// A [`Transport`] that passes everything to another, and writes into a file what that one says: enough
-/// for a [`Replay`](crate::recording::Replay) to be the same session again.
+/// A [`Transport`] that wraps another and records all of its results in a file: enough for a
+/// [`Replay`](crate::recording::Replay) to repeat the session.
 ///
-/// What has come is in the file before it is handled, so that the message that makes the program crash
-/// is too. A file that cannot be written any more does not stop the session: see
+/// Received batches are in the file before they are handled, so the message that crashes the
+/// program is in it, too. A write error ends the recording but not the session: see
 /// [`error`](Self::error).
 ///
 /// ```
@@ -74,21 +74,21 @@ pub struct Recorder<T, W> {
     log: RefCell<Log<W>>,
 }
 
-/// The file.
+/// The file, with the state that its records need.
 struct Log<W> {
     file: W,
     space: Vec<u8>,
     error: Option<io::Error>,
-    /// What was written last of each connection: what has not changed would be most of the file.
+    /// Last recorded path of each connection: paths that did not change would be most of the file.
     paths: BTreeMap<u64, Option<PathSeen>>,
 }
 
 impl<T: Transport, W: Write> Recorder<T, W> {
-    /// Writes what `transport` says into `file`, for a session with this configuration.
+    /// Records the results of `transport` in `file`, for a session with this configuration.
     ///
     /// # Errors
     ///
-    /// What the file says to the first bytes.
+    /// Errors of `file` when the header is written.
     pub fn new(transport: T, mut file: W, config: &SessionConfig) -> io::Result<Self> {
         let mut header = Header {
             version: VERSION,
@@ -104,18 +104,19 @@ impl<T: Transport, W: Write> Recorder<T, W> {
         Ok(Self { transport, log: RefCell::new(log) })
     }
 
-    /// Writes down what the session speaks, for tools that read its messages without the program.
+    /// Records the identity of the session's messages, for tools that decode them without the
+    /// program.
     pub fn describe(&mut self, identity: &Identity) {
         self.log.get_mut().write(&mut Record::Identity(Box::new(identity.clone())));
     }
 
-    /// Why the file ends before the session did, if it does.
+    /// Returns the kind of the write error that ended the recording; `None` while it goes on.
     #[must_use]
     pub fn error(&self) -> Option<io::ErrorKind> {
         self.log.borrow().error.as_ref().map(io::Error::kind)
     }
 
-    /// Looks at the file.
+    /// Calls `look` with the file.
     pub fn file<A>(&self, look: impl FnOnce(&W) -> A) -> A {
         look(&self.log.borrow().file)
     }
@@ -149,7 +150,7 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
             log.paths.remove(&connection.0);
         }
         if event.is_none() {
-            // All of it is there before it is handled.
+            // Received batches are in the file before they are handled.
             log.flush();
         }
         event
@@ -198,7 +199,7 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         let path = self.transport.path(connection);
         let seen = path.map(PathSeen::from);
         let mut log = self.log.borrow_mut();
-        // The loss may be no number, which is never the same: then it is written.
+        // A loss of NaN differs from itself, so it is always recorded.
         if log.paths.insert(connection.0, seen) != Some(seen) {
             log.write(&mut Record::Path { connection: connection.0, path: seen });
         }

@@ -1,4 +1,4 @@
-//! A transport that says what another said before.
+//! A transport that replays a recording.
 
 use core::cell::RefCell;
 use core::fmt;
@@ -15,39 +15,40 @@ use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
-/// A [`Transport`] that says what a [`Recorder`](crate::recording::Recorder) wrote down. A session of the same
-/// program, with the [configuration](Self::config) of the recorded one and called at the times that
-/// [`next_step`](Self::next_step) tells, comes to the same state after each step.
+/// A [`Transport`] that returns the results that a [`Recorder`](crate::recording::Recorder)
+/// recorded. A session of the same program, with the [configuration](Self::config) of the recorded
+/// session and called at the times of [`next_step`](Self::next_step), has the same state after each
+/// step.
 ///
-/// A file that was cut off, as by a crash, is played to its end. [`error`](Self::error) says what else
-/// ended it.
+/// A truncated file, as after a crash, is played to its end. [`error`](Self::error) returns any
+/// other reason why the replay ended.
 pub struct Replay<R> {
     header: Header,
     tape: RefCell<Tape<R>>,
-    /// What [`Event::Batch`] shows.
+    /// Bytes of the current [`Event::Batch`].
     batch: Vec<u8>,
 }
 
-/// When the session was called.
+/// Times at which the session was called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Step {
-    /// It received, at this time.
+    /// Time at which the session received.
     pub receive_at: Duration,
-    /// It handled messages and transmitted, at this time. `None` if it looked for input
-    /// between two frames.
+    /// Time at which the session handled messages and transmitted. `None` if it received between
+    /// two frames.
     pub transmit_at: Option<Duration>,
 }
 
-/// The file, a step of it at a time.
+/// The file, read one step at a time.
 struct Tape<R> {
     file: R,
     space: Vec<u8>,
-    /// How many records were read.
+    /// Number of records read.
     number: u64,
-    /// What is left of this step.
+    /// Remaining records of the current step.
     records: VecDeque<Record>,
-    /// When the next begins, if it was seen.
+    /// Time of the next step in nanoseconds; `None` until its first record was read.
     next: Option<u64>,
     has_ended: bool,
     identity: Option<Box<Identity>>,
@@ -56,11 +57,11 @@ struct Tape<R> {
 }
 
 impl<R: Read> Replay<R> {
-    /// Plays this file.
+    /// Opens a recording.
     ///
     /// # Errors
     ///
-    /// [`RecordingError`] if it does not begin as a recording.
+    /// [`RecordingError`] if the file does not begin as a recording.
     pub fn new(mut file: R) -> Result<Self, RecordingError> {
         let mut space = Vec::new();
         file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut space)?;
@@ -84,8 +85,8 @@ impl<R: Read> Replay<R> {
         Ok(Self { header, tape: RefCell::new(tape), batch: Vec::new() })
     }
 
-    /// A configuration with the game, version, seed and time of the recorded session; the rest must be
-    /// as it was there.
+    /// Returns a configuration with the game, version, seed and start time of the recorded session.
+    /// All other fields are those of `rest`, which must be as they were when recording.
     #[must_use]
     pub fn config(&self, rest: SessionConfig) -> SessionConfig {
         SessionConfig {
@@ -97,7 +98,7 @@ impl<R: Read> Replay<R> {
         }
     }
 
-    /// When the session is called next; nothing at the end.
+    /// Returns the times of the next step; `None` at the end.
     pub fn next_step(&mut self) -> Option<Step> {
         let tape = self.tape.get_mut();
         tape.expect_nothing();
@@ -108,27 +109,29 @@ impl<R: Read> Replay<R> {
             Record::Output { nanos } => Some(*nanos),
             _ => None,
         });
-        // What was never transmitted may have been handled, and have crashed.
+        // A step without a transmit may be the one in which the program crashed while it handled
+        // messages.
         let transmit_at = output.or(tape.has_ended.then_some(receive_at));
         let [receive_at, transmit_at] =
             [Some(receive_at), transmit_at].map(|time| time.map(Duration::from_nanos));
         Some(Step { receive_at: receive_at?, transmit_at })
     }
 
-    /// What the recorded session spoke, if it was [written down](crate::recording::Recorder::describe), and as
-    /// soon as its place is reached.
+    /// Returns the identity of the session's messages, if it was
+    /// [recorded](crate::recording::Recorder::describe) and its record was reached.
     pub fn identity(&mut self) -> Option<&Identity> {
         self.tape.get_mut().identity.as_deref()
     }
 
-    /// Why nothing more is played, besides the end of the file.
+    /// Returns the error that ended the replay; `None` before the end, and at the regular end of
+    /// the file.
     pub fn error(&mut self) -> Option<&RecordingError> {
         self.tape.get_mut().error.as_ref()
     }
 }
 
 impl<R: Read> Tape<R> {
-    /// Reads up to where the next step begins.
+    /// Reads the records up to the start of the next step.
     fn load(&mut self) {
         while self.next.is_none() && !self.has_ended {
             match self.read() {
@@ -155,7 +158,7 @@ impl<R: Read> Tape<R> {
 }
 
 impl<R> Tape<R> {
-    /// The next record, if it is one of these. Whoever looked at a path did not change anything.
+    /// Takes the next record if it matches. Paths are skipped: a call of `path` changes no state.
     fn take(&mut self, did: &'static str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
         self.see_paths(usize::MAX);
         match self.records.front() {
@@ -168,7 +171,7 @@ impl<R> Tape<R> {
         }
     }
 
-    /// Notes the paths that come next, and that nobody looked at.
+    /// Notes up to `most` of the next paths, which the session did not ask for.
     fn see_paths(&mut self, most: usize) {
         for _ in 0..most {
             let Some(Record::Path { connection, path }) = self.records.front() else { break };
@@ -178,7 +181,7 @@ impl<R> Tape<R> {
     }
 
     fn path(&mut self, connection: u64) -> Option<PathSeen> {
-        // It may be that others were looked at before, and are not now.
+        // The recorded session may have asked for other paths before, which this one does not.
         let paths = self.records.iter().map_while(|record| match record {
             Record::Path { connection, .. } => Some(*connection),
             _ => None,
@@ -189,7 +192,7 @@ impl<R> Tape<R> {
         self.paths.get(&connection).copied().flatten()
     }
 
-    /// All of a step was played.
+    /// Checks that all records of the step were replayed.
     fn expect_nothing(&mut self) {
         self.see_paths(usize::MAX);
         if !self.records.is_empty() {

@@ -1,11 +1,11 @@
-//! What a token says.
+//! The claims of a token.
 
 use core::fmt;
 use core::time::Duration;
 
 use tightwire_core::stream::Wire;
 
-/// What a connect token says: who may connect to which server until when.
+/// Claims of a connect token: client, server and expiry.
 ///
 /// Times are whole seconds since the Unix epoch, by the clock of the backend.
 ///
@@ -19,23 +19,22 @@ use tightwire_core::stream::Wire;
 /// ```
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Claims {
-    /// The number by which the backend knows the client.
+    /// Number by which the backend knows the client.
     pub client: u64,
-    /// When the token was made.
+    /// Time at which the token was minted.
     pub minted: u64,
-    /// From when on nobody can connect with it.
+    /// Time from which the token is refused.
     pub expires: u64,
-    /// The name of the server that it is for, at most [`MAX_SERVER`](Self::MAX_SERVER) bytes without
-    /// a zero byte.
+    /// Name of the server, at most [`MAX_SERVER`](Self::MAX_SERVER) bytes without a zero byte.
     #[wire(max_len = 255)]
     pub server: String,
-    /// What else the backend wants the server to know, at most
-    /// [`MAX_USER_DATA`](Self::MAX_USER_DATA) bytes. The client cannot read it.
+    /// Further data from the backend to the server, at most [`MAX_USER_DATA`](Self::MAX_USER_DATA)
+    /// bytes. The client cannot read it.
     #[wire(max_len = 512)]
     pub user_data: Vec<u8>,
 }
 
-/// What is sealed: the claims, and what tells two tokens with the same claims apart.
+/// Sealed contents of a token: the claims, and an id that distinguishes tokens with equal claims.
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Contents {
     pub(super) id: u128,
@@ -43,12 +42,13 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// The most bytes. `MAX_BYTES` does not know that the two lengths begin with a byte anyway.
+    /// Maximum length in bytes. `MAX_BYTES` is larger: it does not know that both length fields
+    /// begin at a whole byte.
     pub(super) const LONGEST: usize =
         16 + 3 * 8 + 1 + Claims::MAX_SERVER + 2 + Claims::MAX_USER_DATA;
 }
 
-/// Why a token was not made.
+/// Error of minting a token.
 ///
 /// ```
 /// use std::time::Duration;
@@ -61,29 +61,29 @@ impl Contents {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MintError {
-    /// The name of the server has so many bytes, and [`Claims::MAX_SERVER`] is the most.
+    /// The server's name has this many bytes, more than [`Claims::MAX_SERVER`].
     ServerTooLong(usize),
-    /// The name of the server has a zero byte.
+    /// The server's name contains a zero byte.
     ServerHasZero,
-    /// The user data has so many bytes, and [`Claims::MAX_USER_DATA`] is the most.
+    /// The user data has this many bytes, more than [`Claims::MAX_USER_DATA`].
     UserDataTooLong(usize),
-    /// The token would have expired when it is made.
+    /// The token would be expired when minted.
     Expired,
-    /// The claims do not fit a token.
+    /// The claims do not fit into a token.
     TooLarge,
-    /// The operating system gave no random numbers.
+    /// The operating system provided no random numbers.
     NoRandomNumbers,
 }
 
 impl Claims {
-    /// The most bytes of the server's name.
+    /// Maximum length of the server's name, in bytes.
     pub const MAX_SERVER: usize = 255;
 
-    /// The most bytes of the user data.
+    /// Maximum length of the user data, in bytes.
     pub const MAX_USER_DATA: usize = 512;
 
-    /// For a token that is made at `now`, since the Unix epoch, and lasts for `lifetime`, both cut to
-    /// whole seconds.
+    /// Makes the claims of a token that is minted at `now`, since the Unix epoch, and lasts for
+    /// `lifetime`. Both are cut to whole seconds.
     #[must_use]
     pub fn new(client: u64, server: &str, now: Duration, lifetime: Duration) -> Self {
         let minted = now.as_secs();
@@ -91,7 +91,7 @@ impl Claims {
         Self { client, minted, expires, server: server.into(), user_data: Vec::new() }
     }
 
-    /// With something else that the server is to know.
+    /// Adds data for the server.
     #[must_use]
     pub fn with_user_data(mut self, user_data: impl Into<Vec<u8>>) -> Self {
         self.user_data = user_data.into();

@@ -1,7 +1,7 @@
-//! The server's side: each token is taken once.
+//! The server's side: each token is redeemed once.
 //!
-//! A token is checked first and redeemed last, so that a client that finds a server full can come again
-//! with it.
+//! A token is checked first and redeemed last, so that a client that finds the server full can come
+//! again with the same token.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use super::claims::{Claims, Contents};
 use super::key::TokenKey;
 use crate::reason::TokenError;
 
-/// Takes connect tokens at a server: genuine, in time, for this server, and each once.
+/// Admits clients by connect token: genuine, not expired, for this server, and redeemed once.
 ///
-/// * [`check`](Self::check) says whether a token is good. Nothing is remembered, so a client that is
-///   refused for another reason, as a server that is full, can come again with the same token.
-/// * [`redeem`](Self::redeem) takes it. From then on it is used.
+/// * [`check`](Self::check) validates a token. The gate remembers nothing, so a client that is
+///   refused for another reason, such as a full server, can come again with the same token.
+/// * [`redeem`](Self::redeem) marks a token as used.
 ///
-/// What was used is remembered until it would have expired anyway, in bounded memory. A server that was
-/// started again has forgotten it: see [`refuse_minted_before`](Self::refuse_minted_before).
+/// Used tokens are remembered until they expire, in bounded memory. A restarted server has
+/// forgotten them: see [`refuse_minted_before`](Self::refuse_minted_before).
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,17 +39,17 @@ pub struct TokenGate {
     keys: Vec<TokenKey>,
     server: String,
     config: TokenGateConfig,
-    /// When each token that was taken expires, and its id. The time is as authentic as the id, and
-    /// in this order those that can be forgotten come first.
+    /// Expiry and id of each used token. The expiry is as authentic as the id, and in this order
+    /// the tokens that can be forgotten come first.
     used: BTreeSet<(u64, u128)>,
-    /// The last time of those that were forgotten. Should the clock go back, what expires by then
-    /// cannot be told from what was used.
+    /// Latest expiry of the forgotten tokens. If the clock goes back, tokens that expire by this
+    /// time are refused, since they may have been used.
     forgotten: u64,
-    /// Tokens that were made in this second or before are refused.
+    /// Second up to which minted tokens are refused; `None` for no limit.
     refused: Option<u64>,
 }
 
-/// The limits of a [`TokenGate`].
+/// Limits of a [`TokenGate`].
 ///
 /// ```
 /// use tightwire::token::{TokenGate, TokenGateConfig, TokenKey};
@@ -61,16 +61,16 @@ pub struct TokenGate {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenGateConfig {
-    /// The used tokens that are remembered, of about 50 bytes each. When there are as many, and none
-    /// has expired, every token is refused as [`TokenError::TooMany`]. 65536 unless stated.
+    /// Maximum number of remembered used tokens, about 50 bytes each. When it is reached and none
+    /// has expired, every token is refused as [`TokenError::TooMany`]. Default: 65536.
     pub max_remembered: usize,
-    /// The longest that a token may still last when it comes, an hour unless stated. One that lasts
-    /// longer would have to be remembered as long, and is refused as [`TokenError::TooLong`]. The
-    /// backend's clock may be a minute ahead.
+    /// Maximum remaining lifetime of a token when it arrives. A token that lasts longer would have
+    /// to be remembered as long, and is refused as [`TokenError::TooLong`]. The backend's clock may
+    /// be a minute ahead. Default: an hour.
     pub max_lifetime: Duration,
 }
 
-/// A token that [`TokenGate::check`] has found to be good, and that is not taken yet.
+/// A token that [`TokenGate::check`] found valid, and that is not redeemed yet.
 ///
 /// ```
 /// use std::time::Duration;
@@ -88,18 +88,18 @@ pub struct TokenGateConfig {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Admission(Contents);
 
-/// The tokens that are forgotten at once. More than the one that is added, so that memory drains; few,
-/// so that no client has to wait for thousands of others.
+/// Maximum number of tokens forgotten at once. More than the one that is added, so that memory
+/// drains; few, so that no client waits for thousands of others.
 const FORGOTTEN_AT_ONCE: usize = 8;
 
-/// How far the backend's clock may be ahead.
+/// Tolerance for a backend's clock that is ahead.
 const AHEAD: Duration = Duration::from_secs(60);
 
 impl TokenGate {
-    /// For the server of this name, with tokens that one of these keys has sealed.
+    /// Makes a gate for the server of this name and tokens sealed with one of these keys.
     ///
-    /// There are two keys while they are changed: first every server gets the new one as well, then
-    /// the backend seals with it, and when the last token of the old one has expired, that one goes.
+    /// Keys are rotated with two of them: first every server gets the new key as well, then the
+    /// backend seals with it, and the old key is removed when its last token has expired.
     #[must_use]
     pub fn new(keys: Vec<TokenKey>, server: &str) -> Self {
         Self {
@@ -112,25 +112,25 @@ impl TokenGate {
         }
     }
 
-    /// With other limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_config(mut self, config: TokenGateConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// From now on with these keys. What was used is still remembered.
+    /// Replaces the keys. Used tokens are still remembered.
     pub fn set_keys(&mut self, keys: Vec<TokenKey>) {
         self.keys = keys;
     }
 
-    /// Refuses tokens that were made before `start`, or within the same second, as
+    /// Refuses tokens that were minted before `start`, or within the same second, as
     /// [`TokenError::Expired`].
     ///
-    /// A server that was started again does not know which tokens were used before. Called with the
-    /// time since the Unix epoch at which it started, no token that could have been used then is taken;
-    /// clients that wait ask for a new one. If the backend's clock can be ahead of the server's, add by
-    /// how much.
+    /// A restarted server does not know which tokens were used before. Call this with the time of
+    /// its start, since the Unix epoch: then no token that could have been used before is accepted,
+    /// and waiting clients ask for a new one. If the backend's clock can be ahead of the server's,
+    /// add the difference.
     ///
     /// ```
     /// use std::time::Duration;
@@ -153,12 +153,12 @@ impl TokenGate {
         self.refused = self.refused.max(Some(start.as_secs()));
     }
 
-    /// Whether a token is good at `now`, since the Unix epoch. It is not taken by that.
+    /// Validates a token at `now`, since the Unix epoch, without redeeming it.
     ///
     /// # Errors
     ///
-    /// [`TokenError`] says why it is not. A token that is not genuine costs no memory, and as much time
-    /// as it takes to authenticate its bytes with each key.
+    /// [`TokenError`] for a token that is not valid. A token that is not genuine costs no memory,
+    /// and the time to authenticate its bytes with each key.
     pub fn check(&mut self, token: &[u8], now: Duration) -> Result<Admission, TokenError> {
         let opened = self.keys.iter().find_map(|key| key.contents(token).ok());
         let admission = Admission(opened.ok_or(TokenError::NotGenuine)?);
@@ -178,19 +178,19 @@ impl TokenGate {
         Ok(admission)
     }
 
-    /// Takes a token that was checked: nobody else connects with it.
+    /// Redeems a token that was checked: no other client can connect with it.
     ///
     /// # Errors
     ///
-    /// [`TokenError`] if it was taken since it was checked, or cannot be remembered any more. There is
-    /// no error if nothing was redeemed between the two.
+    /// [`TokenError`] if the token was redeemed since it was checked, or cannot be remembered.
+    /// There is no error if no token was redeemed between the two calls.
     pub fn redeem(&mut self, admission: &Admission) -> Result<(), TokenError> {
         self.check_unused(admission)?;
         self.used.insert(admission.key());
         Ok(())
     }
 
-    /// How many used tokens are remembered.
+    /// Returns the number of remembered used tokens.
     #[must_use]
     pub fn remembered(&self) -> usize {
         self.used.len()
@@ -208,7 +208,7 @@ impl TokenGate {
         }
     }
 
-    /// Forgets some of the tokens that have expired.
+    /// Forgets some of the expired tokens.
     fn forget(&mut self, now: Duration) {
         for _ in 0..FORGOTTEN_AT_ONCE {
             let expired = |(expires, _): &&(u64, u128)| Duration::from_secs(*expires) <= now;
@@ -226,13 +226,13 @@ impl Default for TokenGateConfig {
 }
 
 impl Admission {
-    /// What the token says.
+    /// Returns the token's claims.
     #[must_use]
     pub fn claims(&self) -> &Claims {
         &self.0.claims
     }
 
-    /// What the token says.
+    /// Returns the token's claims.
     #[must_use]
     pub fn into_claims(self) -> Claims {
         self.0.claims

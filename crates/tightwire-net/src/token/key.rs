@@ -13,10 +13,11 @@ use crate::hex::HexError;
 use crate::hex::{self, Hex};
 use crate::reason::TokenError;
 
-/// The key with which a game's backend seals connect tokens, and its servers open them. Clients never
-/// have it.
+/// The key with which a game's backend seals connect tokens, and its servers open them. Clients
+/// never have it.
 ///
-/// It is read from 64 hexadecimal digits; `Debug` does not show it, and it is wiped when it is dropped.
+/// A key is parsed from 64 hexadecimal digits. `Debug` does not show the key, and dropping a key
+/// wipes its memory.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,42 +38,42 @@ use crate::reason::TokenError;
 #[derive(Clone)]
 pub struct TokenKey(Zeroizing<[u8; 32]>);
 
-/// Authenticated and not sent: what was sealed for something else is no token, nor is one of another
-/// version.
+/// Associated data, authenticated and not sent: bytes sealed for another purpose or another version
+/// are no token.
 const DOMAIN: &[u8] = b"tightwire connect token 1";
 
 impl TokenKey {
-    /// These bytes, which must be random.
+    /// Makes a key of these bytes, which must be random.
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes.into())
     }
 
-    /// A new key, from the random numbers of the operating system.
+    /// Generates a key from the operating system's random numbers.
     ///
     /// # Errors
     ///
-    /// If there are none: [`MintError::NoRandomNumbers`].
+    /// [`MintError::NoRandomNumbers`] if the operating system provides none.
     pub fn generate() -> Result<Self, MintError> {
         let mut key = Self::from_bytes([0; 32]);
         fill(key.0.as_mut_slice())?;
         Ok(key)
     }
 
-    /// The key as 64 hexadecimal digits, to be kept secret. There is no `Display`, so that none gets
-    /// into a log by mistake.
+    /// Returns the key as 64 hexadecimal digits, to be kept secret. There is no `Display`, so that
+    /// no key gets into a log by mistake.
     #[must_use]
     pub fn secret_text(&self) -> String {
         Hex(self.0.as_slice()).to_string()
     }
 
-    /// Makes a token that says this.
+    /// Mints a token with these claims.
     ///
-    /// A server takes it once. Two tokens with the same claims are two tokens.
+    /// A server accepts the token once. Two tokens with the same claims are different tokens.
     ///
     /// # Errors
     ///
-    /// [`MintError`] says what is wrong with the claims.
+    /// [`MintError`] if the claims are invalid.
     pub fn mint(&self, claims: &Claims) -> Result<SealedToken, MintError> {
         let (mut nonce, mut id) = ([0; NONCE_LEN], [0; 16]);
         fill(&mut nonce)?;
@@ -81,12 +82,12 @@ impl TokenKey {
         self.seal(nonce, Contents { id: u128::from_le_bytes(id), claims })
     }
 
-    /// What a token says, for tools. It may have expired, be for any server and have been used: a server
-    /// asks its [`TokenGate`](crate::token::TokenGate).
+    /// Returns a token's claims, for tools. The token may be expired, for any server, or used: a
+    /// server asks its [`TokenGate`](crate::token::TokenGate).
     ///
     /// # Errors
     ///
-    /// [`TokenError::NotGenuine`] if it was not sealed with this key.
+    /// [`TokenError::NotGenuine`] if the token was not sealed with this key.
     pub fn open(&self, token: &[u8]) -> Result<Claims, TokenError> {
         self.contents(token).map(|contents| contents.claims)
     }
@@ -95,7 +96,7 @@ impl TokenKey {
         let genuine = || {
             let (nonce, rest) = token.split_first_chunk::<NONCE_LEN>()?;
             let (sealed, tag) = rest.split_last_chunk::<TAG_LEN>()?;
-            // On the stack and of this length: a stranger's bytes allocate nothing.
+            // On the stack, with a fixed length: a stranger's bytes allocate nothing.
             let mut contents = [0; Contents::LONGEST];
             let contents = contents.get_mut(..sealed.len())?;
             let buffer = InOutBuf::new(sealed, contents).ok()?;
@@ -111,8 +112,8 @@ impl TokenKey {
         let mut bytes = [0; Contents::LONGEST];
         let length = tightwire_core::stream::encode(&contents, &mut bytes).map(<[u8]>::len);
         let sealed = &mut bytes[..length.map_err(|_| MintError::TooLarge)?];
-        // 24 bytes are enough to draw a nonce at random for each token: 2^80 of them under one key
-        // collide with a chance of 2^-33.
+        // 24 bytes are enough for a random nonce per token: 2^80 nonces under one key collide with
+        // a probability of 2^-33.
         let tag = self
             .cipher()
             .encrypt_inout_detached(&XNonce::from(nonce), DOMAIN, (&mut *sealed).into())
@@ -150,7 +151,7 @@ mod tests {
 
     const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
 
-    /// Made once more by other means: HChaCha20 written in Python, and its ChaCha20-Poly1305.
+    /// Computed independently, with HChaCha20 written in Python and Python's ChaCha20-Poly1305.
     const TOKEN: &str = "404142434445464748494a4b4c4d4e4f5051525354555657b4586713b4851f71\
         e79dedd5c3f10bfd95baadc41359539a6ae3b42e090423902a2b4b0555928410\
         f6d781617dbfa985b6587ee81de0d0aaf44c0a76813dc5ac506bbefa8874a1";

@@ -1,4 +1,5 @@
-//! Connect tokens: who may connect is decided by the game's backend, and the server believes it.
+//! Connect tokens: the game's backend decides which clients may connect, and the server verifies
+//! it.
 
 mod claims;
 mod gate;

@@ -7,11 +7,12 @@ use super::claims::Contents;
 use crate::hex::HexError;
 use crate::hex::{self, Hex};
 
-/// A connect token as the backend gives it to a client, and the client to the server. Only who has the
-/// [`TokenKey`](crate::token::TokenKey) can read it.
+/// A connect token as the backend gives it to a client, and the client to the server. Only the
+/// holders of the [`TokenKey`](crate::token::TokenKey) can read it.
 ///
-/// It is shown as hexadecimal digits, and read from them: a matchmaker can put it into JSON or an
-/// address. Whoever has it can connect with it, once, so it is not for logs: `Debug` shows its length.
+/// `Display` and `FromStr` use hexadecimal digits: a matchmaker can put a token into JSON or a URL.
+/// The holder of a token can connect with it, once, so it does not belong in logs: `Debug` shows
+/// only its length.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,21 +28,21 @@ use crate::hex::{self, Hex};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct SealedToken(Vec<u8>);
 
-/// What stands before the sealed claims.
+/// Length of the nonce before the sealed claims, in bytes.
 pub(super) const NONCE_LEN: usize = 24;
 
-/// What stands behind them.
+/// Length of the tag behind the sealed claims, in bytes.
 pub(super) const TAG_LEN: usize = 16;
 
 impl SealedToken {
-    /// The most bytes that a token has.
+    /// Maximum length of a token, in bytes.
     pub const MAX_BYTES: usize = NONCE_LEN + Contents::LONGEST + TAG_LEN;
 
     pub(super) fn new(nonce: &[u8], sealed: &[u8], tag: &[u8]) -> Self {
         Self([nonce, sealed, tag].concat())
     }
 
-    /// Bytes that claim to be a token; nothing if they are too many.
+    /// Wraps bytes that claim to be a token; `None` if they are too many.
     ///
     /// ```
     /// use tightwire::token::SealedToken;
@@ -54,7 +55,7 @@ impl SealedToken {
         (bytes.len() <= Self::MAX_BYTES).then(|| Self(bytes.into()))
     }
 
-    /// As it is sent to a server.
+    /// Returns the token's bytes, for the server.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
