@@ -1,26 +1,26 @@
-//! The system allocator with a count of the allocations.
+//! The system allocator with a counter of allocations.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Allocations (and growths) since the program started.
+/// Returns the number of allocations and reallocations since the program started.
 pub fn allocations() -> u64 {
     ALLOCATIONS.load(Relaxed)
 }
 
 pub struct Counting;
 
-/// A load and a store instead of an atomic addition: the program has one thread,
-/// and a locked instruction in each allocation would be timed with the libraries
-/// which allocate.
+/// Counts an allocation. A load and a store instead of an atomic addition: the program has one
+/// thread, and a locked instruction in each allocation would add to the times of libraries that
+/// allocate.
 fn count() {
     ALLOCATIONS.store(ALLOCATIONS.load(Relaxed) + 1, Relaxed);
 }
 
-// SAFETY: every call goes to `System` unchanged, so its contract is kept as it is;
-// counting touches one static and does not allocate.
+// SAFETY: every call goes to `System` unchanged, so its contract is kept; counting touches one
+// static and does not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();

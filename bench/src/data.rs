@@ -1,5 +1,5 @@
-//! Generators of the data sets. A set is what one timed pass writes or reads: one
-//! large packet, or many small ones each encoded on its own.
+//! Generators of the data sets. A set is written or read in one timed pass: one large packet, or
+//! many small ones, each encoded on its own.
 
 use crate::packets::{
     BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_PLAINS, Message, Plain, Plains,
@@ -8,7 +8,7 @@ use crate::packets::{
 use fastrand::Rng;
 use std::array::from_fn;
 
-/// Bit fields of one packet; all data sets together hold about a million.
+/// Number of bit fields in one packet; all data sets together hold about a million.
 pub const BIT_FIELDS: usize = 32 * 1024;
 
 pub fn bodies(rng: &mut Rng) -> Vec<Bodies> {
@@ -47,12 +47,12 @@ pub fn messages(rng: &mut Rng) -> Vec<Message> {
     (0..1000).map(|_| message(rng)).collect()
 }
 
-/// Four packets, so that a pass is long enough to be timed well.
+/// Makes four packets, so that a pass is long enough to be timed well.
 pub fn indices_2000(rng: &mut Rng) -> Vec<Indices> {
     (0..4).map(|_| indices(rng, 2000)).collect()
 }
 
-/// Many packets, so that a pass is long enough to be timed well.
+/// Makes many packets, so that a pass is long enough to be timed well.
 pub fn indices_32(rng: &mut Rng) -> Vec<Indices> {
     (0..128).map(|_| indices(rng, 32)).collect()
 }
@@ -93,7 +93,7 @@ fn body(rng: &mut Rng) -> RigidBody {
     }
 }
 
-/// Uniform: a point of the cube is taken only if it lies in the unit ball.
+/// Returns a uniform rotation: points of the cube are drawn until one lies in the unit ball.
 fn unit_quaternion(rng: &mut Rng) -> [f32; 4] {
     loop {
         let point: [f32; 4] = from_fn(|_| float(rng, -1.0, 1.0));

@@ -9,36 +9,36 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// Data sets per table: together too long for a branch predictor to learn by heart.
+/// Number of data sets per table: together too long for a branch predictor to learn by heart.
 pub const SETS: usize = 32;
 
-/// Every packet starts at a multiple of this, which is enough for all libraries.
+/// Alignment of every packet in bytes, enough for all libraries.
 const ALIGN: usize = 16;
 
 const PAGE: usize = 4096;
 
-/// A codec with its buffers. The loops over the packets of a set are behind this
-/// trait, so that no single packet pays for the dynamic call.
+/// A codec with its buffers. The loops over the packets of a set are behind this trait, so that no
+/// single packet pays for the dynamic call.
 pub trait Lane<P> {
     fn name(&self) -> &'static str;
     fn quantises(&self) -> bool;
-    /// Makes the buffers, with `packets` as what the slots held before.
+    /// Makes the buffers, with `packets` as the previous contents of the slots.
     fn start(&mut self, packets: &[P]);
-    /// Timed.
+    /// Writes the packets; timed.
     fn write(&mut self, packets: &mut [P]);
-    /// Between `write` and `read`: whatever belongs to neither.
+    /// Does the work that belongs to neither `write` nor `read`; not timed.
     fn settle(&mut self, packets: &mut [P]);
-    /// Timed: reads what was written last.
+    /// Reads the packets that were written last; timed.
     fn read(&mut self);
-    /// What was read last.
+    /// Returns the packets that were read last.
     fn slots(&self) -> &[P];
-    /// The size of all that was written last.
+    /// Returns the bytes of the packets that were written last.
     fn bytes(&self) -> usize;
 }
 
 pub struct Runner<P, C> {
     codec: C,
-    /// Where in the arena the first packet starts.
+    /// Offset of the first packet in the arena.
     base: usize,
     arena: AlignedVec<ALIGN>,
     spans: Vec<Range<usize>>,
@@ -86,8 +86,8 @@ impl<P: Packet, C: Codec<P>> Lane<P> for Runner<P, C> {
                 self.codec.store(packet, &mut self.arena[span.start..]);
             }
         }
-        // All offsets within a page take their turn: large copies are many times
-        // slower at unlucky ones, and whose these are would be chance.
+        // All offsets within a page take their turn: large copies are many times slower at unlucky
+        // offsets, and chance would decide which codec gets them.
         self.base = (self.base + 17 * ALIGN) % PAGE;
     }
 
@@ -108,7 +108,7 @@ impl<P: Packet, C: Codec<P>> Lane<P> for Runner<P, C> {
     }
 }
 
-/// How long a table is measured.
+/// Length of a table's measurement.
 #[derive(Clone, Copy)]
 pub enum Length {
     Rounds(usize),
@@ -124,20 +124,20 @@ impl Length {
     }
 }
 
-/// All numbers are per packet.
+/// Results of one codec; all numbers are per packet.
 pub struct Row {
     pub codec: &'static str,
     pub bytes: f64,
     pub write_ns: f64,
     pub read_ns: f64,
-    /// The codec's time divided by that of the first codec of the table.
+    /// Time of the codec divided by that of the table's first codec.
     pub write_ratio: f64,
     pub read_ratio: f64,
     pub write_allocations: f64,
     pub read_allocations: f64,
 }
 
-/// What one codec took, with one time for each round.
+/// Measurements of one codec, with one time for each round.
 #[derive(Default)]
 struct Record {
     codec: &'static str,
@@ -148,8 +148,8 @@ struct Record {
     read_allocations: u64,
 }
 
-/// Measures the codecs against each other on the same data; returns the rows and how
-/// many rounds they are from.
+/// Measures the codecs against each other on the same data; returns the rows and the number of
+/// rounds.
 pub fn measure<P: Packet>(
     mut lanes: Lanes<P>,
     generate: fn(&mut Rng) -> Vec<P>,
@@ -163,13 +163,13 @@ pub fn measure<P: Packet>(
     let start = Instant::now();
     let mut rounds = 0;
     while !length.is_reached(rounds, start) {
-        // A set further on each time round, so that no codec is tied to a set.
+        // One set further each time around, so that no codec is tied to a set.
         let first = rounds + rounds / SETS;
         for turn in 0..lanes.len() {
             let index = (first + turn) % lanes.len();
             let lane = &mut *lanes[index];
-            // Not timed: another set, so that the code, the buffers and the branch
-            // predictor are this codec's again.
+            // Not timed: another set first, to warm up code, buffers and branch predictor for this
+            // codec.
             pass(lane, &mut sets[(rounds + SETS / 2) % SETS], None);
             pass(lane, &mut sets[rounds % SETS], Some(&mut records[index]));
         }
@@ -191,7 +191,7 @@ pub fn measure<P: Packet>(
     (records.iter().map(row).collect(), rounds)
 }
 
-/// One write and one read of a set.
+/// Writes and reads a set once.
 fn pass<P>(lane: &mut dyn Lane<P>, packets: &mut [P], record: Option<&mut Record>) {
     let before_write = allocations();
     let start = Instant::now();
@@ -215,10 +215,9 @@ fn pass<P>(lane: &mut dyn Lane<P>, packets: &mut [P], record: Option<&mut Record
     }
 }
 
-/// Panics unless every set survives the round trip. Also lets all buffers grow to
-/// their final size.
+/// Panics unless every set survives the round trip. Also lets all buffers grow to their final size.
 fn check<P: Packet>(lane: &mut dyn Lane<P>, sets: &mut [Vec<P>]) -> Record {
-    // The slots never start with what is to be read into them.
+    // The slots never start with the packets that are read into them.
     lane.start(&sets[sets.len() - 1]);
     let mut record = Record { codec: lane.name(), ..Record::default() };
     for packets in sets {

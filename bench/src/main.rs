@@ -1,4 +1,4 @@
-//! Tightwire and its peers on the same packets: see README.md.
+//! Benchmarks of Tightwire and its peers on the same packets: see README.md.
 
 mod codecs;
 mod counting;
@@ -21,7 +21,7 @@ struct Table {
     name: &'static str,
     about: &'static str,
     measure: fn(Length) -> (Vec<Row>, usize),
-    /// Before: what the packet's schema reads.
+    /// Check that runs before the measurement: the packet's schema agrees with its type.
     check: fn(&str),
 }
 
@@ -72,7 +72,7 @@ const TABLES: [Table; 8] = [
         name: "bits",
         about: "one packet of 32768 raw fields of 1 to 32 bits",
         measure: |length| measure(codecs::bits(), data::bits, length),
-        // Widths that are known at run time have no declaration.
+        // Widths that are known only at run time have no declaration.
         check: |_| {},
     },
 ];
@@ -80,7 +80,7 @@ const TABLES: [Table; 8] = [
 struct Options {
     length: Length,
     json: bool,
-    /// All if there is none.
+    /// Table to measure; `None` for all.
     packet: Option<String>,
 }
 
@@ -121,7 +121,7 @@ fn main() {
     }
 }
 
-/// What `--packet` takes.
+/// Returns the names that `--packet` accepts.
 fn names() -> impl Iterator<Item = &'static str> {
     TABLES.iter().map(|table| table.name).chain([protection::NAME, system::NAME, network::NAME])
 }
@@ -168,7 +168,7 @@ fn print(table: &Table, rows: &[Row], rounds: usize) {
     println!();
 }
 
-/// Names need no escapes.
+/// Formats a row as JSON; names need no escapes.
 fn json(table: &Table, row: &Row) -> String {
     format!(
         concat!(
@@ -192,7 +192,7 @@ fn json(table: &Table, row: &Row) -> String {
 mod tests {
     use super::*;
 
-    /// One round of everything: what is wrong shows before anything is timed.
+    /// One round of every table: defects show before anything is timed.
     const BRIEF: Length = Length::Rounds(1);
 
     #[test]

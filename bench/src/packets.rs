@@ -1,17 +1,17 @@
-//! The packets every library writes and reads. They are plain Rust types with all
-//! the derives on them; the `wire` attributes say what a field's range is.
+//! The packets that every library writes and reads. They are plain Rust types with the derives of
+//! all libraries; the `wire` attributes declare the ranges.
 
 use std::f32::consts::FRAC_1_SQRT_2;
 
-/// What the harness needs to know of a packet type.
+/// Properties of a packet type for the harness.
 pub trait Packet: Clone + PartialEq {
-    /// More than any library needs for one packet, with slack after it.
+    /// Maximum length of a packet for any library in bytes, with slack.
     const MAX_BYTES: usize;
 
-    /// Tells the slot what a reader knows before it reads. Never timed.
+    /// Gives the slot what a reader knows before it reads. Never timed.
     fn prepare(&mut self, _source: &Self) {}
 
-    /// Whether `read` is what a codec which quantises may make of `self`.
+    /// Returns whether `read` is close enough to `self` for a codec that quantises.
     fn is_close(&self, read: &Self) -> bool {
         self == read
     }
@@ -34,30 +34,30 @@ macro_rules! packets {
 }
 
 packets! {
-    /// Quantised by the bit-level codecs: see [`crate::quantise`].
+    /// A body whose fields the bit-level codecs quantise: see [`crate::quantise`].
     #[derive(Default)]
     pub struct RigidBody {
         #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
         pub position: [f32; 3],
-        /// x, y, z, w of a unit quaternion.
+        /// Unit quaternion x, y, z, w.
         #[wire(smallest_three = 10)]
         pub orientation: [f32; 4],
         pub at_rest: bool,
-        /// Both velocities are zero for a body at rest.
+        /// Linear velocity; like the angular velocity, zero for a body at rest.
         #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
         pub linear_velocity: [f32; 3],
         #[wire(when = !self.at_rest, min = -32.0, max = 32.0, resolution = 0.01)]
         pub angular_velocity: [f32; 3],
     }
 
-    /// At most [`MAX_BODIES`].
+    /// At most [`MAX_BODIES`] bodies.
     pub struct Bodies {
         #[wire(max_len = MAX_BODIES)]
         pub bodies: Vec<RigidBody>,
     }
 
-    /// The same fields, but nobody quantises them. A type of its own, so that a
-    /// codec described by attributes on the fields can say so.
+    /// The fields of a [`RigidBody`], not quantised. A type of its own, since codecs with
+    /// attributes on the fields declare the ranges there.
     #[derive(Default)]
     pub struct RawBody {
         pub position: [f32; 3],
@@ -69,7 +69,7 @@ packets! {
         pub angular_velocity: [f32; 3],
     }
 
-    /// At most [`MAX_BODIES`].
+    /// At most [`MAX_BODIES`] bodies.
     pub struct RawBodies {
         #[wire(max_len = MAX_BODIES)]
         pub bodies: Vec<RawBody>,
@@ -92,7 +92,7 @@ packets! {
         pub sequence: u16,
     }
 
-    // The byte-level libraries which offer it get the one-byte tag.
+    // The byte-level libraries that support it use a one-byte tag.
     #[speedy(tag_type = u8)]
     #[wincode(tag_encoding = "u8")]
     pub enum Message {
@@ -153,7 +153,7 @@ packets! {
         pub entries: Vec<(u16, u8)>,
     }
 
-    /// 32 bytes without padding.
+    /// A struct of 32 bytes without padding.
     #[derive(
         Copy, Default,
         zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout,
@@ -167,7 +167,7 @@ packets! {
         pub owner: u16,
     }
 
-    /// At most [`MAX_PLAINS`].
+    /// At most [`MAX_PLAINS`] structs.
     pub struct Plains {
         #[wire(pod, max_len = MAX_PLAINS)]
         pub plains: Vec<Plain>,
@@ -179,8 +179,8 @@ pub const MAX_PLAINS: usize = 1000;
 pub const MAX_INDICES: usize = 4096;
 pub const MAX_TEXT: usize = 32;
 
-/// Raw bit fields. Writers take `values`; readers know the widths and leave the
-/// sum of what they read, which is enough to check and cannot be optimised out.
+/// Raw bit fields. Writers take `values`; readers know the widths and leave the sum of the values,
+/// which is enough to check and cannot be optimised out.
 #[derive(Clone, PartialEq)]
 pub struct BitFields {
     pub widths: Vec<u8>,
@@ -189,7 +189,7 @@ pub struct BitFields {
 }
 
 impl Message {
-    /// The variant's number on the wire of the bit-level codecs.
+    /// Returns the variant's number on the wire of the bit-level codecs.
     pub fn ordinal(&self) -> u8 {
         match self {
             Self::Spawn { .. } => 0,
@@ -203,7 +203,7 @@ impl Message {
         }
     }
 
-    /// The variant that a reader fills in.
+    /// Returns the empty variant that a reader fills.
     #[rustfmt::skip]
     pub fn empty(ordinal: u8) -> Self {
         match ordinal {
@@ -237,7 +237,7 @@ impl Packet for PlayerInput {
     const MAX_BYTES: usize = 64;
 
     fn is_close(&self, read: &Self) -> bool {
-        // The floats are compared on their own, all else exactly.
+        // The floats are compared on their own, all other fields exactly.
         let exact = Self {
             move_x: self.move_x,
             move_y: self.move_y,
@@ -277,8 +277,8 @@ impl Packet for BitFields {
 }
 
 pub fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
-    // A quaternion and its negation are the same rotation. The largest component
-    // is computed from the three others, so it may be off by all their errors.
+    // A quaternion and its negation are the same rotation. The largest component is computed from
+    // the three others, so it may be off by the sum of their errors.
     let dot: f32 = a.orientation.iter().zip(&b.orientation).map(|(a, b)| a * b).sum();
     let orientation = b.orientation.map(|component| component * dot.signum());
     within(&a.position, &b.position, 0.001)
@@ -288,7 +288,7 @@ pub fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
         && within(&a.angular_velocity, &b.angular_velocity, 0.01)
 }
 
-/// Whether all differ by half of `step` at most, with room for f32 rounding.
+/// Returns whether all numbers differ by at most half of `step`, with room for `f32` rounding.
 fn within(a: &[f32], b: &[f32], step: f32) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() <= step * 0.52)
 }

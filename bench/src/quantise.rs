@@ -1,9 +1,9 @@
-//! The quantisation a competent user writes by hand where a library has none:
-//! ranged floats for bitstream-io, orientations for both bit-level peers.
+//! Quantisation that a competent user writes by hand where a library has none: ranged floats for
+//! bitstream-io, orientations for both bit-level peers.
 
 use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
 
-/// A float range in which codes `0..=steps` stand for `min..=min + delta`.
+/// A float range whose codes `0..=steps` stand for `min..=min + delta`.
 #[derive(Clone, Copy)]
 pub struct Range {
     pub min: f32,
@@ -12,15 +12,15 @@ pub struct Range {
 }
 
 impl Range {
-    /// To the nearest code; what is out of range goes to its end.
+    /// Returns the nearest code; values out of range are clamped.
     #[inline]
     pub fn code(self, value: f32) -> u32 {
         let normalised = ((value - self.min) / self.delta).clamp(0.0, 1.0);
-        // The conversion truncates, so that the half makes it round.
+        // The conversion truncates: adding a half makes it round.
         (normalised * self.steps as f32 + 0.5) as u32
     }
 
-    /// Nothing if no writer sends such a code.
+    /// Returns the value of a code; `None` for a code that no writer sends.
     #[inline]
     pub fn value(self, code: u32) -> Option<f32> {
         let normalised = code as f32 / self.steps as f32;
@@ -28,13 +28,13 @@ impl Range {
     }
 }
 
-/// The code of zero in an orientation; codes go up to twice this, in 10 bits.
+/// Code of zero in an orientation; codes go up to twice this, in 10 bits.
 const CENTRE: u32 = 511;
 
-/// Smallest three in 32 bits: from the lowest on, the index of the component with the
-/// largest magnitude in 2 bits, and the codes of the three others in order. They are negated if the largest is negative,
-/// so that the reader can take it to be positive. No branch depends on the data,
-/// which is as good as random.
+/// Packs smallest three in 32 bits: from the lowest, the index of the component with the largest
+/// magnitude in 2 bits, then the codes of the three others in order. They are negated if the
+/// largest is negative, so that the reader can take it to be positive. No branch depends on the
+/// data, which is as good as random.
 #[inline]
 pub fn pack_orientation(q: &[f32; 4]) -> u32 {
     let magnitude = q.map(f32::abs);
@@ -51,7 +51,8 @@ pub fn pack_orientation(q: &[f32; 4]) -> u32 {
     largest as u32 | code(0) << 2 | code(1) << 12 | code(2) << 22
 }
 
-/// Nothing if a code is out of range or the three components are longer than one.
+/// Unpacks an orientation; `None` if a code is out of range or the three components are longer than
+/// one.
 #[inline]
 pub fn unpack_orientation(bits: u32) -> Option<[f32; 4]> {
     const SCALE: f32 = FRAC_1_SQRT_2 / CENTRE as f32;

@@ -1,13 +1,14 @@
-//! Packets read by schema are what their types read: checked before anything is timed.
+//! Check that packets read by schema equal those read by type, before anything is timed.
 
 use fastrand::Rng;
 use tightwire::{Target, Wire};
 use tightwire::schema::Schema;
 use tightwire::stream::{explain_write, ReadStream, Trace, TraceStream, Value};
 
-/// Panics if a schema reads or writes another packet than the type that it describes.
+/// Panics if a schema reads or writes another packet than its type.
 ///
-/// Through traces alone: a second call of what is timed would keep the compiler from inlining it.
+/// Uses traces alone: a second call of the timed functions would keep the compiler from inlining
+/// them.
 pub fn check<P: Wire>(name: &str, make: fn(&mut Rng) -> Vec<P>) {
     let schema = Schema::of::<P>();
     let mut again = vec![0; P::MAX_BYTES];
@@ -26,7 +27,7 @@ pub fn check<P: Wire>(name: &str, make: fn(&mut Rng) -> Vec<P>) {
     }
 }
 
-/// The value of every operation. Bytes that follow each other are one: a type may copy at once what
+/// Returns the value of every operation. Adjacent bytes are joined: a type may copy at once what
 /// its schema describes one by one.
 fn values(trace: &Trace) -> Vec<Value> {
     let mut values: Vec<Value> = Vec::new();

@@ -12,7 +12,7 @@ pub struct Bitcode {
 
 impl<P: Encode + DecodeOwned> Codec<P> for Bitcode {
     const NAME: &'static str = "bitcode";
-    // `encode` lends the bytes, ready to be sent: copying them is not its work.
+    // `encode` lends the bytes, ready to be sent: a copy is not its work.
     const LENDS: bool = true;
 
     fn write(&mut self, packet: &mut P, _buffer: &mut [u8]) -> usize {

@@ -1,6 +1,6 @@
-//! bitstream-io: what a competent user writes by hand on its bit writer and reader,
-//! with the widths as constants wherever they are known. Of the ways the library has to
-//! say the same, each place takes the one measured to be the fastest there.
+//! bitstream-io: code that a competent user writes by hand on its bit writer and reader, with the
+//! widths as constants wherever they are known. Where the library has several ways to do the same,
+//! the one measured to be the fastest is used.
 
 use super::Codec;
 use crate::packets::{
@@ -15,7 +15,7 @@ use bitstream_io::{
 use std::hint::black_box;
 use std::io::{Error, ErrorKind, Result};
 
-/// Writes to a reused vector, which the library is faster with than with a slice.
+/// Writes to a reused vector: the library is faster with it than with a slice.
 #[derive(Default)]
 pub struct BitstreamIo {
     bytes: Vec<u8>,
@@ -65,7 +65,7 @@ fn refused() -> Error {
     Error::from(ErrorKind::InvalidData)
 }
 
-/// An integer in `min..=max` in the bits given.
+/// Writes an integer of at least `min` as an offset of `BITS` bits.
 fn write_int<const BITS: u32>(writer: &mut Writer, value: i32, min: i32) -> Result<()> {
     writer.write::<BITS, u32>((value - min) as u32)
 }
@@ -101,7 +101,7 @@ fn read_floats<const N: usize>(reader: &mut Reader) -> Result<[f32; N]> {
     Ok(values)
 }
 
-/// Reads a list of at most `max` elements whose count takes the bits given.
+/// Reads a list of at most `max` elements, whose count takes `BITS` bits.
 fn read_list<const BITS: u32, T>(
     reader: &mut Reader,
     list: &mut Vec<T>,
@@ -252,7 +252,7 @@ impl Bits for Message {
             Self::Chat { from, text } => {
                 writer.write::<6, u8>(*from)?;
                 write_int::<6>(writer, text.len() as i32, 0)?;
-                // Aligned, the bytes are copied; else the library shifts a kilobyte.
+                // Aligned, the bytes are copied; otherwise the library shifts a kilobyte.
                 writer.byte_align()?;
                 writer.write_bytes(text.as_bytes())
             }
@@ -333,7 +333,7 @@ impl Bits for Indices {
     }
 }
 
-/// Whole bytes only, for which the library has writers and readers of their own.
+/// Whole bytes, for which the library has its own writers and readers.
 impl Bits for Plains {
     fn write(&self, writer: &mut Writer) -> Result<()> {
         let mut writer = ByteWriter::endian(writer.aligned_writer()?, LittleEndian);

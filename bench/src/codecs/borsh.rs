@@ -4,7 +4,7 @@ use super::Codec;
 use borsh::{BorshDeserialize, BorshSerialize};
 use std::hint::black_box;
 
-/// Writes to a reused vector, which the library is faster with than with a slice.
+/// Writes to a reused vector: the library is faster with it than with a slice.
 #[derive(Default)]
 pub struct Borsh {
     bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! One file per library, and here which of them take part for which packet.
+//! Codecs: one file per library, and lists of the libraries that take part for each packet.
 
 mod bitcode;
 mod bitstream_io;
@@ -26,29 +26,29 @@ use tightwire::{Tightwire, TightwireBits, TightwireIndices};
 use tightwire_by_hand::ByHand;
 use wincode::Wincode;
 
-/// How one library writes and reads one packet.
+/// Code with which one library writes and reads one packet.
 pub trait Codec<P> {
     const NAME: &'static str;
 
-    /// Whether what is read need only be close to what was written.
+    /// Whether the read packet need only be close to the written one.
     const QUANTISES: bool = false;
 
-    /// Whether [`write`](Self::write) leaves the packet in a buffer of the library
-    /// instead of the one given. [`store`](Self::store) then has to be written.
+    /// Whether [`write`](Self::write) leaves the packet in a buffer of the library instead of the
+    /// given one. [`store`](Self::store) must be implemented then.
     const LENDS: bool = false;
 
-    /// Writes to the start of `buffer` and returns the bytes used. The buffer starts
-    /// at a multiple of 16 bytes, is a multiple of 16 bytes long and large enough.
-    /// The packet is `&mut` for libraries which want it so: it must not change.
+    /// Writes to the start of `buffer`, and returns the bytes used. The buffer starts at a multiple
+    /// of 16 bytes, is a multiple of 16 bytes long and large enough. The packet is `&mut` for
+    /// libraries that require it: it must not change.
     fn write(&mut self, packet: &mut P, buffer: &mut [u8]) -> usize;
 
-    /// As `write`, but never timed and always to `buffer`.
+    /// Writes as `write` does, but never timed and always to `buffer`.
     fn store(&mut self, packet: &mut P, buffer: &mut [u8]) -> usize {
         self.write(packet, buffer)
     }
 
-    /// Reads the packet in the first `len` bytes; `buffer` has at least 16 more.
-    /// The slot holds some packet read before, whose memory may be used again.
+    /// Reads the packet in the first `len` bytes; `buffer` has at least 16 more. The slot holds a
+    /// packet that was read before, whose memory may be reused.
     fn read(&mut self, buffer: &[u8], len: usize, slot: &mut P);
 }
 
@@ -59,7 +59,7 @@ fn lane<P: Packet + 'static>(codec: impl Codec<P> + 'static) -> Box<dyn Lane<P>>
     Box::new(Runner::new(codec))
 }
 
-// The first codec of each list is the one the others are compared to.
+// The others are compared to the first codec of each list.
 
 pub fn bodies() -> Lanes<Bodies> {
     vec![
@@ -122,7 +122,7 @@ pub fn messages() -> Lanes<Message> {
     ]
 }
 
-/// For both sizes.
+/// Returns the codecs for both sizes of index lists.
 pub fn indices() -> Lanes<Indices> {
     vec![
         lane(TightwireIndices::default()),
@@ -155,7 +155,7 @@ pub fn plain() -> Lanes<Plains> {
     ]
 }
 
-/// Only the libraries with a bit writer of their own.
+/// Returns the libraries with a bit writer of their own.
 pub fn bits() -> Lanes<BitFields> {
     vec![lane(TightwireBits), lane(SerializeOfficialBits), lane(BitstreamIo::default())]
 }

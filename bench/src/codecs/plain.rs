@@ -1,4 +1,4 @@
-//! For structs without padding: zerocopy, and the copy nothing can be faster than.
+//! Codecs for structs without padding: zerocopy, and a plain copy, the lower bound.
 
 use super::Codec;
 use crate::packets::{Plain, Plains};

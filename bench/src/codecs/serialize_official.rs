@@ -1,5 +1,5 @@
-//! serialize-official: one serialize function per type for both directions, as its
-//! documentation shows it.
+//! serialize-official: one serialize function per type for both directions, as its documentation
+//! shows.
 
 use super::Codec;
 use crate::packets::{
@@ -31,7 +31,7 @@ impl<P: Serialize> Codec<P> for SerializeOfficial {
     }
 }
 
-/// An integer of any small type in `min..=max`; the library itself takes `i32`.
+/// Serializes an integer of any small type in `min..=max`; the library itself takes `i32`.
 #[inline(always)]
 fn int<S: Stream, T>(stream: &mut S, value: &mut T, min: i32, max: i32) -> Result<(), S::Error>
 where
@@ -48,7 +48,7 @@ where
     Ok(())
 }
 
-/// The count of a list, which on reading gets that many elements.
+/// Serializes the count of a list, and resizes the list when reading.
 #[inline(always)]
 fn count<S: Stream, T: Clone + Default>(
     stream: &mut S,
@@ -114,8 +114,8 @@ impl Serialize for Bodies {
     }
 }
 
-/// The same packet with the rotation written as a reader of the documentation would: a loop for
-/// the largest component, and an integer of a range for each number.
+/// The same packet with the rotation written as a reader of the documentation would: a loop for the
+/// largest component, and a ranged integer for each number.
 pub struct SerializeOfficialPlain;
 
 impl Codec<Bodies> for SerializeOfficialPlain {
@@ -234,7 +234,7 @@ impl Serialize for Message {
     fn serialize<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         let mut ordinal = self.ordinal();
         int(stream, &mut ordinal, 0, 7)?;
-        // A message of the same kind is filled in again, and so a text's memory.
+        // A message of the same variant is overwritten in place, so a text's memory is reused.
         if S::IS_READING && ordinal != self.ordinal() {
             *self = Self::empty(ordinal);
         }
@@ -284,7 +284,7 @@ impl Serialize for Indices {
         for (index, value) in &mut self.entries {
             let mut wide = i32::from(*index);
             match previous {
-                // Zero may be an index, but nothing is relative to less than zero.
+                // Zero may be an index, but no index is below zero to be relative to.
                 None => stream.serialize_int(&mut wide, 0, MAX_INDICES as i32 - 1)?,
                 Some(previous) => stream.serialize_int_relative(previous, &mut wide)?,
             }
@@ -321,8 +321,8 @@ impl Serialize for Plains {
     }
 }
 
-/// The library's bit writer and reader themselves. The reader checks nothing, so the
-/// end is checked before each read as the documentation asks for.
+/// The library's bit writer and reader. The reader checks nothing, so the end is checked before
+/// each read, as the documentation requires.
 pub struct SerializeOfficialBits;
 
 impl Codec<BitFields> for SerializeOfficialBits {

@@ -12,8 +12,8 @@ where
     const NAME: &'static str = "speedy";
 
     fn write(&mut self, packet: &mut P, buffer: &mut [u8]) -> usize {
-        // The slice form needs a second call for the length, and is still much faster
-        // than the stream form.
+        // The slice form needs a second call for the length, and is still much faster than the
+        // stream form.
         packet.write_to_buffer_with_ctx(LittleEndian {}, buffer).expect("speedy writes");
         packet.bytes_needed().expect("speedy measures")
     }

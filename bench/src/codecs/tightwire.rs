@@ -1,4 +1,5 @@
-//! Tightwire with derived types, and what has no declaration: a set of indices, raw bits.
+//! Tightwire with derived types, and the packets without a declaration: a set of indices, and raw
+//! bits.
 
 use super::Codec;
 use crate::packets::{BitFields, Indices, MAX_INDICES};
@@ -17,12 +18,12 @@ impl<P: Wire> Codec<P> for Tightwire {
     }
 
     fn read(&mut self, buffer: &[u8], len: usize, slot: &mut P) {
-        // No slack: exactly the bytes of the packet, and all of them.
+        // No slack: exactly the bytes of the packet, all of which must be read.
         decode_into(&buffer[..len], slot).expect("tightwire reads");
     }
 }
 
-/// The indices go into a selection first, and come out of one: both are timed.
+/// Indices through a [`Selection`]; its conversions in both directions are timed.
 pub struct TightwireIndices {
     selection: Selection,
 }
@@ -62,7 +63,7 @@ impl Codec<Indices> for TightwireIndices {
     }
 }
 
-/// The bit writer and reader themselves; every call of theirs is checked.
+/// The bit writer and reader; every call is checked.
 pub struct TightwireBits;
 
 impl Codec<BitFields> for TightwireBits {

@@ -1,4 +1,4 @@
-//! Tightwire with serialize functions written by hand, on the types that derive the same.
+//! Tightwire with serialize functions written by hand, on the types that also derive them.
 
 use super::Codec;
 use crate::packets::{
@@ -10,7 +10,7 @@ use tightwire::stream::{ReadStream, WriteStream};
 
 pub struct ByHand;
 
-/// What `Wire` is, for types that derive it.
+/// A copy of `Wire`, for types that derive `Wire` already.
 pub trait Serialize {
     fn serialize<S: Stream>(
         this: Target<'_, S::Access, Self>,
@@ -120,11 +120,11 @@ impl Serialize for Message {
     ) -> Result<(), S::Error> {
         let mut ordinal = this.ordinal();
         stream.int(&mut ordinal, 0..=7)?;
-        // A message of the same kind is filled in again, and so a text's memory.
+        // A message of the same variant is overwritten in place, so a text's memory is reused.
         if S::READING && ordinal != this.ordinal() {
             this.put(Self::empty(ordinal));
         }
-        // Each returns, so that the compiler sees one choice and not eight.
+        // Each branch returns, so that the compiler sees one choice and not eight.
         if let Some((id, kind, x, y)) =
             at!(this, Self::Spawn { id, kind, x, y } => (id, kind, x, y))
         {

@@ -1,4 +1,4 @@
-//! One side of Tightwire: a messenger, and QUIC under it.
+//! One side of Tightwire: a messenger over QUIC.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tightwire::transport::{Connection, Event, Transport};
 
 pub use tightwire::quic::QuicConfig;
 
-/// The name that the certificate is for.
+/// Host name in the certificate.
 const HOST: &str = "game.example";
 
 pub struct End<S, C> {
     pub transport: Quic<S>,
     messenger: Messenger<C>,
     pub state: C,
-    /// Each in both directions.
+    /// Peers by connection; `connections` is the other direction.
     peers: HashMap<Connection, PeerId>,
     connections: HashMap<PeerId, Connection>,
-    /// In the order in which they came.
+    /// Peers in the order in which they connected.
     pub ids: Vec<PeerId>,
 }
 
@@ -50,7 +50,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
         Self { transport, messenger, state: C::default(), peers, connections, ids: Vec::new() }
     }
 
-    /// The first half of a frame: all that came is handled.
+    /// Runs the first half of a frame: handles everything received.
     pub fn receive(&mut self, now: Duration) {
         let Self { transport, messenger, state, peers, .. } = self;
         transport.handle_input(now);
@@ -69,7 +69,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
             messenger.run_stage(stage, state);
         }
         newcomers.into_iter().for_each(|connection| self.add(connection));
-        // As a session does: packets become larger when the path is known.
+        // As a session does: packets grow when the path is known.
         for (connection, peer) in &self.peers {
             let path = self.transport.path(*connection).expect("it is connected");
             self.messenger.set_mtu(*peer, path.max_datagram);
@@ -77,7 +77,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
     }
 
     fn add(&mut self, connection: Connection) {
-        // What comes is limited by the transport of the other side.
+        // The other side's transport limits what arrives.
         let peer = self.messenger.add_peer(usize::from(u16::MAX));
         self.peers.insert(connection, peer);
         self.connections.insert(peer, connection);
@@ -88,7 +88,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
         self.messenger.send(to, message, delivery).expect("there is room");
     }
 
-    /// The second half: what was sent goes to the network.
+    /// Runs the second half of a frame: transmits everything sent.
     pub fn flush(&mut self, now: Duration) {
         let Self { transport, messenger, connections, .. } = self;
         messenger.end_frame(|peer, delivery, batch| {
@@ -97,7 +97,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
         transport.handle_output(now);
     }
 
-    /// The bytes and packets that went to the network for all connections.
+    /// Returns the bytes and packets sent on all connections.
     pub fn sent(&self) -> Traffic {
         let paths = self.peers.keys().filter_map(|connection| self.transport.path(*connection));
         paths.fold(Traffic::default(), |all, path| Traffic {

@@ -12,7 +12,7 @@ pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 pub const ANY_PORT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// How the messages travel.
+/// Delivery of the messages.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Kind {
     Unreliable,
@@ -39,14 +39,14 @@ impl Kind {
 
 pub trait Lane {
     fn name(&self) -> &'static str;
-    /// A frame of all clients, at the next time: they handle what came, and send their messages.
+    /// Runs a frame of all clients at the next time: they handle received messages and send theirs.
     fn clients(&mut self, kind: Kind, messages: &mut [Position]);
-    /// The server's frame, at the same time, with its messages for all clients.
+    /// Runs the server's frame at the same time, with its messages for all clients.
     fn server(&mut self, kind: Kind, messages: &mut [Position]);
     fn is_connected(&self) -> bool;
-    /// All that was handled.
+    /// Returns the tally of all handled messages.
     fn handled(&self) -> Tally;
-    /// All that was sent, by everybody.
+    /// Returns the traffic that all sides sent.
     fn traffic(&self) -> Traffic;
 }
 
@@ -62,7 +62,7 @@ impl Tightwire {
         let certificate = certificate();
         let config = QuicConfig::default();
         let messenger = || {
-            // Nothing pushes back here, so a late frame must have room beside the next.
+            // There is no back pressure here, so a late frame must have room beside the next.
             let limits = MessengerConfig::default();
             let limits =
                 MessengerConfig { receive_queue: 1 << 16, peer_messages: 1 << 14, ..limits };

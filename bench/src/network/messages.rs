@@ -1,17 +1,17 @@
-//! What is sent, and what is done with it.
+//! The messages, and the work of their handlers.
 
 use fastrand::Rng;
 use std::hint::black_box;
 use tightwire::{Message, Wire};
 
-/// Where something is: 16 bytes, for both libraries.
+/// Position of an entity: 16 bytes, for both libraries.
 #[derive(Clone, Default, Wire, Message)]
 pub struct Position {
     pub entity: u32,
     pub place: [f32; 3],
 }
 
-/// The bytes of a [`Position`].
+/// Length of a [`Position`], in bytes.
 pub const SIZE: usize = 16;
 
 impl Position {
@@ -20,7 +20,7 @@ impl Position {
         Self { entity: rng.u32(..), place }
     }
 
-    /// By hand: nothing is cheaper.
+    /// Encodes by hand, the cheapest way.
     pub fn to_bytes(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         let words = [self.entity, self.place[0].to_bits(), self.place[1].to_bits()];
@@ -37,7 +37,7 @@ impl Position {
     }
 }
 
-/// What one side sent or handled: it depends on every field.
+/// Count and checksum of the messages that one side sent or handled; it depends on every field.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Tally {
     pub messages: u64,

@@ -1,4 +1,4 @@
-//! Whole messages over the network, and what they cost on the wire.
+//! Whole messages over the network, and their cost on the wire.
 
 mod end;
 mod lanes;
@@ -16,22 +16,22 @@ use std::time::{Duration, Instant};
 
 pub const NAME: &str = "network";
 
-/// Clients, and the messages that each sends and is sent in a frame.
+/// Numbers of clients, and of messages that each sends and receives in a frame.
 const WORLDS: [(usize, usize); 5] = [(1, 20), (16, 20), (64, 20), (16, 100), (16, 400)];
 
-/// Client frames in what is timed: some milliseconds.
+/// Client frames in a timed run: some milliseconds.
 const CLIENT_FRAMES: usize = 512;
 
-/// The libraries with a number of clients. The first is the one that the others are compared to.
+/// The libraries with a number of clients. The others are compared to the first.
 struct World {
     clients: usize,
     per_frame: usize,
     lanes: [Box<dyn Lane>; 2],
-    /// Of a frame: those of all clients, and those to all of them.
+    /// Messages of a frame: from all clients, and to all clients.
     messages: [Vec<Position>; 2],
 }
 
-/// A library with a number of clients and one kind of messages; times are per message, in ns.
+/// A library with a number of clients and one delivery; times are in nanoseconds per message.
 #[derive(Default)]
 struct Entry {
     clients: usize,
@@ -39,10 +39,10 @@ struct Entry {
     kind: &'static str,
     lane: &'static str,
     cpu: Vec<f64>,
-    /// The part of it that the server took.
+    /// Part of the processor time that the server took.
     server: Vec<f64>,
     wall: Vec<f64>,
-    /// In what was timed.
+    /// Number of messages that arrived in the timed runs.
     arrived: u64,
     traffic: Traffic,
     lost: u64,
@@ -119,7 +119,7 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
     Vec::new()
 }
 
-/// For each entry the one that it is compared to.
+/// Returns for each entry the one that it is compared to.
 fn firsts(entries: &[[Entry; 2]]) -> impl Iterator<Item = &Entry> {
     entries.iter().flat_map(|pair| [&pair[0], &pair[0]])
 }
@@ -156,7 +156,7 @@ impl World {
             [Box::new(Tightwire::new(clients)), Box::new(Renet2::new(clients))];
         let mut world = Self { clients, per_frame, lanes, messages };
         for lane in &mut world.lanes {
-            // A second more, so that both are done with whatever they find out in the beginning.
+            // One more second, so that both have finished their path discovery.
             let mut left = 60;
             for _ in 0..600 {
                 frame(&mut **lane, Kind::Unreliable, &mut Default::default());
@@ -183,8 +183,8 @@ impl World {
         let lane = &mut *lanes[lane];
         let frames = CLIENT_FRAMES / *clients;
         let begin = lane.handled();
-        // Not timed, so that the caches are this lane's again, and as much is on its way when the
-        // time begins as when it ends.
+        // Not timed, to warm up the caches for this lane, and to have as many messages in flight at
+        // the start of the timed run as at its end.
         let untimed = frames / 4;
         for _ in 0..untimed {
             frame(lane, kind, messages);
@@ -224,7 +224,7 @@ impl World {
     }
 }
 
-/// A frame of everybody. Returns the time that the server took.
+/// Runs a frame of all sides, and returns the server's processor time.
 fn frame(lane: &mut dyn Lane, kind: Kind, messages: &mut [Vec<Position>; 2]) -> Duration {
     lane.clients(kind, &mut messages[0]);
     let start = cpu_time();
@@ -232,17 +232,17 @@ fn frame(lane: &mut dyn Lane, kind: Kind, messages: &mut [Vec<Position>; 2]) -> 
     cpu_time() - start
 }
 
-/// Frames in which what was sent has to arrive, also if packets are lost.
+/// Frames within which all sent messages must arrive, also if packets are lost.
 const DRAIN: usize = 120;
 
-/// The time that this thread had on a core.
+/// Returns the processor time of this thread.
 #[cfg(unix)]
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// The time, where the other cannot be had.
+/// Returns the elapsed time, where the processor time is not available.
 #[cfg(not(unix))]
 fn cpu_time() -> Duration {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();

@@ -1,4 +1,4 @@
-//! What connections and messages cost on the wire: on a virtual clock, so always the same.
+//! Overhead of connections and messages on the wire: on a virtual clock, so always the same.
 
 use super::NAME;
 use super::end::{End, QuicConfig, Traffic, certificate};
@@ -9,39 +9,39 @@ use tightwire::link::LinkConfig;
 use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::quic::{Network, SimulatedSocket};
 
-/// 8 bytes.
+/// A message of 8 bytes.
 #[derive(Wire, Message, Default)]
 struct Eight(u64);
 
-/// The way to the other side.
+/// Latency to the other side.
 const LATENCY: Duration = Duration::from_millis(25);
 
-/// Until nothing more is found out about the path.
+/// Seconds until path discovery is finished.
 const BEFORE: u64 = 10;
 
 const SECONDS: u64 = 60;
 
-/// The IP and UDP headers of a packet.
+/// Length of the IP and UDP headers of a packet, in bytes.
 const HEADERS: u64 = 28;
 
-/// In an extra-message frame.
+/// Number of messages in a frame that measures the cost of one more message.
 const MANY: usize = 20;
 
-/// Per second, to the server and to the client.
+/// Traffic of an idle connection, to the server and to the client.
 struct Idle {
     directions: [Traffic; 2],
 }
 
-/// What one message of 8 bytes in each frame costs.
+/// Cost of one message of 8 bytes in each frame.
 struct Cost {
     delivery: Delivery,
     rate: u64,
-    /// In the direction of the messages.
+    /// Traffic in the direction of the messages.
     sent: Traffic,
-    /// In the other.
+    /// Traffic in the other direction, mostly acks.
     acknowledged: Traffic,
     messages: u64,
-    /// The bytes of one more message in a frame.
+    /// Bytes of one more message in a frame.
     more: f64,
 }
 
@@ -128,7 +128,8 @@ fn costs() -> impl Iterator<Item = Cost> {
     })
 }
 
-/// What goes to the server and to the client while the server sends so many messages in each frame.
+/// Returns the traffic to the server and to the client while the server sends `messages` messages
+/// in each frame.
 fn traffic(rate: u64, messages: usize, delivery: Delivery) -> [Traffic; 2] {
     let network = Network::new(LinkConfig { latency: LATENCY, ..LinkConfig::default() }, 1);
     let [here, there] = [([10, 0, 0, 1], 7777), ([10, 0, 0, 2], 1000)].map(SocketAddr::from);

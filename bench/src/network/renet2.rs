@@ -1,4 +1,4 @@
-//! The same over renet2.
+//! The same workload over renet2.
 
 use super::end::Traffic;
 use super::lanes::{ANY_PORT, FRAME, Kind, Lane};
@@ -16,12 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// renet2 with its default channels over netcode with connect tokens, so that packets are encrypted.
+/// renet2 with its default channels over netcode with connect tokens, so that packets are
+/// encrypted.
 pub struct Renet2 {
     server: RenetServer,
     server_transport: NetcodeServerTransport,
     clients: Vec<(RenetClient, NetcodeClientTransport)>,
-    /// In the order in which they came.
+    /// Clients in the order in which they connected.
     ids: Vec<ClientId>,
     handled: Tally,
     sent: Arc<Sent>,
@@ -145,7 +146,7 @@ fn channel(kind: Kind) -> u8 {
     }
 }
 
-/// In one piece of memory for all: cheaper than one for each.
+/// Writes all messages into one allocation: cheaper than one for each.
 fn write(messages: &[Position], mut send: impl FnMut(Bytes)) {
     let mut all = Vec::with_capacity(messages.len() * SIZE);
     messages.iter().for_each(|message| all.extend_from_slice(&message.to_bytes()));
@@ -158,21 +159,21 @@ fn read(bytes: &[u8]) -> Position {
     Position::from_bytes(bytes)
 }
 
-/// What went to the network: renet2's own counters leave out what netcode adds.
+/// Traffic that was sent: renet2's own counters leave out the overhead of netcode.
 #[derive(Debug, Default)]
 struct Sent {
     bytes: AtomicU64,
     packets: AtomicU64,
 }
 
-/// renet2's socket for UDP, and counts.
+/// renet2's UDP socket, with counters.
 #[derive(Debug)]
 struct Counted {
     socket: NativeSocket,
     sent: Arc<Sent>,
 }
 
-/// Lets a socket hold as much as tightwire's do, or packets would be lost here and not there.
+/// Sets the socket's buffers to the sizes of Tightwire's; otherwise only renet2 would lose packets.
 #[cfg(unix)]
 fn widen(socket: &UdpSocket) {
     use rustix::net::sockopt::{set_socket_recv_buffer_size, set_socket_send_buffer_size};
@@ -189,7 +190,7 @@ impl Counted {
         Self { socket: NativeSocket::new(socket).expect("a socket"), sent: sent.clone() }
     }
 
-    /// There is one thread: no other changes it in between.
+    /// Counts a packet. No other thread changes the counters between load and store.
     fn count(&self, bytes: usize) {
         let Sent { bytes: all, packets } = &*self.sent;
         all.store(all.load(Ordering::Relaxed) + bytes as u64, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! What the protection of a datagram costs: every task takes its turn in the same rounds.
+//! Cost of a datagram's protection: all tasks take turns in the same rounds.
 
 mod report;
 mod tasks;
@@ -16,13 +16,13 @@ use tasks::{Gate, Kind, Task, Timed};
 
 pub const NAME: &str = "protection";
 
-/// What one task took for a datagram, and what it is compared with.
+/// Time of one task per datagram, compared with another task.
 pub struct Row {
     pub part: &'static str,
     pub task: &'static str,
     pub bytes: f64,
     pub ns: f64,
-    /// The time divided by that of the task `to` of the same part.
+    /// Time divided by that of the task `to` of the same part.
     pub ratio: f64,
     pub to: &'static str,
 }
@@ -36,7 +36,7 @@ struct Record {
     timed: Box<dyn Timed>,
 }
 
-/// Measures all tasks against each other; returns the rows and how many rounds they are from.
+/// Measures all tasks against each other; returns the rows and the number of rounds.
 pub fn measure(length: Length) -> (Vec<Row>, usize) {
     let mut records = part("bodies", bodies, &PROTECTED);
     records.extend(part("inputs", data::inputs, &PROTECTED));
@@ -53,7 +53,7 @@ pub fn measure(length: Length) -> (Vec<Row>, usize) {
         let count = records.len();
         for turn in 0..count {
             let record = &mut records[(first + turn) % count];
-            // Not timed: another set, so that caches and predictors are this task's again.
+            // Not timed: another set first, to warm up caches and predictors for this task.
             record.timed.prepare((rounds + SETS / 2) % SETS);
             record.timed.run();
             record.timed.prepare(rounds % SETS);
@@ -80,7 +80,7 @@ fn row(record: &Record, records: &[Record]) -> Row {
     }
 }
 
-/// A name, what is done, and the name of the task that it is compared with.
+/// Name of a task, its kind, and the name of the task that it is compared with.
 type Entry = (&'static str, Kind, &'static str);
 
 const PROTECTED: [Entry; 13] = [
@@ -118,7 +118,7 @@ fn part<P: Wire + Packet + 'static>(
     tasks.iter().map(record).collect()
 }
 
-/// A part of the world that fits one datagram.
+/// A part of the world that fits into one datagram.
 #[derive(Wire, Clone, PartialEq)]
 struct Snapshot {
     #[wire(max_len = 127)]
@@ -134,7 +134,7 @@ impl Packet for Snapshot {
     }
 }
 
-/// As many bodies in each as stay below 1200 bytes.
+/// Makes snapshots of as many bodies as stay below 1200 bytes.
 fn bodies(rng: &mut Rng) -> Vec<Snapshot> {
     const BITS: u64 = 1200 * 8;
     let Bodies { bodies } = data::bodies(rng).remove(0);
@@ -149,7 +149,7 @@ fn bodies(rng: &mut Rng) -> Vec<Snapshot> {
     (0..12).map(|_| snapshot()).collect()
 }
 
-/// Bytes of the longest datagram.
+/// Returns the maximum length of a datagram, in bytes.
 const fn max_datagram<P: Wire>() -> usize {
     Protocol::<P>::MAX_BYTES
 }

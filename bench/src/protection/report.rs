@@ -1,4 +1,4 @@
-//! The table, and the sentences that follow from it.
+//! The table, and its summary in sentences.
 
 use super::{NAME, Row};
 
@@ -25,7 +25,7 @@ fn ratio(rows: &[Row], part: &str, task: &str) -> f64 {
     row.expect("each part has all tasks").ratio
 }
 
-/// Names need no escapes.
+/// Formats a row as JSON; names need no escapes.
 pub fn json(row: &Row) -> String {
     let Row { part, task, bytes, ns, ratio, to } = row;
     format!(

@@ -1,4 +1,4 @@
-//! What is timed: one pass over a set of packets.
+//! Timed tasks: one pass over a set of packets.
 
 use super::max_datagram;
 use crate::packets::Packet;
@@ -19,29 +19,29 @@ pub enum Gate {
 
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// The functions below the protocol.
+    /// Encodes and decodes below the protocol.
     Encode,
     Decode,
     Write(Gate),
     Read(Gate),
-    /// Random bytes, as long as datagrams are.
+    /// Refuses random bytes with the length of datagrams.
     Refuse(Gate),
-    /// Datagrams with the right number and another tag, which is the most work that a stranger can
-    /// ask for.
+    /// Refuses datagrams with the right sequence number and a wrong tag, the most work that a
+    /// stranger can cause.
     RefuseForged,
-    /// What the gate does for a checksum, for packets that are there already.
+    /// Computes the checksum of packets that are already encoded.
     Checksum,
 }
 
 pub trait Timed {
-    /// Panics if the task does not do with a set what it should.
+    /// Panics if the task does not process a set correctly.
     fn check(&mut self, set: usize);
-    /// Never timed: makes what the next run takes.
+    /// Prepares the input of the next run; never timed.
     fn prepare(&mut self, set: usize);
     fn run(&mut self);
-    /// In a set.
+    /// Returns the number of datagrams in a set.
     fn datagrams(&self) -> usize;
-    /// Of all datagrams that were checked.
+    /// Returns the bytes of all checked datagrams.
     fn bytes(&self) -> usize;
 }
 
@@ -56,9 +56,9 @@ pub struct Task<P> {
     slots: Vec<P>,
     rng: Rng,
     bytes: usize,
-    /// The checksum so far, as the gate has it.
+    /// State of the checksum over the protocol id, as the gate keeps it.
     protocol_id: Hasher,
-    /// So that no work can be left out.
+    /// Sum of all results, so that no work is optimised out.
     sum: u32,
 }
 
@@ -220,7 +220,7 @@ fn protection(gate: Gate, keys: Keys) -> Protection {
     }
 }
 
-/// Between the starts of two datagrams: with room for a writer of whole words.
+/// Distance between the starts of two datagrams in bytes, with room for a writer of whole words.
 const fn stride<P: Wire>() -> usize {
     (max_datagram::<P>() + 8).next_multiple_of(16)
 }

@@ -1,4 +1,4 @@
-//! One message to a thousand peers, against a plain copy of its bytes for each of them.
+//! One message to a thousand peers, compared with a plain copy of its bytes for each peer.
 
 use crate::harness::{Length, median, median_ratio};
 use std::hint::black_box;
@@ -9,28 +9,28 @@ use tightwire::message::{Messenger, MessengerConfig};
 const PEERS: usize = 1000;
 const MTU: usize = 1200;
 
-/// The bytes of the messages.
+/// Lengths of the messages, in bytes.
 const SIZES: [usize; 2] = [100, 1000];
 
-/// Exactly as many bytes as it says.
+/// A message of exactly the bytes of its data.
 #[derive(Wire, Message, Default)]
 struct Blob {
     #[wire(max_len = 1200)]
     data: Vec<u8>,
 }
 
-/// All per peer; the ratios are to the copies of the same round.
+/// Results per peer; the ratios are to the copies of the same round.
 pub struct Row {
     pub bytes: usize,
     pub copy_ns: f64,
     pub broadcast_ns: f64,
     pub broadcast_copies: f64,
-    /// With the end of the frame, which gives the batches to the transport and takes their memory
-    /// back.
+    /// Ratio with the end of the frame, which hands the batches to the transport and reclaims their
+    /// memory.
     pub frame_copies: f64,
 }
 
-/// The messenger, and as many buffers of the same size in memory of their own.
+/// The messenger, and as many separate buffers of the same size.
 struct Pair {
     messenger: Messenger<()>,
     peers: Vec<PeerId>,
@@ -62,7 +62,7 @@ impl Pair {
         start.elapsed().as_nanos() as f64
     }
 
-    /// The time of the broadcast, and that of the whole frame.
+    /// Returns the time of the broadcast, and that of the whole frame.
     fn broadcast(&mut self) -> (f64, f64) {
         let Self { messenger, blob, .. } = self;
         let start = Instant::now();
@@ -76,7 +76,7 @@ impl Pair {
         (broadcast.as_nanos() as f64, start.elapsed().as_nanos() as f64)
     }
 
-    /// Panics unless every peer gets the message, and it has as many bytes as are copied.
+    /// Panics unless every peer gets the message, with as many bytes as are copied.
     fn check(&mut self) {
         let Self { messenger, peers, blob, bytes, .. } = self;
         let sent = messenger.broadcast(None, blob, Delivery::Reliable);
@@ -100,7 +100,7 @@ pub fn measure(length: Length) -> (Vec<Row>, usize) {
     let mut rounds = 0;
     while !length.is_reached(rounds, start) {
         for (pair, [copies, broadcasts, frames]) in pairs.iter_mut().zip(&mut times) {
-            // Each once untimed, so that the caches are its own.
+            // Each runs once untimed, to warm up its caches.
             pair.copy();
             copies.push(pair.copy());
             pair.broadcast();

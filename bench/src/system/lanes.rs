@@ -1,25 +1,25 @@
-//! From the sender to the handlers: through messengers, or as a buffer per message.
+//! From the sender to the handlers: through messengers, or with a buffer per message.
 
 use super::messages::{Any, Chat, Input, Read, Score, Spawn, Tally};
 use std::time::Duration;
 use tightwire::{Context, Delivery, Stage};
 use tightwire::message::{Messenger, MessengerConfig};
 
-/// Messages that a peer is sent in a frame.
+/// Number of messages to a peer in a frame.
 pub const PER_PEER: usize = 8;
 
 pub trait Lane {
     fn name(&self) -> &'static str;
-    /// A frame: all that the sender says to its peers, and what they say is handled. There are
+    /// Runs a frame: the sender's messages to its peers are sent and handled. There are
     /// [`PER_PEER`] messages for each peer.
     fn frame(&mut self, messages: &mut [Any]);
-    /// The bytes that went over in the last frame.
+    /// Returns the bytes that were transferred in the last frame.
     fn bytes(&self) -> usize;
     fn tally(&self) -> Tally;
 }
 
-/// Two messengers, which have the same number of peers: one that sends to all of them, and one that
-/// receives from all of them.
+/// Two messengers with the same number of peers: one sends to all of them, the other receives from
+/// all of them.
 pub struct Tightwire {
     sender: Messenger<Tally>,
     receiver: Messenger<Tally>,
@@ -48,7 +48,7 @@ impl Tightwire {
             (0..peers).map(|_| messenger.add_peer(1200)).collect()
         };
         let peers = ids(&mut sender);
-        // So a batch to one is a batch from the same.
+        // A batch to a peer of one is a batch from the same peer of the other.
         assert!(peers == ids(&mut receiver));
         Self { sender, receiver, peers, bytes: 0, tally: Tally::default() }
     }
@@ -97,7 +97,7 @@ impl Lane for Tightwire {
     }
 }
 
-/// More than any of the messages takes.
+/// Length of a buffer in bytes, more than any of the messages takes.
 const BUFFER: usize = 64;
 
 /// A library that writes one message to one buffer. All buffers are reused.
@@ -109,7 +109,7 @@ pub trait Library {
     fn read<'a>(&mut self, bytes: &'a [u8]) -> Read<'a>;
 }
 
-/// By derive, with one reused `Buffer` per direction.
+/// bitcode, by derive, with one reused `Buffer` per direction.
 #[derive(Default)]
 pub struct Bitcode {
     encoder: bitcode::Buffer,
@@ -130,7 +130,7 @@ impl Library for Bitcode {
     }
 }
 
-/// By serde's derive, straight to the buffer.
+/// postcard, by serde's derive, directly into the buffer.
 #[derive(Default)]
 pub struct Postcard;
 

@@ -1,4 +1,4 @@
-//! The messages, which are the same for all lanes, and what is done with each.
+//! The messages, which are the same for all lanes, and the work of their handlers.
 
 use fastrand::Rng;
 
@@ -47,7 +47,7 @@ messages! {
     }
 }
 
-/// One of them: what the lanes without a messenger send.
+/// A message of any type, for the lanes without a messenger.
 #[derive(bitcode::Encode, serde::Serialize)]
 pub enum Any {
     Input(Input),
@@ -56,7 +56,7 @@ pub enum Any {
     Spawn(Spawn),
 }
 
-/// The same when it is read, with the text left where it stands.
+/// A message that was read, with its text borrowed from the buffer.
 #[derive(bitcode::Decode, serde::Deserialize)]
 pub enum Read<'a> {
     Input(Input),
@@ -72,7 +72,7 @@ pub struct ReadChat<'a> {
     pub text: &'a str,
 }
 
-/// What the handlers have made of all messages: it depends on every field and on the order.
+/// Result of the handlers over all messages: it depends on every field and on the order.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Tally {
     pub messages: u64,
@@ -106,7 +106,7 @@ impl Tally {
     }
 }
 
-/// Mostly inputs, and words as people type them.
+/// Makes a random message: mostly inputs, and words as people type them.
 pub fn random(rng: &mut Rng) -> Any {
     match rng.u8(0..8) {
         0..4 => Any::Input(Input {

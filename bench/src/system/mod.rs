@@ -1,4 +1,4 @@
-//! Whole messages, from the sender to the handlers, for more and more peers.
+//! Whole messages from the sender to the handlers, for growing numbers of peers.
 
 mod broadcast;
 mod lanes;
@@ -15,13 +15,13 @@ pub const NAME: &str = "message_system";
 
 const PEERS: [usize; 6] = [1, 4, 16, 64, 256, 1000];
 
-/// Those with a table; the others are in the curve.
+/// Numbers of peers with a table; the others are in the curve.
 const SHOWN: [usize; 3] = [1, 64, 1000];
 
-/// Data sets: together too long for a branch predictor to learn by heart.
+/// Number of data sets: together too long for a branch predictor to learn by heart.
 const SETS: usize = 16;
 
-/// Messages in a set: a pass is as many frames as it takes to send them.
+/// Number of messages in a set: a pass takes as many frames as are needed to send them.
 const MESSAGES: usize = PER_PEER * 1000;
 
 /// A lane with a number of peers, and the time of each round.
@@ -109,7 +109,7 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
     Vec::new()
 }
 
-/// The lane of this place in the list for so many peers.
+/// Returns the lane at this place of the list for `peers` peers.
 fn find(entries: &[Entry], peers: usize, place: usize) -> &Entry {
     let mut of_peers = entries.iter().filter(|entry| entry.peers == peers);
     of_peers.nth(place).expect("all lanes have all peers")
@@ -135,12 +135,12 @@ fn measure(length: Length) -> (Vec<Entry>, usize) {
     let start = Instant::now();
     let mut rounds = 0;
     while !length.is_reached(rounds, start) {
-        // A set further on each time round, so that no lane is tied to a set.
+        // One set further each time around, so that no lane is tied to a set.
         let first = rounds + rounds / SETS;
         for turn in 0..entries.len() {
             let index = (first + turn) % entries.len();
             let entry = &mut entries[index];
-            // Not timed: another set, so that the caches are this lane's again.
+            // Not timed: another set first, to warm up the caches for this lane.
             pass(entry, &mut sets[(rounds + SETS / 2) % SETS]);
             let before = allocations();
             let start = Instant::now();
@@ -153,7 +153,7 @@ fn measure(length: Length) -> (Vec<Entry>, usize) {
     (entries, rounds)
 }
 
-/// The first lane is the one that the others are compared to.
+/// Makes the lanes; the others are compared to the first.
 fn entries_of(peers: usize) -> [Entry; 3] {
     let lanes: [Box<dyn Lane>; 3] = [
         Box::new(Tightwire::new(peers)),
@@ -163,7 +163,7 @@ fn entries_of(peers: usize) -> [Entry; 3] {
     lanes.map(|lane| Entry { peers, lane, times: Vec::new(), bytes: 0, allocations: 0 })
 }
 
-/// Sends a set, in frames of [`PER_PEER`] messages for each peer.
+/// Sends a set in frames of [`PER_PEER`] messages for each peer.
 fn pass(entry: &mut Entry, set: &mut [Any]) {
     for messages in set.chunks_mut(PER_PEER * entry.peers) {
         entry.lane.frame(messages);
@@ -171,7 +171,7 @@ fn pass(entry: &mut Entry, set: &mut [Any]) {
 }
 
 /// Panics unless all messages of all sets are handled. Also lets all buffers grow to their final
-/// size. That they are handled as they were sent follows from the tallies of all lanes being equal.
+/// size. Equal tallies of all lanes prove that messages are handled as they were sent.
 fn check(entry: &mut Entry, sets: &mut [Vec<Any>]) {
     for set in &mut *sets {
         pass(entry, set);
