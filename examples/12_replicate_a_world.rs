@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 use std::{env, error::Error, process::Command, thread};
 
-use tightwire::inspect::{Captured, CaptureWriter};
+use tightwire::inspect::{Capture, CaptureWriter, Captured};
 use tightwire::message::MessengerBuilder;
 use tightwire::quic::{Certificate, Quic, QuicConfig, Trust, Udp};
 use tightwire::snapshot::{self, Leaving, Playback, SnapshotPacket};

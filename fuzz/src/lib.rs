@@ -1,4 +1,4 @@
-//! What the fuzz targets check. `tests/it/corpus.rs` of `tightwire` and of `tightwire-net` compile
+//! Checks of the fuzz targets. `tests/it/corpus.rs` of `tightwire` and of `tightwire-net` compile
 //! the same checks, and replay the corpus with them on a stable toolchain.
 
 mod checks;
@@ -16,7 +16,7 @@ mod terminal;
 mod tool;
 mod transport;
 
-/// Reads whatever comes into types that use every stream operation.
+/// Reads any bytes into types that use every stream operation.
 pub fn hostile_read(data: &[u8]) {
     checks::hostile_read(data);
 }
@@ -31,93 +31,93 @@ pub fn bits(data: &[u8]) {
     checks::bits(data);
 }
 
-/// Compares byte writers with a list of bytes, and reads whatever comes as bytes.
+/// Compares byte writers with a list of bytes, and reads any bytes.
 pub fn bytes(data: &[u8]) {
     checks::bytes(data);
 }
 
-/// Reads whatever comes as a schema.
+/// Reads any bytes as a schema.
 pub fn schema_bytes(data: &[u8]) {
     checks::schema_bytes(data);
 }
 
-/// Reads whatever comes with whatever schema comes before it.
+/// Reads any bytes as a packet of any schema.
 pub fn schema_packet(data: &[u8]) {
     checks::schema_packet(data);
 }
 
-/// Reads whatever comes into derived types with nested collections.
+/// Reads any bytes into derived types with nested collections.
 pub fn derived_read(data: &[u8]) {
     checks::derived_read(data);
 }
 
-/// Reads whatever comes as a world of whatever schema comes before it.
+/// Reads any bytes as a world of any schema.
 pub fn world(data: &[u8]) {
     checks::world(data);
 }
 
-/// Gives a receiver whatever comes as snapshots.
+/// Gives a receiver any bytes as snapshots.
 pub fn snapshots(data: &[u8]) {
     checks::snapshots(data);
 }
 
-/// Reads whatever comes as a capture.
+/// Reads any bytes as a capture.
 #[cfg(feature = "inspect")]
 pub fn capture(data: &[u8]) {
     checks::capture(data);
 }
 
-/// Reads whatever comes as datagrams without protection.
+/// Reads any bytes as datagrams without protection.
 pub fn packet_none(data: &[u8]) {
     checks::packet_none(data);
 }
 
-/// Reads whatever comes as datagrams with a protocol id, and behind one.
+/// Reads any bytes as datagrams with a protocol id, and as packets behind a valid one.
 pub fn packet_id(data: &[u8]) {
     checks::packet_id(data);
 }
 
-/// Reads whatever comes as datagrams with a checksum, and behind one that is right.
+/// Reads any bytes as datagrams with a checksum, and as packets behind a valid one.
 pub fn packet_crc32(data: &[u8]) {
     checks::packet_crc32(data);
 }
 
-/// Reads whatever comes as sealed datagrams, and seals it.
+/// Reads any bytes as sealed datagrams, and as packets in valid ones.
 pub fn packet_sealed(data: &[u8]) {
     checks::packet_sealed(data);
 }
 
-/// Reads whatever comes as an identity, and what follows as a packet of it.
+/// Reads any bytes as an identity, and as a packet of it.
 pub fn identity(data: &[u8]) {
     checks::identity(data);
 }
 
-/// Gives a messenger whatever comes as batches of a hostile peer.
+/// Gives a messenger any bytes as batches of a hostile peer.
 pub fn messages(data: &[u8]) {
     checks::messages(data);
 }
 
-/// Reads whatever comes as a connect token, as what is sealed in one, and as the text of one.
+/// Reads any bytes as a connect token, as the sealed contents of one, and as the text of one.
 pub fn token(data: &[u8]) {
     transport::token(data);
 }
 
-/// Gives a server whatever comes as batches of a hostile client and of a stranger.
+/// Gives a server any bytes as batches of a hostile client and of a stranger.
 pub fn session(data: &[u8]) {
     transport::session(data);
 }
 
-/// Plays whatever comes as a recording.
+/// Replays any bytes as a recording.
 pub fn recording(data: &[u8]) {
     transport::recording(data);
 }
 
-/// Inspects whatever comes as a capture.
+/// Inspects any bytes as a capture.
 pub fn inspect_capture(data: &[u8]) {
     tool::inspect(data);
 }
 
-/// Lets a peer do whatever comes within a connection, to a server and to a client.
+/// Lets a hostile peer do anything within a connection, to a server and to a client.
 pub fn quic(data: &[u8]) {
     transport::quic(data);
 }

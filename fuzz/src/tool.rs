@@ -1,4 +1,4 @@
-//! Whatever a capture is, `tightwire inspect` shows it or says why not.
+//! `tightwire inspect` on any bytes: a view or an error.
 
 use tightwire::Wire;
 use tightwire::packet::{Identity, Protection};
@@ -6,7 +6,7 @@ use tightwire::schema::Schema;
 
 use crate::inspect::every_view::EveryView;
 
-/// What the packets of other programs' captures are taken for.
+/// Packets by which other programs' captures are decoded.
 #[derive(Wire)]
 enum Packet {
     Ping,
@@ -19,7 +19,7 @@ enum Packet {
     Say(#[wire(max_len = 200)] String),
 }
 
-/// The first byte chooses what the packets mean, and the rest is the file.
+/// Checks a file: the first byte chooses the identity, and the rest is the file.
 pub(crate) fn inspect(data: &[u8]) {
     let Some((choice, file)) = data.split_first() else { return };
     let protection = match choice % 4 {

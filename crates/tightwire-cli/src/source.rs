@@ -36,7 +36,7 @@ impl Source {
             Some(_) if is_capture(&start) => Self::of_capture(path).map_err(refused),
             Some(_) => Err(refused(
                 "neither JSON nor a capture: a schema as JSON begins with `{`, and a capture that a \
-                 `Recorder` wrote has one in it"
+                 `CaptureWriter` wrote has one in it"
                     .to_owned(),
             )),
             None => Err(refused("the file is empty".to_owned())),
@@ -64,7 +64,7 @@ impl Source {
             (Some(identity), _) => Ok(Self::Identity(identity.clone())),
             (None, Some(error)) => Err(format!("the schema in this capture is damaged: {error}")),
             (None, None) => {
-                Err("this capture has no schema in it: a `Recorder` of Tightwire puts it \
+                Err("this capture has no schema in it: a `CaptureWriter` of Tightwire puts it \
                                  there, and captures of other programs have none"
                     .to_owned())
             }

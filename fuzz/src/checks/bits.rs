@@ -1,19 +1,20 @@
-//! `BitWriter` and `BitReader` against a list of bits.
+//! `BitWriter` and `BitReader`, compared with a list of bits.
 
 use arbitrary::{Result, Unstructured};
 use tightwire::bits::{BitReadError, BitReader, BitWriteError, BitWriter};
 
-/// The first bit of the input decides whether it is operations to write, or a packet to read.
+/// Checks the writer or the reader: the first bit of the input decides whether the rest is
+/// operations to write, or a packet to read.
 pub(crate) fn bits(data: &[u8]) {
     let mut input = Unstructured::new(data);
-    // An input that ends early is no failure: what it had has been checked.
+    // An input that ends early is no failure: everything before its end was checked.
     let _ = match input.arbitrary() {
         Ok(true) => check_reader(&mut input),
         _ => check_writer(&mut input),
     };
 }
 
-/// Something that is written, and must be read back.
+/// A field that is written, and must be read back.
 #[derive(Debug)]
 enum Field {
     Bits { value: u64, width: u32 },
@@ -22,20 +23,20 @@ enum Field {
     Bytes(Vec<u8>),
 }
 
-/// What the writer should have done so far.
+/// Expected state of the writer.
 #[derive(Default)]
 struct Model {
     bits: Vec<bool>,
     fields: Vec<Field>,
-    /// Where the first value stood that its width does not hold.
+    /// Position of the first value that does not fit its width, in bits; `None` if there is none.
     oversized_at: Option<u64>,
 }
 
-/// Around the writer's slice: a write that leaves it shows.
+/// Bytes around the writer's slice, which reveal a write outside of it.
 const GUARD: [u8; 8] = [0xa5; 8];
 
 fn check_writer(input: &mut Unstructured<'_>) -> Result<()> {
-    // The slice starts at any alignment, and its length need not be made of words.
+    // The slice starts at any alignment, and its length need not be a multiple of a word.
     let start = input.int_in_range(0..=7)?;
     let end = start + input.int_in_range(0..=200)?;
     let mut memory = [&GUARD[..], &vec![input.arbitrary()?; end], &GUARD].concat();
@@ -78,7 +79,7 @@ fn check_writer(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A field of one of the first four kinds.
+/// Generates a field of one of the first four kinds.
 fn field(kind: u32, input: &mut Unstructured<'_>) -> Result<Field> {
     Ok(match kind {
         0 => {
@@ -101,12 +102,12 @@ fn field(kind: u32, input: &mut Unstructured<'_>) -> Result<Field> {
 }
 
 impl Model {
-    /// Writes the field to both. A mistake is a value with one bit too many for its width.
+    /// Writes the field to both. With `is_mistake`, the value has one bit too many for its width.
     fn write(&mut self, writer: &mut BitWriter<'_>, field: Field, is_mistake: bool) {
         match &field {
             &Field::Bits { width, .. } if is_mistake && width < 64 => {
                 self.oversized_at.get_or_insert(self.bits.len() as u64);
-                // Zeros stand in its place, so that what follows stays where it belongs.
+                // Zeros replace the value, so that later fields stay at their positions.
                 self.bits.extend((0..width).map(|_| false));
                 return writer.write_bits(1 << width, width);
             }
@@ -173,7 +174,7 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
         let ahead = &bits[at..];
         let taken = match input.int_in_range(0..=3)? {
             0 => {
-                // 65 and more are no widths, and refused.
+                // Widths of 65 and more are refused.
                 let width = input.int_in_range(0..=70)?;
                 let field = ahead.get(..width).filter(|_| width <= 64);
                 let value =
@@ -214,7 +215,7 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Nothing can be read after a refusal, not even what takes no bits.
+/// Checks that every read after a refusal fails, even one of no bits.
 fn stays_failed(reader: &mut BitReader<'_>, input: &mut Unstructured<'_>) -> Result<()> {
     let position = reader.position();
     assert_eq!(reader.read_bits(input.int_in_range(0..=64)?), Err(BitReadError));
@@ -226,7 +227,7 @@ fn stays_failed(reader: &mut BitReader<'_>, input: &mut Unstructured<'_>) -> Res
     Ok(())
 }
 
-/// From the lowest up, as they stand in a packet.
+/// Returns the bits of a byte from the lowest up, as in a packet.
 fn bits_of(byte: u8) -> impl Iterator<Item = bool> {
     (0..8).map(move |i| byte >> i & 1 != 0)
 }

@@ -11,13 +11,13 @@ use super::bytes_model::{self, Step};
 use super::hostile_read::Hostile;
 use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
 
-/// The first byte decides whether the rest is operations of a writer, data and operations of a
-/// reader, or a packet in whole bytes of one of several types.
+/// Checks a writer, a reader, or a packet in whole bytes of one of several types: the first byte
+/// decides which, and the rest is operations or data.
 pub(crate) fn bytes(data: &[u8]) {
     let Some((&choice, rest)) = data.split_first() else { return };
     let mut input = Unstructured::new(rest);
     match choice % 11 {
-        // An input that ends early is no failure: what it had has been checked.
+        // An input that ends early is no failure: everything before its end was checked.
         0 => _ = check_writer(&mut input),
         1 => _ = check_reader(&mut input),
         2 => check_packet::<Integers>(rest),
@@ -82,7 +82,7 @@ fn short(input: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whatever the data, a reader stays within it, and what it refuses it does not take.
+/// Checks that a reader stays within any data, and consumes nothing that it refuses.
 fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
     let length = input.int_in_range(0..=64)?.min(input.len());
     let data = input.bytes(length)?;
@@ -157,13 +157,14 @@ fn check_reader(input: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Memory per byte of a packet, while collections grow.
+/// Maximum memory per byte of a packet, in bytes, while collections grow.
 const HEAP_PER_BYTE: u64 = 128;
 
-/// For the first few elements of each collection, and those that take no bytes.
+/// Maximum memory for the first elements of each collection, and for elements without bytes, in
+/// bytes.
 const HEAP_FOR_FREE: u64 = 8192;
 
-/// In whole bytes, a type refuses and accepts as it does in bits, and comes out as the same value.
+/// Checks that a type in whole bytes accepts and refuses as it does in bits, with the same value.
 fn check_packet<T: Hostile + Debug>(packet: &[u8]) {
     let mut outcome = Ok(T::default());
     let memory =
@@ -203,7 +204,7 @@ fn check_packet<T: Hostile + Debug>(packet: &[u8]) {
     }
 }
 
-/// In a byte buffer, behind a byte and before another.
+/// Checks the value in a byte buffer, between two other bytes.
 fn check_in_buffer<T: Wire>(value: &mut T, packet: &[u8]) {
     let data = [&[7], packet, &[9]].concat();
     let mut reader = ByteReader::new(&data);

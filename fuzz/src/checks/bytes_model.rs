@@ -1,11 +1,11 @@
-//! A byte writer against a list of bytes. Shared by the fuzz target and the property test.
+//! A byte writer, compared with a list of bytes. Shared by the fuzz target and the property test.
 
 use tightwire::Stream;
 use tightwire::bytes::{
     Buffer, ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing, Reserved,
 };
 
-/// One operation. Places are taken modulo what there is, and a little more.
+/// One operation. Positions are taken modulo the current length, and a little more.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Byte(u8),
@@ -15,20 +15,20 @@ pub(crate) enum Step {
     Varint(i64),
     Text(String),
     Slice(Vec<u16>),
-    /// A block of `reserved` bytes into which these go.
+    /// A block of `reserved` bytes, with these contents.
     Block {
         reserved: usize,
         bytes: Vec<u8>,
         number: u16,
     },
-    /// This many bits of ones.
+    /// This many one bits.
     Bits(u32),
     Wire {
         value: (bool, Option<u16>),
         packing: Packing,
     },
     SetAside(usize),
-    /// One of the spaces that were set aside, with as many bytes as it has or not.
+    /// Fills one of the reserved spaces, with as many bytes as it has or with another number.
     Fill {
         space: usize,
         value: u8,
@@ -39,23 +39,23 @@ pub(crate) enum Step {
     Clear,
 }
 
-/// What the writer should have done so far.
+/// Expected state of the writer.
 #[derive(Default)]
 struct Model {
     bytes: Vec<u8>,
     position: usize,
-    /// Where spaces wait, by their start and length.
+    /// Start and length of the reserved spaces that are not filled.
     waiting: Vec<(usize, usize)>,
     max: usize,
 }
 
-/// A handle, and where it is in the model; nowhere if it was filled or cut off.
+/// A handle, and its place in the model; `None` if it was filled or cut off.
 type Space = (Reserved, Option<(usize, usize)>);
 
 const MAX_TEXT: usize = 12;
 
-/// Runs the steps on a slice, on an array of that size in memory of ones, and on a buffer that grows
-/// to it: they must all do what the model does.
+/// Runs the steps on a slice within a larger array, and on a buffer that grows to the same
+/// capacity: all must behave as the model does.
 pub(crate) fn check(steps: &[Step], capacity: usize, first_capacity: usize) {
     let mut memory = vec![0xa5; capacity + 16];
     memory[8..8 + capacity].fill(0xff);
@@ -64,7 +64,7 @@ pub(crate) fn check(steps: &[Step], capacity: usize, first_capacity: usize) {
     let mut growing = GrowingBuffer::new(first_capacity, capacity);
     run(steps, ByteWriter::new(&mut growing), capacity);
     assert!(growing.capacity() <= capacity);
-    // Used before: what is left in it must not show.
+    // A reused buffer: its old contents must not show.
     run(steps, ByteWriter::new(growing), capacity);
 }
 
@@ -131,7 +131,7 @@ fn apply<B: Buffer>(
             }
             if length > *reserved {
                 assert_eq!(written, Err(ByteError::Overrun { byte: start, reserved: *reserved }));
-                // Over what was there before, the bytes of a refused block may be any.
+                // A refused block may leave any bytes over those that were there before.
                 let end = model.bytes.len().min(start + reserved);
                 model.bytes[start..end].copy_from_slice(&writer.written()[start..end]);
                 return;
@@ -216,7 +216,7 @@ fn apply<B: Buffer>(
             writer.clear();
             model.position = 0;
             model.truncate(0, spaces);
-            // Also those without bytes.
+            // Spaces without bytes, too.
             model.waiting.clear();
             spaces.iter_mut().for_each(|(_, place)| *place = None);
         }
@@ -250,7 +250,7 @@ impl Model {
         Ok(())
     }
 
-    /// Reads what was written last, which began at `start`.
+    /// Returns a reader at `start`, where the last written bytes begin.
     fn reader(&self, start: usize) -> ByteReader<'_> {
         ByteReader::new(&self.bytes[start..])
     }

@@ -1,4 +1,4 @@
-//! Whatever a capture is, it is read to its end or its first mistake, and can be recorded again.
+//! Captures of any bytes: read to the end or to the first error, and recorded again.
 
 use std::io::{ErrorKind, Read};
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
 use tightwire::packet::Identity;
 use tightwire::snapshot;
 
-/// The whole input is the file.
+/// Checks the whole input as a file.
 pub(crate) fn capture(data: &[u8]) {
     check_capture(data);
 }
@@ -23,17 +23,17 @@ struct Owned {
     datagram: Vec<u8>,
 }
 
-/// What was read until the end, and why it ended there.
+/// Everything read until the end, and the reason of the end.
 #[derive(PartialEq, Debug)]
 struct Whole {
-    /// At the beginning of the file.
+    /// Identity at the beginning of the file.
     identity: Option<Identity>,
     records: Vec<Owned>,
     passed_over: u64,
     end: Option<String>,
 }
 
-/// Any bytes as a capture. Returns how many records it had.
+/// Checks any bytes as a capture, and returns the number of its records.
 pub(crate) fn check_capture(file: &[u8]) -> usize {
     let whole = read(file, file.len());
     assert_eq!(read(Sips(file), file.len()), whole, "read in small parts");
@@ -101,7 +101,7 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
             assert_eq!(protocol.fingerprint(), description.fingerprint());
         }
     }
-    // The smallest packet is 16 bytes, in a pcap file, with a datagram 44.
+    // The smallest packet is 16 bytes in a pcap file, or 44 with a datagram.
     assert!(44 * whole.records.len() + 16 * whole.passed_over as usize <= length);
     whole
 }
@@ -116,7 +116,7 @@ fn reason(error: &CaptureError, length: usize) -> String {
     error.to_string()
 }
 
-/// Gives a few bytes at a time.
+/// A reader that returns a few bytes at a time.
 struct Sips<'a>(&'a [u8]);
 
 impl Read for Sips<'_> {

@@ -1,4 +1,4 @@
-//! Whatever bytes arrive, a derived type takes what its fields one by one would take.
+//! Derived types on any bytes: they accept exactly what their fields would one by one.
 
 use std::fmt::Debug;
 
@@ -6,8 +6,9 @@ use tightwire::schema::{DynamicError, Schema};
 use tightwire::stream::{ErrorKind, ReadError};
 use tightwire::{Wire, decode, decode_into, encode, explain, measure};
 
-/// The first byte chooses a type; the next says how long the first of two packets is. The other one
-/// is read into the value that the first left behind, whole or half-read.
+/// Checks two packets of one type. The first byte chooses the type; the next is the length of the
+/// first packet. The second packet is read into the value that the first left behind, complete or
+/// partly read.
 pub(crate) fn derived_read(data: &[u8]) {
     let &[choice, length, ref packets @ ..] = data else { return };
     let (first, second) = packets.split_at(packets.len().min(length.into()));
@@ -21,13 +22,13 @@ pub(crate) fn derived_read(data: &[u8]) {
     }
 }
 
-/// What the checks need to know of a type besides its wire form.
+/// Properties of a type besides its wire form.
 trait Derived: Wire + Default + PartialEq + Debug {
-    /// Whether a value has only one packet.
+    /// Whether every value has only one encoding.
     const IS_CANONICAL: bool = true;
 
-    /// Whether the schema reads in the same steps. A list of plain structs is looked for as a whole
-    /// by the type, and one by one by the schema.
+    /// Whether the schema reads in the same steps. The type checks the length of a list of plain
+    /// structs as a whole, the schema one by one.
     const IS_IN_STEP: bool = true;
 }
 
@@ -62,7 +63,7 @@ enum Kind {
     Animal,
 }
 
-/// The same number of bits, whichever it is.
+/// Variants of equal length in bits.
 #[derive(Wire, PartialEq, Debug)]
 enum Even {
     Byte(u8),
@@ -126,7 +127,7 @@ enum Packet {
     Many(#[wire(max_len = 50)] Vec<Flat>),
 }
 
-/// What is copied whole.
+/// Fields that are copied as a whole.
 #[derive(Wire, Default, PartialEq, Debug)]
 struct Copied {
     flag: bool,
@@ -184,15 +185,15 @@ impl Derived for Copied {
     const IS_IN_STEP: bool = false;
 }
 impl Derived for Motion {
-    // Where two components of a rotation are about the largest, rounding one makes it the other.
+    // Where two components of a rotation are nearly the largest, rounding may exchange them.
     const IS_CANONICAL: bool = false;
 }
 
-/// Memory per byte of a packet: an option of two bits takes two bytes, a player of eleven bits
-/// about a hundred, and a `Vec` that grows has three times its contents for a moment.
+/// Maximum memory per byte of a packet, in bytes: an option of two bits takes two bytes, a player
+/// of eleven bits about a hundred, and a growing `Vec` has three times its contents for a moment.
 const HEAP_PER_BYTE: u64 = 512;
 
-/// For the first few elements of each list.
+/// Maximum memory for the first elements of each list, in bytes.
 const HEAP_FOR_FREE: u64 = 2048;
 
 fn check_both<T: Derived>(first: &[u8], second: &[u8]) {
@@ -215,7 +216,7 @@ fn check_both<T: Derived>(first: &[u8], second: &[u8]) {
     }
 }
 
-/// Reads a packet, and counts the memory that this takes.
+/// Reads a packet, and checks the memory that this takes.
 fn read_within_means<T: Derived>(packet: &[u8]) -> (T, Result<(), ReadError>) {
     let mut value = T::default();
     let mut outcome = Ok(());
@@ -225,7 +226,7 @@ fn read_within_means<T: Derived>(packet: &[u8]) -> (T, Result<(), ReadError>) {
     (value, outcome)
 }
 
-/// The same without runs, by a trace; and without the type, by its schema.
+/// Compares the outcome with a trace, which has no runs, and with the schema, which has no type.
 fn check_field_by_field<T: Derived>(
     schema: &Schema,
     packet: &[u8],
@@ -234,7 +235,7 @@ fn check_field_by_field<T: Derived>(
     let failure = explain::<T>(packet).failure();
     match outcome {
         Ok(()) => assert_eq!(failure, None),
-        // A run is asked for in words, whatever fields they hold.
+        // A run is checked in words, whatever fields they hold.
         Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit }) => {
             assert!(failure.is_some() && bit <= packet.len() as u64 * 8);
         }
@@ -271,7 +272,7 @@ fn check_accepted<T: Derived>(value: T, packet: &[u8]) {
     }
 }
 
-/// Equal, also if both are not a number.
+/// Returns whether two values are equal, or both NaN.
 fn is_same<T: PartialEq + Debug>(one: &T, other: &T) -> bool {
     one == other || format!("{one:?}") == format!("{other:?}")
 }

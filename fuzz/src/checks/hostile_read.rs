@@ -1,4 +1,4 @@
-//! Whatever bytes arrive, a read takes them or refuses them, and does nothing else.
+//! Reads of any bytes: accepted or refused, without side effects.
 
 use std::fmt::Debug;
 
@@ -7,9 +7,9 @@ use tightwire::{Stream, Target, Wire, decode, decode_into, encode, explain, meas
 
 use super::types::{Blobs, Choices, Everything, Integers, Motion, Sets, Text, Varints, World};
 
-/// The first byte chooses a type, so that what one of them refuses hides nothing of the others.
-/// The next two say how long the first of two packets is; the other one is read into the value
-/// that the first left behind, whole or half-read.
+/// Checks two packets of one type. The first byte chooses the type, so that a refusal of one type
+/// hides nothing of the others. The next two are the length of the first packet; the second packet
+/// is read into the value that the first left behind, complete or partly read.
 pub(crate) fn hostile_read(data: &[u8]) {
     let &[choice, low, high, ref packets @ ..] = data else { return };
     let length = u16::from_le_bytes([low, high]);
@@ -27,37 +27,37 @@ pub(crate) fn hostile_read(data: &[u8]) {
     }
 }
 
-/// What the checks need to know of a type besides its wire form.
+/// Properties of a type besides its wire form.
 pub(super) trait Hostile: Wire + Default + PartialEq + Debug {
-    /// Whether a value has only one packet.
+    /// Whether every value has only one encoding.
     const IS_CANONICAL: bool;
 
-    /// Whether a value that was read is written and read again without a change. Rotations are
-    /// not: where two components are about the largest, rounding one makes it the other.
+    /// Whether a value that was read stays the same when written and read again. Rotations do not:
+    /// where two components are nearly the largest, rounding may exchange them.
     const IS_EXACT: bool = true;
 
-    /// The bytes of memory that the value holds, besides its own.
+    /// Returns the heap memory of the value, in bytes.
     fn heap(&self) -> usize {
         0
     }
 
-    /// Whether `other` is this value written and read again.
+    /// Returns whether `other` is this value written and read again.
     fn agrees(&self, other: &Self) -> bool {
         self == other
     }
 }
 
-/// Memory per byte of a packet. The elements of the arrays here take at most 24 bytes for each
-/// byte on the wire, and a `Vec` that grows doubles.
+/// Maximum memory per byte of a packet, in bytes. The elements of the arrays here take at most 24
+/// bytes for each byte on the wire, and a growing `Vec` doubles.
 const HEAP_PER_BYTE: usize = 64;
 
-/// As many elements has the one array here whose elements take no bits, at most.
+/// Maximum length of the one array whose elements take no bits.
 pub(super) const FREE_ELEMENTS: usize = 1000;
 
-/// For those, and for the first few of each other array.
+/// Maximum memory for free elements, and for the first elements of each other array, in bytes.
 const HEAP_FOR_FREE: usize = 2 * FREE_ELEMENTS + 1024;
 
-/// For those, and for the constants and the empty sets of the types here.
+/// Maximum number of operations for free elements, constants and empty sets.
 const OPERATIONS_FOR_FREE: usize = FREE_ELEMENTS + 64;
 
 fn check_both<T: Hostile>(first: &[u8], second: &[u8]) {
@@ -74,7 +74,7 @@ fn check_both<T: Hostile>(first: &[u8], second: &[u8]) {
     }
 }
 
-/// Reads one packet; the value is half-read if it was refused.
+/// Reads one packet; the value is partly read if the packet was refused.
 fn check<T: Hostile>(packet: &[u8]) -> T {
     let mut value = T::default();
     let mut stream = ReadStream::new(packet);
@@ -88,7 +88,7 @@ fn check<T: Hostile>(packet: &[u8]) -> T {
 
     let trace = explain::<T>(packet);
     match outcome {
-        // Tuples and short arrays are asked for in words, whatever fields these hold.
+        // Tuples and short arrays are checked in words, whatever fields these hold.
         Err(ReadError { kind: ErrorKind::UnexpectedEnd, .. }) => {
             assert!(trace.failure().is_some());
             check_trace(&trace, trace.spans().last().map_or(0, |span| span.bits().end));
@@ -115,7 +115,7 @@ fn check_stays_failed(mut stream: ReadStream<'_>, refused: ReadError) {
     assert_eq!(stream.finish(), Err(refused));
 }
 
-/// The operations stand one after the other, up to where the reader came.
+/// Checks that the operations are adjacent, up to the reader's position.
 fn check_trace(trace: &Trace, end: u64) {
     assert!(trace.spans().count() as u64 <= end + OPERATIONS_FOR_FREE as u64);
     let mut at = 0;
@@ -137,7 +137,8 @@ fn check_trace(trace: &Trace, end: u64) {
     }
 }
 
-/// A number beyond the widest types is shown as their last one, which says nothing.
+/// Returns whether a number is in a range. A number beyond the widest types is shown as their
+/// maximum, which proves nothing.
 fn is_within(value: Number, min: Number, max: Number) -> bool {
     match (value, min, max) {
         (Number::Unsigned(value), Number::Unsigned(min), Number::Unsigned(max)) => {

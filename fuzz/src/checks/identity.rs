@@ -1,4 +1,4 @@
-//! Whatever arrives as an identity: refused, or all that can be done with one is done.
+//! Identities from any bytes: refused, or usable for every operation.
 
 use allocation_counter::measure;
 use tightwire::packet::Identity;
@@ -6,7 +6,7 @@ use tightwire::schema::DynamicError;
 use tightwire::stream::ErrorKind;
 use tightwire::{decode, encode, explain};
 
-/// An identity and a packet: the first byte says how many bytes the identity has, in steps of two.
+/// Checks an identity and a packet: the first byte is the length of the identity, in steps of two.
 pub(crate) fn identity(data: &[u8]) {
     let Some((&length, rest)) = data.split_first() else { return };
     let (sent, packet) = rest.split_at(rest.len().min(2 * usize::from(length)));
@@ -21,14 +21,15 @@ pub(crate) fn identity(data: &[u8]) {
     check_packet(&identity, packet);
 }
 
-/// Bytes that a reader may take for each of its input, and what it may take at once.
+/// Maximum memory of a reader per byte of input; `HEAP_FOR_FREE` is the constant part, in bytes.
 const HEAP_PER_BYTE: u64 = 16 << 10;
 const HEAP_FOR_FREE: u64 = 8 << 20;
 
-/// A trace takes about a kilobyte for each value; a schema may have 16384 that no bit pays for.
+/// Maximum memory of a trace per value, in bytes: about a kilobyte. A schema may have 16384 values
+/// without bits.
 const TRACE_PER_VALUE: u64 = 2 << 10;
 
-/// Against one that has nothing in it, and against one that differs in one thing.
+/// Compares the identity with an empty one, and with one that differs in one property.
 fn check_mismatch(identity: &Identity) {
     let checked = identity.clone().with_checks();
     assert_eq!(checked.id() == identity.id(), identity.has_checks());
@@ -39,7 +40,7 @@ fn check_mismatch(identity: &Identity) {
                 assert_eq!(here.id(), there.id());
                 continue;
             };
-            // Two ids that differ for no reason would be of no help to anyone.
+            // Ids that differ without a listed reason would help nobody.
             assert!(mismatch.iter().next().is_some());
             assert!(mismatch.iter().all(|difference| difference.changes_bytes()));
             let lines = mismatch.to_string().lines().count();

@@ -1,4 +1,4 @@
-//! One operation with its parameters and its value, made of the fuzzer's bytes.
+//! One operation with its parameters and value, generated from the fuzzer's bytes.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use tightwire::stream::{Selection, SubsetCoding};
@@ -7,7 +7,7 @@ use tightwire::{Stream, Target, Wire, at};
 use super::number::AnyNumber;
 use super::quantised::Quantised;
 
-/// Whole floats are kept as their bits, so that a NaN equals itself.
+/// An operation. Whole floats are kept as their bits, so that a NaN equals itself.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Item {
     Number(AnyNumber),
@@ -36,7 +36,7 @@ pub(super) enum Item {
     Object(Items),
 }
 
-/// Operations one after the other.
+/// A sequence of operations.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Items(pub(super) Vec<Item>);
 
@@ -48,15 +48,16 @@ const CODINGS: [SubsetCoding; 5] = [
     SubsetCoding::Best,
 ];
 
-/// What the elements are that a subset leaves out.
+/// Value of the elements that a subset leaves out.
 const LEFT_OUT: u16 = 7;
 
-/// Lengths whose fields have no bits, a few, and more than any value here needs.
+/// Maximum lengths: with a length field of no bits, of a few, and of more than any value here
+/// needs.
 const MAX_LENGTHS: [usize; 6] = [5, 0, 1, 40, 300, 1 << 40];
 
 impl Items {
-    /// As many as there are bytes for, up to a number that keeps a run short. Which operations
-    /// they are follows from `shape` alone: the same shape with other values can be read into.
+    /// Generates as many operations as there are bytes for, up to `most`, which keeps a run short.
+    /// `shape` alone decides the operations: the same shape with other values can be read into.
     pub(super) fn generate(
         shape: &mut Unstructured<'_>,
         values: &mut Unstructured<'_>,
@@ -70,7 +71,7 @@ impl Items {
         Ok(Self(items))
     }
 
-    /// Whether `read` is what was written, as near as each operation promises.
+    /// Returns whether `read` equals the written operations, as closely as each operation promises.
     pub(super) fn agrees(&self, read: &Self) -> bool {
         let pairs = || self.0.iter().zip(&read.0);
         self.0.len() == read.0.len()
@@ -163,7 +164,7 @@ impl Item {
             }
             21 => {
                 let count = u32::arbitrary(shape)? >> shape.int_in_range(0..=31)?;
-                // None may stand before the first; the last one has only the end after it.
+                // There may be no index before the first; after the last comes only the end.
                 let previous = shape.int_in_range(0..=count)?.checked_sub(1);
                 let first = previous.map_or(0, |previous| previous + 1);
                 let index = above(first, count, values)?;
@@ -189,7 +190,7 @@ impl Wire for Item {
         mut this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> std::result::Result<(), S::Error> {
-        // A copy, since patterns are plainer over a reference.
+        // A copy, since patterns are simpler over a reference.
         let mut copy = this.clone();
         let result = copy.run(stream);
         this.put(copy);
@@ -256,7 +257,7 @@ impl Item {
     }
 }
 
-/// Short, whatever the field could hold.
+/// Returns a short length, whatever the field could hold.
 fn length(max_len: usize, values: &mut Unstructured<'_>) -> Result<usize> {
     values.int_in_range(0..=max_len.min(40))
 }
@@ -271,7 +272,7 @@ fn numbers(length: usize, max: u16, values: &mut Unstructured<'_>) -> Result<Vec
     (0..length).map(|_| values.int_in_range(0..=max)).collect()
 }
 
-/// Text of at most `max_len` of the units that `size` counts.
+/// Generates text of at most `max_len` units, as counted by `size`.
 fn text(
     max_len: usize,
     size: impl Fn(char) -> usize,
@@ -289,7 +290,7 @@ fn text(
     Ok(text)
 }
 
-/// None, a few, about half or all of the indices.
+/// Generates a selection of none, a few, about half or all of the indices.
 fn selection(len: usize, values: &mut Unstructured<'_>) -> Result<Selection> {
     let mut selection = Selection::new(len);
     match values.int_in_range(0..=2)? {
@@ -311,7 +312,7 @@ fn selection(len: usize, values: &mut Unstructured<'_>) -> Result<Selection> {
     Ok(selection)
 }
 
-/// A number of the range, often one of its first.
+/// Generates a number of the range, often near its start.
 fn above(first: u32, last: u32, values: &mut Unstructured<'_>) -> Result<u32> {
     let is_near = values.arbitrary()?;
     let last = if is_near { first.saturating_add(300).min(last) } else { last };

@@ -6,13 +6,13 @@ use tightwire::message::{
 };
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
-/// The first byte says how bodies are written. Then batches of a hostile peer: a byte for the
-/// delivery, of which the highest bit has the size before the batch put right and the next one runs
-/// the stages afterwards; a byte for the length; and the batch.
+/// Checks batches of a hostile peer. The first byte chooses the packing. Each batch follows a
+/// control byte and a length byte. The control byte has the delivery; its highest bit corrects the
+/// size field of the batch, and the next one runs the stages afterwards.
 pub(crate) fn messages(data: &[u8]) {
     let Some((&packing, mut rest)) = data.split_first() else { return };
     let packing = if packing % 2 == 0 { Packing::Bits } else { Packing::Bytes };
-    // So few that they become full.
+    // Limits small enough to be reached.
     let limits = MessengerConfig {
         receive_queue: 24,
         peer_messages: 20,
@@ -48,7 +48,7 @@ pub(crate) const DELIVERIES: [Delivery; 5] = [
     Delivery::ReliableOrderedFragmented,
 ];
 
-/// Writes the right size before a batch, if there is space for one.
+/// Corrects the size field of a batch, if there is room for one.
 pub(crate) fn fix_size(delivery: Delivery, batch: &mut [u8]) {
     let space = if delivery.fragments() { 4 } else { 2 };
     if let Some(content) = batch.len().checked_sub(space) {
@@ -87,7 +87,7 @@ pub(crate) struct Level {
     data: Vec<u8>,
 }
 
-/// Has a number, and nobody handles it.
+/// A message with a number but without a handler.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Secret {
     code: u32,
@@ -103,19 +103,19 @@ enum Said {
     Level(Level),
 }
 
-/// What was handled.
+/// Account of the handled messages.
 struct Heard {
     good: PeerId,
-    /// What the good peer says in each frame, and how much of it was handled in this one.
+    /// Messages of the good peer in each frame; `place` is the number of those handled in this one.
     expected: Vec<(Route, Said)>,
     place: usize,
-    /// Given to handlers, in all.
+    /// Number of messages passed to handlers, in all.
     handled: u64,
 }
 
 type Batches = Vec<(Delivery, Vec<u8>)>;
 
-/// A messenger with a hostile peer and a good one, which says the same in each frame.
+/// A messenger with a hostile peer and a good one, which sends the same messages in each frame.
 pub(crate) struct Room {
     messenger: Messenger<Heard>,
     heard: Heard,
@@ -123,9 +123,9 @@ pub(crate) struct Room {
     hostile: PeerId,
     good: PeerId,
     greeting: Batches,
-    /// Messages and faults of batches that there must have been.
+    /// Number of messages and batch faults that are expected.
     outcomes: u64,
-    /// What of the hostile peer was queued before this frame.
+    /// Number of the hostile peer's messages that were queued before this frame.
     received: u64,
 }
 
@@ -134,19 +134,19 @@ impl Room {
         let mut messenger = messenger(config);
         let (hostile, good) = (messenger.add_peer(MTU), messenger.add_peer(MTU));
         let (said, greeting) = greeting(config.packing);
-        // Stable: within a stage they come in the order of sending.
+        // A stable sort: within a stage, messages come in the order of sending.
         let mut expected = said;
         expected.sort_by_key(|(route, _)| route.stage);
         let heard = Heard { good, expected, place: 0, handled: 0 };
         Self { messenger, heard, config, hostile, good, greeting, outcomes: 0, received: 0 }
     }
 
-    /// A batch of the hostile peer.
+    /// Receives a batch of the hostile peer.
     pub(crate) fn throw(&mut self, delivery: Delivery, batch: &[u8]) {
         let (messages, is_whole) = walk(delivery, batch, &self.config);
         let result = self.messenger.receive(self.hostile, delivery, batch, Duration::ZERO);
         self.outcomes += match result.map_err(|refused| refused.fault) {
-            // All of it, and no message of it is counted.
+            // The whole batch is refused, and none of its messages counts.
             Err(MessageError::PeerLimit) => 1,
             result => {
                 assert_eq!(result.is_ok(), is_whole, "{result:?}");
@@ -155,7 +155,7 @@ impl Room {
         };
     }
 
-    /// Ends a frame in which the good peer spoke last.
+    /// Ends a frame in which the good peer sent last.
     pub(crate) fn frame(&mut self) {
         for (delivery, batch) in &self.greeting {
             let result = self.messenger.receive(self.good, *delivery, batch, Duration::ZERO);
@@ -181,7 +181,7 @@ impl Room {
         self.messenger.peer_stats(peer).unwrap()
     }
 
-    /// Every message is queued or refused, and one that was queued is handled or refused.
+    /// Checks that every message was queued or refused, and every queued one handled or refused.
     fn check_counters(&mut self) {
         let faults = self.messenger.faults();
         let (hostile, good) = (self.stats(self.hostile), self.stats(self.good));
@@ -201,12 +201,12 @@ impl Room {
 
 #[allow(dead_code)] // For crates/tightwire/tests/it/messages_hostile.rs alone.
 impl Room {
-    /// What the good peer sends in a frame: real batches, to be made wrong.
+    /// Returns the good peer's batches of a frame: valid ones, to be mutated.
     pub(crate) fn greeting(&self) -> &Batches {
         &self.greeting
     }
 
-    /// Batches of messages in which every string and list is as long as it can be.
+    /// Returns batches of messages with every string and list at its maximum length.
     pub(crate) fn longest(&self) -> Batches {
         let mut sender = messenger(MessengerConfig {
             packing: self.config.packing,
@@ -229,13 +229,13 @@ impl Room {
         self.messenger.faults()
     }
 
-    /// How many messages were given to handlers.
+    /// Returns the number of messages passed to handlers.
     pub(crate) fn handled(&self) -> u64 {
         self.heard.handled
     }
 }
 
-/// The messages that stand whole in a batch, and whether that is all there is.
+/// Returns the number of complete messages in a batch, and whether the batch has nothing else.
 fn walk(delivery: Delivery, batch: &[u8], config: &MessengerConfig) -> (u64, bool) {
     let (wide, limit) = if delivery.fragments() { (4, config.max_fragmented) } else { (2, MTU) };
     let size = |bytes: &[u8]| {
@@ -257,7 +257,7 @@ fn walk(delivery: Delivery, batch: &[u8], config: &MessengerConfig) -> (u64, boo
 }
 
 fn messenger(config: MessengerConfig) -> Messenger<Heard> {
-    /// Compares without a copy: handlers take no memory.
+    /// Compares without a copy: handlers allocate nothing.
     fn hear(context: &mut Context<'_, Heard>, is_expected: impl FnOnce(&Said) -> bool) {
         let (sender, route) = (context.sender(), context.route());
         context.state.handled += 1;
@@ -286,7 +286,7 @@ fn messenger(config: MessengerConfig) -> Messenger<Heard> {
             hear(context, |said| matches!(said, Said::Jump(_)));
             let sender = context.sender();
             if sender != context.state.good {
-                // Full soon enough, which is an error and nothing else.
+                // The queue is soon full, which is an error without consequences.
                 let _ = context.send(sender, &Walk::default(), context.route());
             }
         })
@@ -299,7 +299,7 @@ fn messenger(config: MessengerConfig) -> Messenger<Heard> {
         .unwrap()
 }
 
-/// Messages of all types on all deliveries, and the batches that they make.
+/// Returns messages of all types on all deliveries, and their batches.
 fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
     let mut sender =
         messenger(MessengerConfig { packing, receive_queue: 1, ..MessengerConfig::default() });
@@ -318,7 +318,7 @@ fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
             Said::Walk(walk),
             Said::Level(Level { data: vec![number as u8; 10 * number] }),
         ];
-        // Not all of them, so that the batches stay small.
+        // One type less for each delivery, so that the batches stay small.
         for (place, mut said) in said.into_iter().enumerate().filter(|(place, _)| *place != number)
         {
             let stage = Stage::ALL[(number + 3 * place) % 7];
@@ -339,7 +339,7 @@ fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
     (all, batches)
 }
 
-/// What a side sends at the end of its frame.
+/// Returns the batches that a side sends at the end of its frame.
 fn batches(sender: &mut Messenger<Heard>) -> Batches {
     let mut batches = Vec::new();
     sender.end_frame(|_, delivery, batch| {

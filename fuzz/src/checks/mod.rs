@@ -1,4 +1,4 @@
-//! One function per fuzz target: it takes the fuzzer's bytes, and panics if something is wrong.
+//! One function per fuzz target: it takes the fuzzer's bytes, and panics on a defect.
 
 mod bits;
 mod bytes;

@@ -1,10 +1,10 @@
-//! Integers of every type, in each of the ways to send one.
+//! Integers of every type, in each coding.
 
 use arbitrary::{Result, Unstructured};
 use tightwire::stream::Int;
 use tightwire::{Stream, Target, Wire, at};
 
-/// A value, and how it is sent.
+/// A value with its coding.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Number<T> {
     value: T,
@@ -43,7 +43,7 @@ macro_rules! numbers {
         }
 
         impl AnyNumber {
-            /// The type and its coding from `shape`, the value from `values`.
+            /// Generates the type and its coding from `shape`, the value from `values`.
             pub(super) fn generate(
                 shape: &mut Unstructured<'_>,
                 values: &mut Unstructured<'_>,
@@ -84,7 +84,7 @@ macro_rules! numbers {
                         1 => (Coding::Varint, <$int>::MIN..=<$int>::MAX),
                         2 => {
                             let fraction_bits = shape.int_in_range(0..=<$int>::BITS - 1)?;
-                            // What was shifted down can be shifted up without loss.
+                            // A value that was shifted down can be shifted up without loss.
                             let units = sorted(first >> fraction_bits, second >> fraction_bits);
                             let whole = units.0 << fraction_bits..=units.1 << fraction_bits;
                             (Coding::Fixed(fraction_bits, units.0, units.1), whole)
@@ -101,7 +101,8 @@ macro_rules! numbers {
                     };
                     let value = match coding {
                         Coding::Varint => {
-                            // As many groups as not: shifted, or most values would have them all.
+                            // Shifted, so that all numbers of groups occur: most values would have
+                            // all groups otherwise.
                             let bits = values.int_in_range(0..=<$int>::BITS - 1)?;
                             values.arbitrary::<$int>()? >> bits
                         }

@@ -1,15 +1,15 @@
-//! Floats that lose precision on the way, and how much they may lose.
+//! Quantised floats, and their maximum error.
 
 use arbitrary::{Result, Unstructured};
 use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::number::sorted;
 
-/// A value that comes back rounded.
+/// A value that is rounded on the wire.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Quantised {
     coding: Coding,
-    /// As many of them as the coding sends, the others zero.
+    /// Components of the value; those that the coding does not send are zero.
     components: [f32; 4],
 }
 
@@ -17,14 +17,14 @@ pub(super) struct Quantised {
 enum Coding {
     Float(FloatRange),
     Vector(FloatRange),
-    /// The bits per component.
+    /// Bits per component.
     Rotation(u32),
-    /// The bits per coordinate.
+    /// Bits per coordinate.
     Direction(u32),
 }
 
 impl Quantised {
-    /// The coding from `shape`, the components from `values`.
+    /// Generates the coding from `shape`, the components from `values`.
     pub(super) fn generate(
         shape: &mut Unstructured<'_>,
         values: &mut Unstructured<'_>,
@@ -46,14 +46,14 @@ impl Quantised {
                 [x, y, z, 0.0]
             }
         };
-        // There is no rotation or direction of no length.
+        // A rotation or direction has a length above zero.
         if matches!(coding, Coding::Rotation(_) | Coding::Direction(_)) && components == [0.0; 4] {
             components[0] = 1.0;
         }
         Ok(Self { coding, components })
     }
 
-    /// Whether `read` is as near as the coding promises.
+    /// Returns whether `read` is as close as the coding promises.
     pub(super) fn agrees(&self, read: &Self) -> bool {
         let (sent, came) = (self.components, read.components);
         self.coding == read.coding
@@ -63,14 +63,14 @@ impl Quantised {
                 }
                 Coding::Rotation(bits) => is_same_rotation(sent, came, bits),
                 Coding::Direction(bits) => {
-                    // Half a step on the octahedron, at most √18 times as much on the sphere.
+                    // Half a step on the octahedron is at most √18 times as much on the sphere.
                     let step = 1.0 / f64::from((1 << (bits - 1)) - 1);
                     is_near(normalised(sent), came, 4.25 * 0.5 * step + 1e-6)
                 }
             }
     }
 
-    /// What the range makes of the components.
+    /// Returns the components, clamped to the range.
     fn clamped(&self, range: FloatRange) -> [f64; 4] {
         let sent = if matches!(self.coding, Coding::Float(_)) { 1 } else { 3 };
         let mut clamped = [0.0; 4];
@@ -100,9 +100,11 @@ impl Wire for Quantised {
     }
 }
 
-/// Whether a rotation in `bits` bits per component came back; both signs are the same one.
+/// Returns whether a rotation in `bits` bits per component came back; a quaternion and its negation
+/// are the same rotation.
 pub(super) fn is_same_rotation(sent: [f32; 4], came: [f32; 4], bits: u32) -> bool {
-    // Half a step for each of the three that are sent, and for the fourth what follows from them.
+    // Half a step for each of the three components on the wire, and the resulting error of the
+    // fourth.
     let step = 1.0 / (f64::from((1 << (bits - 1)) - 1) * std::f64::consts::SQRT_2);
     let unit = normalised(sent);
     let most = 2.0 * step + 1e-6;
@@ -113,14 +115,14 @@ fn is_near(sent: [f64; 4], came: [f32; 4], most: f64) -> bool {
     sent.iter().zip(came).all(|(sent, came)| (sent - f64::from(came)).abs() <= most)
 }
 
-/// Half a step, and what single precision loses in the few calculations on the way.
+/// Returns the maximum error: half a step, and the rounding of single precision on the way.
 fn float_error(range: FloatRange) -> f64 {
     let (min, max) = (f64::from(range.min()), f64::from(range.max()));
     let step = (max - min) / f64::from(range.max_code());
     0.5 * step + 4.0 * f64::from(f32::EPSILON) * (max - min + min.abs() + max.abs())
 }
 
-/// Ranges of every size at every place, with a step or with many.
+/// Generates ranges of every size and position, with one step or many.
 fn float_range(shape: &mut Unstructured<'_>) -> Result<FloatRange> {
     let scale = 2f32.powi(shape.int_in_range(-60..=60)?);
     let (min, max) = sorted(shape.arbitrary::<i16>()?, shape.arbitrary::<i16>()?);
@@ -131,20 +133,20 @@ fn float_range(shape: &mut Unstructured<'_>) -> Result<FloatRange> {
     Ok(FloatRange::new(min, max, (max - min) / 2f32.powi(steps) / odd))
 }
 
-/// A value of the range, or a little beside it.
+/// Generates a value within the range, or slightly outside.
 fn within(range: FloatRange, values: &mut Unstructured<'_>) -> Result<f32> {
     let part = values.arbitrary::<u32>()? as f32 / u32::MAX as f32;
     Ok(range.min() + (range.max() - range.min()) * (part * 1.25 - 0.125))
 }
 
-/// Four numbers of one magnitude, whatever that is; or of length one, nearly, as most are.
+/// Generates four numbers of one magnitude, either any or nearly of length one, as most are.
 fn any_length(values: &mut Unstructured<'_>) -> Result<[f32; 4]> {
     let scale = 2f32.powi(values.int_in_range(-60..=40)?);
     let mut components = [0.0; 4];
     for component in &mut components {
         *component = f32::from(values.arbitrary::<i16>()?) * scale;
     }
-    // Two that are equal may both be taken for the largest.
+    // Of two equal components, either may count as the largest.
     if values.arbitrary()? {
         components[1] = components[0];
     }

@@ -1,4 +1,4 @@
-//! What is written comes back, whatever it is, wherever it starts and however little room it has.
+//! Round trips of any values, from any bit, with any space in the buffer.
 
 use arbitrary::{Result, Unstructured};
 use tightwire::stream::{RawStream, ReadStream, TraceStream, WriteError, WriteStream};
@@ -6,7 +6,8 @@ use tightwire::{Stream, Target, Wire, at, decode_into, measure};
 
 use super::item::Items;
 
-/// The first byte says how many of the others choose the operations; the rest are their values.
+/// Checks a message: the first byte is the number of bytes that choose the operations; the rest are
+/// their values.
 pub(crate) fn round_trip(data: &[u8]) {
     let Some((&length, rest)) = data.split_first() else { return };
     let (shape, values) = rest.split_at(rest.len().min(length.into()));
@@ -16,11 +17,11 @@ pub(crate) fn round_trip(data: &[u8]) {
     }
 }
 
-/// Operations, and the bits in front of them that make them start anywhere.
+/// Operations, and the bits before them, which make them start at any bit.
 struct Message {
     start: u32,
     items: Items,
-    /// Where a rollback comes back to, and where it is called, in operations.
+    /// Number of operations before the checkpoint, and before the rollback to it.
     detour: (usize, usize),
 }
 
@@ -65,7 +66,7 @@ fn check(message: &mut Message, blank: &mut Message) {
     check_traces(message, packet, needed_bits);
 }
 
-/// The bits that were written, and what came of them.
+/// Returns the number of written bits, and the result.
 fn write<'a>(
     message: &mut Message,
     buffer: &'a mut [u8],
@@ -75,12 +76,12 @@ fn write<'a>(
     (stream.position(), stream.finish())
 }
 
-/// Around the stream's buffer: a write that leaves it shows.
+/// Bytes around the stream's buffer, which reveal a write outside of it.
 const GUARD: u8 = 0xa5;
 
 fn check_smaller_buffers(message: &mut Message, length: usize, needed_bits: u64) {
     let mut memory = vec![GUARD; length + 16];
-    // Every one below 64 bytes; some of a longer message's, or a run would take too long.
+    // Every length below 64 bytes; for a longer message only some, or a run would take too long.
     for smaller in (0..length).rev().step_by(1 + length / 64) {
         memory.fill(GUARD);
         let refused = WriteError::Full { needed_bits, capacity_bits: smaller as u64 * 8 };
@@ -91,7 +92,7 @@ fn check_smaller_buffers(message: &mut Message, length: usize, needed_bits: u64)
     }
 }
 
-/// Writes some operations twice and takes them back once, with no byte to spare.
+/// Writes some operations twice and rolls them back once, without a spare byte.
 fn check_detour(message: &mut Message, packet: &[u8]) {
     let mut buffer = vec![0xff; packet.len()];
     let mut stream = WriteStream::new(&mut buffer);
@@ -105,7 +106,7 @@ fn check_detour(message: &mut Message, packet: &[u8]) {
         .try_for_each(|item| Wire::serialize(Target::from(item), &mut stream));
     let checkpoint = stream.checkpoint();
     let position = stream.position();
-    // From the start: more than there is room for, often.
+    // From the start: often more than there is room for.
     let Ok(()) = items[..end]
         .iter_mut()
         .try_for_each(|item| Wire::serialize(Target::from(item), &mut stream));
@@ -119,7 +120,7 @@ fn check_detour(message: &mut Message, packet: &[u8]) {
     assert_eq!(stream.finish(), Ok(packet), "the detour from {place} to {end} shows");
 }
 
-/// The same operations at the same bits, whether they are written or read.
+/// Checks that reading and writing trace the same operations at the same bits.
 fn check_traces(message: &mut Message, packet: &[u8], needed_bits: u64) {
     let mut buffer = vec![0xff; packet.len()];
     let mut stream = TraceStream::new(WriteStream::new(&mut buffer));

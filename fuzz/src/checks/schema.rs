@@ -2,7 +2,7 @@ use tightwire::schema::{Dynamic, DynamicError, Schema};
 use tightwire::stream::{ErrorKind, MeasureStream, WriteError};
 use tightwire::{decode, encode};
 
-/// The whole input is a schema: it is refused, or it makes sense and comes back unchanged.
+/// Checks the whole input as a schema: refused, or valid and the same after another round trip.
 pub(crate) fn schema_bytes(data: &[u8]) {
     let Ok(schema) = decode::<Schema>(data) else {
         let trace = tightwire::explain::<Schema>(data);
@@ -17,7 +17,7 @@ pub(crate) fn schema_bytes(data: &[u8]) {
     assert_eq!(read.fingerprint(), schema.fingerprint());
     assert!(schema.diff(&read).is_empty());
     let _ = schema.max_bits();
-    // Against one that has nothing in it, each way.
+    // Compared with an empty schema, in both directions.
     let empty = Schema::default();
     for diff in [schema.diff(&empty), empty.diff(&schema)] {
         let changes = diff.iter().any(|difference| difference.changes_bytes());
@@ -26,7 +26,7 @@ pub(crate) fn schema_bytes(data: &[u8]) {
     }
 }
 
-/// A schema and a packet: the first byte says how many bytes the schema has, in steps of two.
+/// Checks a schema and a packet: the first byte is the length of the schema, in steps of two.
 pub(crate) fn schema_packet(data: &[u8]) {
     let Some((&length, rest)) = data.split_first() else { return };
     let (schema, packet) = rest.split_at(rest.len().min(2 * usize::from(length)));
@@ -35,7 +35,8 @@ pub(crate) fn schema_packet(data: &[u8]) {
     }
 }
 
-/// Any packet with any schema: refused, or a tree that is written and read again.
+/// Checks any packet with any schema: refused, or decoded into a tree that can be written and read
+/// again.
 pub(crate) fn check_packet(schema: &Schema, packet: &[u8]) {
     let mut tree = match schema.decode(packet) {
         Ok(tree) => tree,
@@ -58,12 +59,13 @@ pub(crate) fn check_packet(schema: &Schema, packet: &[u8]) {
     let mut buffer = vec![0; most.div_ceil(8) as usize];
     let written = match schema.encode(&tree, &mut buffer) {
         Ok(written) => written.to_vec(),
-        // A reader counts all bits that are left for what no bit pays for, a writer those of the
-        // array alone.
+        // For values without bits, a reader counts all remaining bits, a writer only those of the
+        // array.
         Err(DynamicError::Write(WriteError::Value { kind: ErrorKind::OutOfRange, .. })) => return,
         Err(other) => panic!("what was read has another form: {other}"),
     };
-    // Not the same bytes: there is more than one form of a rotation. But from then on it stays.
+    // The bytes may differ, since a rotation has more than one encoding. After that they are
+    // stable.
     let read = schema.decode(&written).unwrap();
     let mut again = vec![0; most.div_ceil(8) as usize];
     let again = schema.encode(&read, &mut again).unwrap();

@@ -8,13 +8,13 @@ use tightwire::snapshot::{self, Level, Received};
 
 const MOST: usize = 24;
 
-/// A receiver that got some honest snapshots, and the honest next ones.
+/// A receiver that got some honest snapshots, and the next honest ones.
 struct Scene {
     receiver: snapshot::Receiver,
     next: Vec<Vec<u8>>,
 }
 
-/// A world after some ticks, of which some snapshots were lost.
+/// Makes a world after some ticks, of which some snapshots were lost.
 fn scene(level: Level, lost: u8) -> Scene {
     let config = snapshot::Config { level, max_objects: MOST, ..snapshot::Config::default() };
     let builder = snapshot::Protocol::builder(config).class::<Body>().class::<Sign>();
@@ -39,7 +39,7 @@ fn scene(level: Level, lost: u8) -> Scene {
     Scene { receiver, next }
 }
 
-/// All that the application can see.
+/// Returns everything that the application can see.
 fn contents(receiver: &mut snapshot::Receiver) -> (Option<Received>, String) {
     use core::fmt::Write;
     let mut contents = String::new();
@@ -53,8 +53,8 @@ fn contents(receiver: &mut snapshot::Receiver) -> (Option<Received>, String) {
     (receiver.newest(), contents)
 }
 
-/// Gives a receiver whatever comes: as it is, and as changes of honest packets; and again with the
-/// check that it should have, since a hostile sender computes that as well as anybody.
+/// Gives a receiver any bytes and mutated honest packets as snapshots. Each is repeated with a
+/// corrected check, since a hostile sender can compute it.
 pub(crate) fn snapshots(data: &[u8]) {
     let Some((&[choice, lost], mut data)) = data.split_first_chunk::<2>() else { return };
     let level = if choice & 1 == 0 { Level::Packed } else { Level::Modeled };
@@ -66,7 +66,7 @@ pub(crate) fn snapshots(data: &[u8]) {
         let honest = &next[usize::from(kind >> 2) % next.len()];
         let mut packet = match kind & 3 {
             0 => changes.to_vec(),
-            // The header is honest, as long as it usually is.
+            // The header is honest, with its usual length.
             1 => honest.iter().take(5).chain(changes).copied().collect(),
             _ => {
                 let mut packet = honest.clone();

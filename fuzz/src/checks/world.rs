@@ -1,8 +1,8 @@
 use tightwire::schema::{Representation, World, WorldError, WorldSchema};
 use tightwire::{decode, encode};
 
-/// A schema and a world: the first byte says how many bytes the schema has, in steps of two, the
-/// second how the world is written, with 0 for bits.
+/// Checks a schema and a world: the first byte is the length of the schema, in steps of two, the
+/// second the representation of the world, 0 for bits.
 pub(crate) fn world(data: &[u8]) {
     let [length, representation, rest @ ..] = data else { return };
     let (schema, written) = rest.split_at(rest.len().min(2 * usize::from(*length)));
@@ -15,8 +15,8 @@ pub(crate) fn world(data: &[u8]) {
     check_world(&schema, representation, written);
 }
 
-/// Any bytes as a world of any schema: refused with a reason, or the same world in every
-/// representation. Returns whether it was read.
+/// Checks any bytes as a world of any schema: refused with a reason, or the same world in every
+/// representation. Returns whether the world was read.
 pub(crate) fn check_world(
     schema: &WorldSchema,
     representation: Representation,
@@ -40,7 +40,7 @@ pub(crate) fn check_world(
         let again = world.write(representation, schema).unwrap();
         let read = World::read(representation, &again, schema);
         assert_eq!(read.as_ref(), Ok(&world), "{representation}");
-        // Equal is not the same: there are two zeros.
+        // Equal worlds may have different bits: there are two zeros.
         assert_eq!(read.unwrap().write(Representation::Bits, schema).as_ref(), Ok(&bits));
     }
     true

@@ -11,10 +11,10 @@ pub(super) struct Chat {
 #[derive(Wire, Message, Default)]
 pub(super) struct Count(pub(super) u32);
 
-/// What was counted.
+/// Numbers of the handled messages.
 pub(super) type Counted = Vec<u32>;
 
-/// A server that takes four clients.
+/// Makes a server for four clients.
 pub(super) fn server<T: Transport>(transport: T) -> Server<Counted, T> {
     let config = SessionConfig {
         max_clients: 4,

@@ -1,4 +1,4 @@
-//! Peers that have their encryption right, and do whatever they like within it.
+//! Hostile peers with valid encryption.
 
 #[path = "../../../crates/tightwire-net/tests/common/raw.rs"]
 pub(crate) mod raw;
@@ -23,9 +23,9 @@ const MAX_FRAGMENTED: usize = 16 << 10;
 const WINDOW: u32 = 32 << 10;
 const DATAGRAMS: usize = 16 << 10;
 
-/// If the first byte is odd, a hostile server is against our client, or else a hostile client against
-/// our server, which has a good one too. The others are what it does, as [`Hostile::act`] takes them
-/// apart. All of it is a reason too.
+/// Checks a hostile peer, and the input as a [`Reason`]. If the first byte is odd, a hostile server
+/// meets our client; otherwise a hostile client meets our server, which has a good client too. The
+/// other bytes are its actions, as [`Hostile::act`] parses them.
 pub(crate) fn quic(data: &[u8]) {
     check_reason(data);
     let Some((kind, acts)) = data.split_first() else { return };
@@ -33,13 +33,13 @@ pub(crate) fn quic(data: &[u8]) {
         return against_client(acts);
     }
     thread_local! {
-        // A handshake each time is enough.
+        // One handshake per input is enough.
         static HALL: RefCell<Option<Hall>> = const { RefCell::new(None) };
     }
     HALL.with_borrow_mut(|hall| hall.get_or_insert_with(Hall::new).visit(acts));
 }
 
-/// Whatever comes is a reason that can be told again, and shown in a line.
+/// Checks that any bytes give a reason that can be encoded again, and shown in a line.
 fn check_reason(data: &[u8]) {
     let reason = Reason::from_bytes(data);
     let bytes = reason.to_bytes();
@@ -73,15 +73,15 @@ fn connect(socket: SimulatedSocket, server: SocketAddr, now: Duration) -> Simula
     Quic::connect(socket, server, "game.example", &trust, config(), now).unwrap()
 }
 
-/// One who does what the input says.
+/// A peer that does what the input says.
 struct Hostile {
     peer: RawPeer<SimulatedSocket>,
     streams: Vec<StreamId>,
-    /// The acts that it has left: long inputs would only be slow.
+    /// Number of actions left: long inputs would only be slow.
     left: u32,
 }
 
-/// What the others have to do about it.
+/// Reaction of the other sides to an action.
 enum Then {
     Nothing,
     Run(u8),
@@ -93,8 +93,8 @@ impl Hostile {
         Self { peer, streams: Vec::new(), left: 40 }
     }
 
-    /// Does the next thing: a byte that says what, one that says which stream or how much, and for
-    /// some a length and so many bytes.
+    /// Performs the next action: a byte for its kind, one for the stream or an amount, and for some
+    /// a length and that many bytes.
     fn act(&mut self, acts: &mut &[u8], now: Duration) -> Option<Then> {
         self.left = self.left.checked_sub(1)?;
         let [act, which, rest @ ..] = *acts else { return None };
@@ -113,7 +113,7 @@ impl Hostile {
             (2, Some(stream)) => self.peer.finish(stream),
             (3, Some(stream)) => drop(self.peer.quinn().send_stream(stream).reset(which.into())),
             (4, _) => self.peer.datagram(bytes),
-            // The streams of the other side, of which it wants no more.
+            // Stops the streams of the other side.
             (5, _) => {
                 while let Some(stream) = self.peer.quinn().streams().accept(Dir::Uni) {
                     drop(self.peer.quinn().recv_stream(stream).stop(which.into()));
@@ -125,7 +125,7 @@ impl Hostile {
                 self.peer.quinn().close(instant, code, bytes.to_vec().into());
             }
             (7, _) => return Some(Then::Run(which % 8)),
-            // Long batches, from short inputs.
+            // Long batches from short inputs.
             (8, Some(stream)) => {
                 let long = vec![which; usize::from(which) * 64];
                 drop(self.peer.quinn().send_stream(stream).write(&long));
@@ -137,7 +137,7 @@ impl Hostile {
     }
 }
 
-/// One who checks what a transport says about one connection, and answers.
+/// Checks of the events of one connection, with its answers.
 #[derive(Default)]
 struct Witness {
     connection: Option<Connection>,
@@ -146,7 +146,7 @@ struct Witness {
 }
 
 impl Witness {
-    /// Looks at an event, and tells what to answer.
+    /// Checks an event, and returns the connection and delivery to answer on.
     fn handle(&mut self, event: &Event<'_>) -> Option<(Connection, Delivery)> {
         assert!(!self.has_ended, "after the end: {event:?}");
         match event {
@@ -172,14 +172,14 @@ impl Witness {
     }
 }
 
-/// The memory that one side has taken since it began to be measured.
+/// Memory that one side has allocated since the measurement began.
 #[derive(Default)]
 struct Memory {
     live: i64,
 }
 
 impl Memory {
-    /// What is done in here belongs to that side.
+    /// Counts the memory that `act` allocates, and checks the limit.
     fn measure(&mut self, act: impl FnOnce()) {
         let info = measure(act);
         let most = self.live + info.bytes_max as i64;
@@ -188,13 +188,14 @@ impl Memory {
     }
 }
 
-/// What the limits allow for a connection, twice, since packets are kept whole while a part of them
-/// is, and vectors grow by doubling; and what QUIC has for any connection.
+/// Maximum memory of a connection: the configured limits twice, since packets are kept whole while
+/// a part of them is needed and vectors grow by doubling, and the constant part of any QUIC
+/// connection.
 const LIMIT: i64 = 2
     * (2 * WINDOW as i64 + MAX_FRAGMENTED as i64 + 2 * DATAGRAMS as i64 + (64 << 10))
     + (256 << 10);
 
-/// A server and its good client, for as long as it goes well.
+/// A server and its good client, which many inputs share.
 struct Hall {
     network: Network,
     server: Simulated,
@@ -229,9 +230,9 @@ impl Hall {
         Self { network, server, good, good_here, good_there, now, visits: 0 }
     }
 
-    /// A hostile client comes, does what it does, and goes.
+    /// Lets a hostile client connect, act and leave.
     fn visit(&mut self, mut acts: &[u8]) {
-        // Other places, since those who were here last may not be forgotten yet.
+        // Other addresses, since the last clients may not be forgotten yet.
         self.visits = self.visits.wrapping_add(1);
         let socket = self.network.socket(([10, 0, 0, 3], 1 + self.visits % 512).into());
         let mut hostile = Hostile::new(RawPeer::connect(socket, SERVER.into(), self.now));
@@ -271,7 +272,7 @@ impl Hall {
         let gone = witness.connection.unwrap();
         assert!(self.server.path(gone).is_none());
         assert!(self.server.send(gone, Delivery::Reliable, &batch).is_err());
-        // Those who have gone are forgotten.
+        // Closed connections are forgotten.
         self.now += Duration::from_millis(100);
         for end in [&mut self.good, &mut self.server] {
             end.handle_input(self.now);
@@ -285,7 +286,7 @@ impl Hall {
         }
     }
 
-    /// A millisecond. Tells whether a batch of the good client came.
+    /// Runs a millisecond, and returns whether a batch of the good client arrived.
     fn step(&mut self, hostile: &mut Hostile, witness: &mut Witness, memory: &mut Memory) -> bool {
         self.now += STEP;
         let Self { server, good, good_here, now, .. } = self;
@@ -314,11 +315,11 @@ impl Hall {
 
 fn answer(end: &mut Simulated, to: Connection, delivery: Delivery) {
     let batch = [if delivery.fragments() { 1 } else { 3 }, 0, 0, 0, 9];
-    // It may be too slow.
+    // The peer may be too slow to take it.
     let _ = end.send(to, delivery, &batch);
 }
 
-/// A client of ours comes to a hostile server.
+/// Connects one of our clients to a hostile server.
 fn against_client(mut acts: &[u8]) {
     let network = Network::new(LinkConfig::default(), 1);
     let mut now = Duration::ZERO;

@@ -3,8 +3,8 @@ use tightwire::recording::Replay;
 
 use super::game::server;
 
-/// If the first byte is odd, the rest is a file. Else it is the bodies of records, each behind its
-/// length, and they get what stands before records.
+/// Checks a recording. If the first byte is odd, the rest is a file. Otherwise the rest is the
+/// bodies of records, each behind its length, and the records get valid headers.
 pub(crate) fn recording(data: &[u8]) {
     let Some((kind, rest)) = data.split_first() else { return };
     if kind % 2 == 1 {
@@ -24,7 +24,7 @@ pub(crate) fn recording(data: &[u8]) {
     play(&file);
 }
 
-/// To the end, in as many steps as there can be.
+/// Replays a file to its end, and checks steps and memory.
 fn play(file: &[u8]) {
     let memory = measure(|| {
         let Ok(replay) = Replay::new(file) else { return };

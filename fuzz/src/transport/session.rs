@@ -9,9 +9,9 @@ use tightwire::{Server, SessionEvent};
 
 use super::game::{Counted, server};
 
-/// Batches of a peer that was let in and of one that was not: a byte for the delivery, of which the
-/// highest bit has the size before the batch put right, the next one is the peer that was let in, and
-/// the one below ends the frame; a byte for the length; and the batch.
+/// Checks batches of a peer that was admitted and of a stranger. Each batch follows a control byte
+/// and a length byte. The control byte has the delivery; its highest bit corrects the size field of
+/// the batch, the next one chooses the admitted peer, and the one below ends the frame.
 pub(crate) fn session(data: &[u8]) {
     let mut room = Room::new();
     let mut rest = data;
@@ -35,7 +35,7 @@ pub(crate) fn session(data: &[u8]) {
     room.frame();
 }
 
-/// A server with a good peer, a hostile one, and one that is not let in.
+/// A server with a good peer, a hostile one, and a stranger.
 struct Room {
     server: Server<Counted, Script>,
     counted: Counted,
@@ -45,7 +45,7 @@ struct Room {
     frames: u32,
 }
 
-/// A transport that says what it is told to say.
+/// A transport with scripted events.
 #[derive(Default)]
 struct Script {
     events: VecDeque<Said>,
@@ -103,7 +103,7 @@ impl Room {
         self.server.transport_mut().say(from, delivery, batch);
     }
 
-    /// The good peer counts, and is heard.
+    /// Runs a frame: the good peer's count must be handled.
     fn frame(&mut self) {
         self.frames += 1;
         let mut batch = vec![9, 0, 17, 4, 4, 0, 0];
@@ -114,7 +114,7 @@ impl Room {
         assert!(self.counted.contains(&self.frames), "the good peer was not heard");
         self.counted.clear();
         assert!(self.server.peers().count() <= 4);
-        // Whoever was thrown out comes again.
+        // Peers that were disconnected connect again.
         let connections = &self.server.transport().connections;
         let [hostile, stranger] =
             [self.hostile, self.stranger].map(|number| connections.contains(&number));

@@ -9,10 +9,10 @@ use tightwire::token::{Claims, SealedToken, TokenError, TokenGate, TokenGateConf
 
 const KEYS: [[u8; 32]; 2] = [[1; 32], [2; 32]];
 const SERVER: &str = "arena";
-/// Within the lifetime of some tokens of the corpus.
+/// A time within the lifetime of some tokens of the corpus.
 const NOW: Duration = Duration::from_secs(1_800_000_000);
 
-/// The whole input is a token, the claims in one that is sealed, and a text.
+/// Checks the whole input as a token, as the sealed claims of one, and as a text.
 pub(crate) fn token(data: &[u8]) {
     check_stranger(data);
     check_sealed(data);
@@ -25,7 +25,8 @@ fn gate() -> TokenGate {
     TokenGate::new(KEYS.map(TokenKey::from_bytes).into(), SERVER)
 }
 
-/// PacketError without an allocation, unless it is one of the corpus.
+/// Checks that a token that is not genuine is refused without an allocation; some of the corpus are
+/// genuine.
 fn check_stranger(data: &[u8]) {
     let mut gate = gate();
     let mut result = Err(TokenError::Missing);
@@ -38,7 +39,7 @@ fn check_stranger(data: &[u8]) {
     }
 }
 
-/// What a backend with the key may have sealed, right or wrong.
+/// Checks contents that a backend with the key may have sealed, valid or not.
 fn check_sealed(data: &[u8]) {
     let nonce = [3; 24];
     let mut sealed = data.to_vec();
@@ -64,10 +65,10 @@ fn check_sealed(data: &[u8]) {
     assert_eq!(gate.check(&token, NOW).err(), Some(TokenError::Used));
 }
 
-/// Why a gate that remembers nothing refuses it.
+/// Returns the expected error of a gate that remembers nothing; `None` if the token is valid.
 fn fault(claims: &Claims) -> Option<TokenError> {
     let (now, most) = (NOW.as_secs(), TokenGateConfig::default().max_lifetime.as_secs());
-    // A clock may be a minute ahead.
+    // The backend's clock may be a minute ahead.
     if claims.expires > now + most + 60 {
         Some(TokenError::TooLong)
     } else if claims.expires <= now {
@@ -79,7 +80,7 @@ fn fault(claims: &Claims) -> Option<TokenError> {
     }
 }
 
-/// The claims by hand, byte by byte as docs/WIRE.md has them.
+/// Parses the claims by hand, byte by byte as in docs/WIRE.md.
 fn parse(data: &[u8]) -> Option<Claims> {
     let (_id, rest) = data.split_first_chunk::<16>()?;
     let (client, rest) = rest.split_first_chunk()?;
@@ -99,7 +100,7 @@ fn parse(data: &[u8]) -> Option<Claims> {
     })
 }
 
-/// PacketError, or the same text in lower case.
+/// Checks that a text is refused, or printed again in lower case.
 fn check_text(text: &str) {
     let lower = text.to_lowercase();
     if let Ok(token) = text.parse::<SealedToken>() {

@@ -268,7 +268,7 @@ impl fmt::Display for ExplainedError {
 /// One sentence, for `unwrap` and a `main` that fails.
 impl fmt::Debug for ExplainedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Explained({self})")
+        write!(f, "ExplainedError({self})")
     }
 }
 

@@ -56,10 +56,8 @@ impl<C: 'static> Messenger<C> {
         written: Option<&[u8]>,
     ) -> Result<Option<usize>, SendError> {
         let origin = Origin { sender: PeerId::LOCAL, route, time: self.now, number };
-        if !self.registry.entry(number).is_some_and(|entry| entry.is_handled) {
-            return Err(SendError::NotHandled { message: M::NAME });
-        }
-        let lane = entry.lane(route.stage);
+        let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
+        let lane = entry.ok_or(SendError::NotHandled { message: M::NAME })?.lane(route.stage);
         if !self.config.stages.contains(&route.stage) {
             return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
         }

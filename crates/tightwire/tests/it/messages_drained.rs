@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use allocation_counter::measure;
-use tightwire::message::{Hooks, MessageEvent, Messenger, MessengerConfig, Route};
-use tightwire::{Context, Delivery, Message, PeerId, ReceivedMessage, Stage, Wire};
+use tightwire::message::{Hooks, MessageEvent, Messenger, MessengerConfig, ReceivedMessage, Route};
+use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 struct Chat {

@@ -1,7 +1,7 @@
-//! Whatever datagram arrives, a protocol takes it or refuses it, says why, and goes on.
+//! Protocols on any datagram: it is accepted or refused with a reason, and the protocol goes on.
 //!
-//! Each input is taken twice: as a datagram, which a stranger sent, and as the packet in a datagram
-//! that is let in, from a peer that is hostile.
+//! Each input is used twice: as a datagram of a stranger, and as the packet in a valid datagram of
+//! a hostile peer.
 
 mod open;
 mod sealed;
@@ -16,12 +16,12 @@ use tightwire::{Stream, Target, Wire, at, decode};
 pub(crate) use open::{packet_crc32, packet_id, packet_none};
 pub(crate) use sealed::packet_sealed;
 
-/// What the checks need of a packet set.
+/// Requirements on a packet set.
 trait Packets: Wire + Default + PartialEq + Debug {}
 
 impl<P: Wire + Default + PartialEq + Debug> Packets for P {}
 
-/// A packet as a protocol with checks has it.
+/// A packet with the check that a protocol with checks adds.
 #[derive(Default)]
 struct Checked<P>(P);
 
@@ -35,7 +35,7 @@ impl<P: Wire> Wire for Checked<P> {
     }
 }
 
-/// What must come out of a packet, by the functions below the protocol.
+/// Returns the expected result for a packet, by the functions below the protocol.
 fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, PacketError> {
     let read = if checks {
         decode::<Checked<P>>(packet).map(|Checked(value)| value)
@@ -52,7 +52,7 @@ fn expected<P: Packets>(packet: &[u8], checks: bool) -> Result<P, PacketError> {
     })
 }
 
-/// Reads, and holds the counters to it.
+/// Reads a datagram, and checks the counters.
 fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, PacketError> {
     let before = protocol.counters();
     let mut value = P::default();
@@ -64,7 +64,7 @@ fn read<P: Packets>(protocol: &mut Protocol<P>, datagram: &[u8]) -> Result<P, Pa
     result.map(|()| value)
 }
 
-/// Reads with an explanation, which has the answer that is expected.
+/// Reads with an explanation, and compares it with the expected result.
 fn check_explained<P: Packets>(
     protocol: &mut Protocol<P>,
     datagram: &[u8],
@@ -86,7 +86,8 @@ fn check_explained<P: Packets>(
     }
 }
 
-/// Writes a packet that was read: it takes a buffer of its length, and none that is shorter.
+/// Writes a packet that was read: it fits into a buffer of its length, and into none that is
+/// shorter.
 fn write_again<P: Packets>(protocol: &mut Protocol<P>, value: &mut P, length: usize) -> Vec<u8> {
     let mut buffer = vec![0xff; length];
     if let Some(short) = length.checked_sub(1) {

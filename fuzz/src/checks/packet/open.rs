@@ -1,4 +1,4 @@
-//! Protections without keys: whoever knows the game can make a datagram.
+//! Protections without keys: anyone who knows the game can make a datagram.
 
 use std::cell::RefCell;
 
@@ -8,28 +8,28 @@ use super::sets::{Input, Message};
 use super::{Packets, check_explained, expected, read, write_again};
 
 thread_local! {
-    // Made once: nothing in them but the counters changes, and a protocol id takes a while.
+    // Made once: only their counters change, and computing a protocol id takes a while.
     static NONE: RefCell<Protocols> = RefCell::new(Protocols::new(|| Protection::None));
     static ID: RefCell<Protocols> = RefCell::new(Protocols::new(|| Protection::Id));
     static CRC32: RefCell<Protocols> = RefCell::new(Protocols::new(|| Protection::Crc32));
 }
 
-/// The whole input is a datagram, and then the packet in one.
+/// Checks the whole input as a datagram, and as the packet in one.
 pub(crate) fn packet_none(data: &[u8]) {
     NONE.with_borrow_mut(|protocols| protocols.check(data));
 }
 
-/// As [`packet_none`].
+/// Checks as [`packet_none`] does.
 pub(crate) fn packet_id(data: &[u8]) {
     ID.with_borrow_mut(|protocols| protocols.check(data));
 }
 
-/// As [`packet_none`].
+/// Checks as [`packet_none`] does.
 pub(crate) fn packet_crc32(data: &[u8]) {
     CRC32.with_borrow_mut(|protocols| protocols.check(data));
 }
 
-/// Each set without and with checks.
+/// Protocols of each set, without and with checks.
 struct Protocols {
     messages: [Protocol<Message>; 2],
     inputs: [Protocol<Input>; 2],
@@ -69,7 +69,7 @@ fn check<P: Packets>(protocol: &mut Protocol<P>, data: &[u8]) {
     }
 }
 
-/// The datagram around a packet, made by other means than the library's.
+/// Makes the datagram around a packet, without the library.
 fn datagram(identity: &Identity, packet: &[u8]) -> Vec<u8> {
     let id = identity.id().to_le_bytes();
     match identity.protection() {
@@ -86,7 +86,7 @@ fn next_crc(crc: u32, byte: u8) -> u32 {
     crc >> 8 ^ CRC_OF_BYTE[usize::from(crc as u8 ^ byte)]
 }
 
-/// The reflected CRC-32 of IEEE 802.3.
+/// Table of the reflected CRC-32 of IEEE 802.3.
 const CRC_OF_BYTE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

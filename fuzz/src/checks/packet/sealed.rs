@@ -1,4 +1,4 @@
-//! Sealed: only a peer with the keys can make a datagram, and that peer may be hostile.
+//! Sealed protection: only a peer with the keys can make a datagram, and that peer may be hostile.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -14,20 +14,20 @@ thread_local! {
     static PROTOCOLS: OnceCell<Protocols> = const { OnceCell::new() };
 }
 
-/// The whole input is a datagram, and then the packet in one. A sum over it chooses the bit that is
-/// flipped, and whether a packet of a protocol with checks ends where its own bits do.
+/// Checks the whole input as a datagram, and as the packet in one. A sum over the input chooses the
+/// bit to flip, and whether a packet of a protocol with checks ends with its own bits.
 pub(crate) fn packet_sealed(data: &[u8]) {
     PROTOCOLS.with(|protocols| protocols.get_or_init(Protocols::new).check(data));
 }
 
-/// Each set without and with checks.
+/// Protocols of each set, without and with checks.
 struct Protocols {
     messages: [Sides<Message>; 2],
     inputs: [Sides<Input>; 2],
 }
 
-/// One of them seals bytes, and has the same protocol id. What is sealed in a check is of a copy
-/// with new keys, so that each input is on its own.
+/// Two protocols with the same id: `raw` seals any bytes. Each check uses copies with new keys, so
+/// that inputs do not affect each other.
 struct Sides<P> {
     typed: Protocol<P>,
     raw: Protocol<Raw<P>>,
@@ -101,7 +101,8 @@ impl<P: Packets> Sides<P> {
         self.check_packet(data);
     }
 
-    /// PacketError, unless it is one that these keys have sealed: some of the corpus are.
+    /// Checks that the datagram is refused, unless it was sealed with these keys: some of the
+    /// corpus are.
     fn check_datagram(&self, data: &[u8]) {
         let mut reader = self.typed.sealed(server());
         let result = read(&mut reader, data);
@@ -109,7 +110,7 @@ impl<P: Packets> Sides<P> {
         let Ok(mut value) = result else { return };
         let again = read(&mut reader, data).err();
         assert_eq!(again, Some(PacketError::Replayed { sequence: data[0].into() }));
-        // As many as there were before it.
+        // As many datagrams as were sealed before it.
         let mut writer = self.typed.sealed(client());
         let mut buffer = vec![0; data.len()];
         for _ in 0..data[0] {
@@ -118,7 +119,7 @@ impl<P: Packets> Sides<P> {
         assert_eq!(write_again(&mut writer, &mut value, data.len()), data, "sealed by nobody");
     }
 
-    /// The input is sealed by a peer, twice.
+    /// Checks the input as a packet that a peer seals twice.
     fn check_packet(&self, data: &[u8]) {
         let mut reader = self.typed.sealed(server());
         let sum = data.iter().fold(data.len(), |sum, byte| sum * 31 % 0xffff + usize::from(*byte));
@@ -132,7 +133,7 @@ impl<P: Packets> Sides<P> {
         let packet = sealer.unsealed(second);
         let expected = self.expected(packet);
 
-        // The second comes first, after one that was changed on its way.
+        // The second datagram arrives first, after a copy that was changed on its way.
         let mut changed = second.to_vec();
         changed[sum / 8 % second.len()] ^= 1 << (sum % 8);
         assert!(read(&mut reader, &changed).is_err());
@@ -140,7 +141,7 @@ impl<P: Packets> Sides<P> {
             let result = read(&mut reader, datagram);
             assert_eq!(result, expected);
             if datagram.len() - OVERHEAD > max_packet::<P>() {
-                // PacketError by its length, before anything is remembered.
+                // Refused by its length, before its sequence number is remembered.
                 continue;
             }
             assert_eq!(reader.unsealed(datagram), packet);
@@ -155,7 +156,7 @@ impl<P: Packets> Sides<P> {
         check_explained(&mut self.typed.sealed(server()), first, &expected);
     }
 
-    /// All bits, or those of a packet that is valid: its check at the end follows.
+    /// Returns all bits, or only those of a valid packet, whose end check follows.
     fn raw_of(&self, data: &[u8], is_cut: bool) -> Raw<P> {
         let mut bits = data.len() * 8;
         if is_cut && self.typed.identity().has_checks() {
@@ -176,10 +177,10 @@ impl<P: Packets> Sides<P> {
     }
 }
 
-/// A number in one byte, and the tag.
+/// Length of a one-byte sequence number and the tag, in bytes.
 const OVERHEAD: usize = 1 + 16;
 
-/// With the check at the end, which there may be.
+/// Returns the maximum length of a packet in bytes, with the end check that it may have.
 fn max_packet<P: Wire>() -> usize {
     P::MAX_BYTES + 4
 }

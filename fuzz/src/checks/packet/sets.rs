@@ -1,4 +1,4 @@
-//! The packets: one set whose packets differ in form and length, and one that is always as long.
+//! The packet sets: one whose packets differ in form and length, and one of fixed length.
 
 use tightwire::Wire;
 
@@ -34,7 +34,7 @@ pub(super) struct Player {
     name: String,
 }
 
-/// Without checks and always as long, which has a way of its own through the library.
+/// A packet without checks and of fixed length, which takes a separate path through the library.
 #[derive(Wire, Default, PartialEq, Debug)]
 pub(super) struct Input {
     tick: u32,

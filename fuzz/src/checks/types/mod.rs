@@ -1,4 +1,4 @@
-//! Types that use every stream operation between them.
+//! Types that together use every stream operation.
 
 mod motion;
 mod numbers;
@@ -22,7 +22,7 @@ pub(super) struct Everything {
     motion: Motion,
 }
 
-/// All but the one that comes back only nearly.
+/// All types except the one that is only nearly the same after a round trip.
 #[derive(Default, PartialEq, Debug)]
 struct Exact {
     text: Text,

@@ -1,4 +1,4 @@
-//! Floats and what is made of them.
+//! Floats, vectors and rotations.
 //!
 //! Whole floats are kept as their bits, so that a NaN equals itself.
 

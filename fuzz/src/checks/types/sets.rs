@@ -1,11 +1,11 @@
-//! Parts of arrays, and the indices that they are made of.
+//! Subsets of arrays, and their indices.
 
 use tightwire::stream::{Selection, SubsetCoding};
 use tightwire::{Stream, Target, Wire, at};
 
 use super::Hostile;
 
-/// The codings that leave a writer no choice.
+/// Codings that leave a writer no choice.
 #[derive(PartialEq, Debug)]
 pub(in crate::checks) struct Sets {
     coded: [(Selection, SubsetCoding); 6],
@@ -27,7 +27,7 @@ impl Default for Sets {
     }
 }
 
-/// The length of the array that the indices point into.
+/// Length of the array that the indices point into.
 const COUNT: u32 = 1000;
 
 impl Wire for Sets {
@@ -41,7 +41,7 @@ impl Wire for Sets {
         }
         let mut previous = None;
         for mut index in at!(this.indices).target().elements() {
-            // After the end there is nothing.
+            // No index follows the end.
             if previous == Some(COUNT) {
                 index.put(COUNT);
                 continue;
@@ -57,7 +57,7 @@ impl Hostile for Sets {
     const IS_CANONICAL: bool = true;
 }
 
-/// The ones that do: a packet may say the same in more bits than it needs.
+/// Codings that leave a writer a choice: a packet may use more bits than it needs.
 #[derive(PartialEq, Debug)]
 pub(in crate::checks) struct Choices {
     sets: [Selection; 3],
@@ -81,7 +81,7 @@ impl Wire for Choices {
         for set in at!(this.sets).target().elements() {
             stream.selection(set, SubsetCoding::Best)?;
         }
-        // The ones that are not sent would keep what they were before.
+        // Elements that are not sent would keep their previous values.
         at!(this.objects).put([0; 40]);
         let (objects, chosen) = this.parts(
             |this| (&this.objects, &this.chosen),

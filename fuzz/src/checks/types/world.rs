@@ -1,4 +1,4 @@
-//! Objects in objects: arrays, options, a tree.
+//! Nested objects: arrays, options, a tree.
 
 use tightwire::{Stream, Target, Wire, at};
 
@@ -11,7 +11,7 @@ pub(in crate::checks) struct World {
     players: Vec<Player>,
     nothing: (),
     root: Option<Box<Node>>,
-    /// Each of these is known already, and takes no bits.
+    /// Elements with a constant value, which take no bits.
     crowd: Vec<u8>,
     scores: [u8; 3],
 }
@@ -30,7 +30,7 @@ struct Slot {
     count: u8,
 }
 
-/// A tree, whose depth only its own check bounds.
+/// A tree whose depth is limited only by its own check.
 #[derive(Default, PartialEq, Debug)]
 struct Node {
     depth: u32,

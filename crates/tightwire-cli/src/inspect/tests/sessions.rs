@@ -6,7 +6,7 @@ use tightwire::inspect::CaptureWriter;
 use tightwire::inspect::Captured;
 use tightwire::message::{MessengerBuilder, RawMessage};
 use tightwire::snapshot::{Leaving, SnapshotPacket};
-use tightwire::transport::{InProcess, InProcessConfig};
+use tightwire::transport::InProcess;
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire, snapshot};
 
@@ -55,7 +55,7 @@ fn session(level: usize) -> (Vec<u8>, u64) {
     let config = SessionConfig::new("arena", "1.0");
     let protocol =
         snapshot::Protocol::builder(snapshot::Config::default()).class::<Cube>().build().unwrap();
-    let (client_end, server_end) = InProcess::pair(InProcessConfig::default(), 7);
+    let (client_end, server_end) = InProcess::pair();
     let builder = Server::builder(config.clone()).register(messages).open_to_anyone();
     let identity = builder.capture_identity().unwrap();
     let recorder = CaptureWriter::with_snapshots(Vec::new(), &identity, &protocol).unwrap();
