@@ -1,4 +1,4 @@
-//! A packet is filled until it is full, and the last item is taken back.
+//! Fills a packet until it is full, and rolls back the last item.
 
 use tightwire::stream::{ReadStream, WriteStream};
 use tightwire::{FloatRange, Stream};
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sent = 0;
     for thing in &mut things {
         let before = stream.checkpoint();
-        // A one before each thing, a zero after the last.
+        // A one bit before each thing, a zero bit after the last.
         stream.bool(&mut true)?;
         stream.compressed_vector(thing, POSITION)?;
         let after = stream.checkpoint();

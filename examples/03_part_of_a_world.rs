@@ -1,4 +1,4 @@
-//! The objects that changed, out of a world that both sides have.
+//! Sends the objects that changed, out of a world that both sides have.
 
 use tightwire::Stream;
 use tightwire::stream::{ReadStream, Selection, SubsetCoding, WriteStream};

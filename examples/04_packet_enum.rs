@@ -13,7 +13,7 @@ enum Packet {
         #[wire(max_len = 100)]
         text: String,
     },
-    /// What a reader starts from; `decode` needs it.
+    /// The variant that a reader starts from; `decode` needs a default.
     #[default]
     Leave,
 }
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{packet:?} in {} bytes", bytes.len());
         assert_eq!(decode::<Packet>(bytes)?, packet);
     }
-    // There is no fourth kind.
+    // There is no fourth variant.
     println!("{}", tightwire::explain::<Packet>(&[3]));
     assert!(decode::<Packet>(&[3]).is_err());
     Ok(())

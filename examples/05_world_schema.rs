@@ -1,4 +1,4 @@
-//! One world in six representations: from what people read to what the network carries.
+//! One world in six representations: from readable text to the bits of the network.
 
 use tightwire::schema::{Class, Object, Representation, World, WorldSchema};
 use tightwire::stream::Op;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let classes = vec![Class::of::<Player>()?, Class::of::<Grunt>()?, Class::of::<Weapon>()?];
     let schema = WorldSchema::new(classes)?.with_time(Op::Float)?;
 
-    // Sent once, when a client connects.
+    // The schema is sent once, when a client connects.
     let mut buffer = [0; 1024];
     let sent = encode(&schema, &mut buffer)?;
     println!("{:>14}  {:>4} bytes, once", "schema", sent.len());
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(sizes.len(), 6);
     assert!(sizes.is_sorted_by(|wordy, tight| wordy > tight));
 
-    // The other side has its own types back, and follows the reference.
+    // The other side decodes its own types, and follows the reference.
     let packet = world.write(Representation::Bits, &schema)?;
     let received = World::read(Representation::Bits, &packet, &schema)?;
     let player: Player = received.get(1).ok_or("no player")?.value()?;

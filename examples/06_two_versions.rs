@@ -1,4 +1,4 @@
-//! A server and a client of different builds: what differs, and how to read a packet all the same.
+//! A server and a client of different builds: their differences, and how to decode a packet anyway.
 
 use tightwire::schema::Schema;
 use tightwire::{Wire, decode, decode_explained, encode};
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let received: Schema = decode(encode(&there, &mut buffer)?)?;
     assert_eq!(received, there);
 
-    // ... so that the client can read the server's packets without its types.
+    // ... so that the client can decode the server's packets without its types.
     let player = new::Player { health: 150, nick: "Ada".into() };
     let mut buffer = [0; new::Player::MAX_BYTES];
     let packet = encode(&player, &mut buffer)?;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{tree}");
     assert_eq!(tree.to_string(), r#"Player { health: 150, nick: "Ada" }"#);
 
-    // Its own type refuses them.
+    // The client's own type refuses them.
     if let Err(refused) = decode_explained::<old::Player>(packet) {
         println!("{refused}");
     }

@@ -1,4 +1,4 @@
-//! Datagrams over real UDP: a server reads what its client sends, and nothing else.
+//! Datagrams over real UDP: a server accepts only its client's.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     client_socket.connect(server_socket.local_addr()?)?;
     let stranger = UdpSocket::bind("127.0.0.1:0")?;
 
-    // Both keys come from the game's backend, at random for each connection.
+    // The game's backend draws both keys at random for each connection.
     let (to_server, to_client) = ([1; 32], [2; 32]);
     let seal = |keys| Protocol::<Packet>::new("arena", "1.0", Protection::Sealed(keys));
     let mut client = seal(Keys::client(to_server, to_client));
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut buffer = [0; Protocol::<Packet>::MAX_BYTES];
     for packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
         let datagram = client.write(&packet, &mut buffer)?;
-        // Someone in between sends it with a bit changed, and once more when it has come.
+        // An attacker on the path sends the datagram with a flipped bit, and replays it afterwards.
         let mut altered = datagram.to_vec();
         altered[5] ^= 1;
         stranger.send_to(&altered, server_socket.local_addr()?)?;
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         stranger.send_to(datagram, server_socket.local_addr()?)?;
     }
 
-    // The server's loop: no datagram can do more than be counted.
+    // The server's loop: a hostile datagram is only counted.
     let mut packet = Packet::default();
     let mut received = [0; 1500];
     for _ in 0..6 {
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(packet, Packet::Chat { text: "gg".into() });
     assert_eq!((server.counters().read, server.counters().refused()), (2, 4));
 
-    // A client of the next version: it is refused, and both can find out why.
+    // A client of the next version is refused, and both sides can list the differences.
     let next =
         Protocol::<u8>::new("arena", "1.1", Protection::Sealed(Keys::client([3; 32], [4; 32])));
     let mismatch = server.identity().mismatch(next.identity()).ok_or("the same")?;

@@ -1,4 +1,4 @@
-//! A capture: what two sides said to each other goes to a file, and a tool that knows neither reads it.
+//! A capture: a server records its datagrams, and a tool without the types decodes them.
 
 use std::error::Error;
 use std::fs::File;
@@ -27,7 +27,7 @@ enum Packet {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // `wireshark` opens it too.
+    // Wireshark opens the file, too.
     let name = format!("tightwire-example-{}.pcapng", std::process::id());
     let path = std::env::temp_dir().join(name);
     let replayed = record(&path).and_then(|()| replay(&path));
@@ -38,11 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The server's side: it records what it reads and what it writes.
+/// Records what the server reads and writes.
 fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let (server_address, client_address): (SocketAddr, SocketAddr) =
         ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);
-    // Both keys come from the game's backend, at random for each connection.
+    // The game's backend draws both keys at random for each connection.
     let (to_server, to_client) = ([1; 32], [2; 32]);
     let seal = |keys| Protocol::<Packet>::new("arena", "1.0", Protection::Sealed(keys));
     let mut client = seal(Keys::client(to_server, to_client));
@@ -55,7 +55,7 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     for packet in [Packet::Move { x: 3, y: -7 }, Packet::Chat { text: "gg".into() }] {
         let datagram = client.write(&packet, &mut buffer)?;
         server.read(datagram, &mut received)?;
-        // Nobody can read a sealed datagram later, so this is the packet that was in it.
+        // A sealed datagram cannot be decrypted later, so the packet in it is recorded.
         let bytes = server.unsealed(datagram);
         recorder.record(now()?, Direction::Received, server_address, client_address, bytes)?;
     }
@@ -66,7 +66,7 @@ fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The tool's side: all it needs is in the file.
+/// Decodes the capture as a tool does: all it needs is in the file.
 fn replay(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     let mut capture = Capture::new(File::open(path)?)?;
     let identity =

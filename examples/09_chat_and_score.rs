@@ -22,7 +22,7 @@ struct Server {
     lines: Vec<String>,
 }
 
-/// Each line is worth a point for each letter, to everybody; and goes to the others.
+/// Broadcasts a line to the other players, and a point for each letter to all.
 fn chat_on_server(chat: &Chat, context: &mut Context<'_, Server>) -> Result<(), SendError> {
     let sender = context.sender();
     context.state.lines.push(format!("{sender}: {}", chat.text));
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .send_only::<Score>()
         .build()?;
     let mut state = Server::default();
-    // Each player, its id at the server, and the server's id there.
+    // Messenger, state, id at the server, and the server's id at the player.
     let mut players: Vec<(Messenger<Player>, Player, PeerId, PeerId)> = Vec::new();
     for _ in 0..2 {
         let mut messenger = player()?;
@@ -65,7 +65,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     for (frame, text) in (0..).zip(["hello", "anybody here?", "gg"]) {
         let now = Duration::from_millis(frame * 16);
-        // The players talk in turns. A loop is the transport here.
+        // The players talk in turns. The loop is the transport here.
         let (messenger, _me, id, to_server) = &mut players[frame as usize % 2];
         messenger.begin_frame(now);
         let chat = Chat { text: text.into() };

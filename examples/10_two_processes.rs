@@ -1,4 +1,5 @@
-//! Two processes over encrypted UDP: a client connects with a token, talks, gets points, and leaves.
+//! Two processes over encrypted UDP: a client connects with a token, chats, gets points, and
+//! leaves.
 
 use std::error::Error;
 use std::process::Command;
@@ -24,14 +25,14 @@ struct Score {
     points: u16,
 }
 
-/// A line is worth a point for each letter.
+/// Sends a point for each letter of a line.
 fn on_chat(chat: &Chat, context: &mut Context<'_, u16>) -> Result<(), SendError> {
     let (sender, points) = (context.sender(), chat.text.len() as u16);
     println!("server: {sender} says {:?}", chat.text);
     context.send(sender, &Score { points }, Delivery::ReliableOrdered)
 }
 
-/// Both sides register the same messages. Their state is the points of the client.
+/// Registers the messages of both sides. The state is the client's points.
 fn messages(builder: MessengerBuilder<u16>) -> MessengerBuilder<u16> {
     let on_score = |score: &Score, context: &mut Context<'_, u16>| *context.state += score.points;
     builder.handle(on_chat).handle(on_score)
@@ -50,7 +51,7 @@ fn server() -> Result<(), Box<dyn Error>> {
     let transport = Quic::listen(socket, &certificate, QuicConfig::default())?;
     let (address, fingerprint) = (transport.address(), certificate.fingerprint());
     let key = TokenKey::generate()?;
-    // What the game's backend does when a player wants to play.
+    // The game's backend mints a token when a player wants to play.
     let unix_now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let token = key.mint(&Claims::new(7, "eu-west-3", unix_now, Duration::from_secs(60)))?;
     let mut server = Server::builder(SessionConfig::new("arena", "1.0"))
@@ -104,7 +105,7 @@ fn client(address: &str, fingerprint: &str, token: &str) -> Result<(), Box<dyn E
     println!("client: {points} points");
     assert_eq!(points, 5);
     client.disconnect(start.elapsed());
-    // The packet that says so may get lost.
+    // Goes on for a second, since the packet with the farewell may get lost.
     let end = start.elapsed() + Duration::from_secs(1);
     while start.elapsed() < end {
         client.receive(start.elapsed(), &mut points);

@@ -1,4 +1,4 @@
-//! A server that crashes, and the file that makes it crash again.
+//! A server that crashes, and the recording that reproduces the crash.
 
 use std::error::Error;
 use std::io::{BufReader, BufWriter};
@@ -25,7 +25,7 @@ struct Market {
     trades: u32,
 }
 
-/// Has a bug.
+/// Divides by zero if a trade has no items.
 fn on_trade(trade: &Trade, context: &mut Context<'_, Market>) {
     context.state.trades += 1;
     let _each = trade.price / trade.items;
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let config = SessionConfig::new("market", "1.0");
     let path = env::temp_dir().join(format!("tightwire-crash-{}", std::process::id()));
 
-    // The evening, as it was.
+    // The live session, recorded.
     let file = BufWriter::new(fs::File::create(&path)?);
     let mut live = server(config.clone(), Recorder::new(server_end, file, &config)?)?;
     let mut client = Client::builder(config).register(messages).build(client_end)?;
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert!(crashed.is_some());
     println!("crashed at trade {}; {} bytes recorded", market.trades, fs::metadata(&path)?.len());
 
-    // The morning after.
+    // The replay.
     let replay = Replay::new(BufReader::new(fs::File::open(&path)?))?;
     let mut again = server(replay.config(SessionConfig::default()), replay)?;
     let mut replayed = Market::default();

@@ -20,7 +20,7 @@ struct Ball {
     velocity: [f32; 3],
 }
 
-/// Thrown up, and again as soon as it comes down.
+/// Returns a ball that is thrown up again whenever it comes down.
 fn ball(id: u32, tick: u32) -> Ball {
     let flight = (tick as f32 / 60.0 + id as f32 * 0.1) % (2.0 * 6.0 / 9.81);
     let height = 6.0 * flight - 9.81 / 2.0 * flight * flight;
@@ -35,7 +35,7 @@ struct Snapshot(SnapshotPacket);
 #[derive(Wire, Message, Default)]
 struct Ack(snapshot::Ack);
 
-/// What came: acknowledgements to the server, snapshots to a client.
+/// Received messages: acks at the server, snapshots at a client.
 #[derive(Default)]
 struct Inbox(Vec<snapshot::Ack>, Vec<Vec<u8>>);
 
@@ -107,7 +107,7 @@ fn client(protocol: &snapshot::Protocol, config: SessionConfig, server: [&str; 2
         client.receive(start.elapsed(), &mut inbox);
         while client.poll_event().is_some() {}
         for packet in inbox.1.drain(..) {
-            // One that comes too late is refused, and no loss: the next ones have it all.
+            // A late snapshot is refused, which is no loss: later ones contain everything.
             if world.handle_snapshot(&packet).is_ok() {
                 playback.handle_snapshot(start.elapsed(), &world);
                 sizes.push(packet.len());

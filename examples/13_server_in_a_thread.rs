@@ -1,5 +1,4 @@
-//! Single player: the server runs in a thread of its own, the game in another, and nothing in between
-//! but queues.
+//! Single player: the server runs in a thread of its own, the game in another, connected by queues.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +16,7 @@ struct Chat {
     text: String,
 }
 
-/// The server relays what it got, as it is.
+/// Sends a line back to its author.
 fn relay(chat: &Chat, context: &mut Context<'_, Vec<String>>) -> Result<(), SendError> {
     context.send(context.sender(), chat, Delivery::Reliable)
 }
@@ -26,7 +25,7 @@ fn read(chat: &Chat, context: &mut Context<'_, Vec<String>>) {
     context.state.push(chat.text.clone());
 }
 
-/// The game, until its own line has come back.
+/// Runs the game until its own line has come back.
 fn play(
     client: &mut Client<Vec<String>, InProcess>,
     start: Instant,
