@@ -1,5 +1,5 @@
-//! A game that is played over any transport: everybody says something of every delivery in every
-//! frame, and the server answers.
+//! A game over any transport: all sides send a message of every delivery in every frame, and the
+//! server answers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(crate) const STEP: Duration = Duration::from_millis(10);
 pub(crate) const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
 pub(crate) type Simulated = Quic<SimulatedSocket>;
 
-/// A client asks.
+/// A question of a client.
 #[derive(Wire, Message, Default)]
 pub(crate) struct Ask {
     number: u32,
@@ -27,13 +27,13 @@ pub(crate) struct Ask {
     text: String,
 }
 
-/// The server answers.
+/// The server's answer.
 #[derive(Wire, Message, Default)]
 pub(crate) struct Answer {
     number: u32,
 }
 
-/// What the server says to all, sometimes at length.
+/// A broadcast of the server, sometimes a long one.
 #[derive(Wire, Message, Default)]
 pub(crate) struct World {
     pub(crate) number: u32,
@@ -41,14 +41,14 @@ pub(crate) struct World {
     pub(crate) data: Vec<u8>,
 }
 
-/// Everything that a side heard: its state, which depends on all of it and on its order.
+/// Everything that a side received: its digest depends on every message and on the order.
 #[derive(Default)]
 pub(crate) struct Heard {
-    /// By who said it, what it was, and its delivery.
+    /// Numbers of the received messages, by sender, type and delivery.
     pub(crate) numbers: BTreeMap<(PeerId, &'static str, usize), Vec<u32>>,
     pub(crate) events: Vec<SessionEvent>,
     pub(crate) digest: u64,
-    /// How many were said by this side.
+    /// Number of frames in which this side sent messages.
     pub(crate) said: u32,
 }
 
@@ -79,7 +79,7 @@ impl Heard {
         self.events.iter().filter_map(reason).collect()
     }
 
-    /// The peers in the order of the numbers that their tokens gave them.
+    /// Returns the peers in the order of the client numbers in their tokens.
     pub(crate) fn peers(&self) -> Vec<PeerId> {
         let peer = |event: &SessionEvent| match event {
             SessionEvent::Connected { peer, client, .. } => Some((*client, *peer)),
@@ -137,7 +137,7 @@ pub(crate) fn client<T: Transport>(
     Client::builder(config).register(messages).token(token).build(transport).unwrap()
 }
 
-/// What there is to say in a frame, to everybody once `clients` have come.
+/// Runs a frame of the server, which sends messages once `clients` have connected.
 pub(crate) fn server_frame<T: Transport>(
     server: &mut Server<Heard, T>,
     heard: &mut Heard,
@@ -193,12 +193,13 @@ pub(crate) struct Arena<S, C> {
     pub(crate) heard: Heard,
     pub(crate) clients: Vec<(Client<Heard, C>, Heard)>,
     pub(crate) now: Duration,
-    /// The clients that have to come until the server says something, and how many times each side does.
+    /// Number of clients that must connect before the server sends, and number of frames in which
+    /// each side sends.
     pub(crate) plan: (usize, u32),
 }
 
 impl<S: Transport, C: Transport> Arena<S, C> {
-    /// A frame of everybody.
+    /// Runs a frame of all sides.
     pub(crate) fn step(&mut self) {
         self.now += STEP;
         for (client, heard) in &mut self.clients {
@@ -209,7 +210,7 @@ impl<S: Transport, C: Transport> Arena<S, C> {
         }
     }
 
-    /// Frames until something is so, which takes at most so long.
+    /// Runs frames until a condition holds, for at most `most`; returns the time that it took.
     pub(crate) fn run(&mut self, most: Duration, until: impl Fn(&Self) -> bool) -> Duration {
         let start = self.now;
         while !until(self) {
@@ -224,7 +225,7 @@ impl<S: Transport, C: Transport> Arena<S, C> {
         clients.chain([self.heard.digest]).collect()
     }
 
-    /// Whether all that was said reliably has come.
+    /// Returns whether all reliable messages have arrived.
     pub(crate) fn is_done(&self) -> bool {
         let (_, count) = self.plan;
         let has = |heard: &Heard, from: PeerId, what| {
@@ -241,7 +242,8 @@ impl<S: Transport, C: Transport> Arena<S, C> {
             })
     }
 
-    /// That what came is what the deliveries promise. Tells how many unreliable ones did.
+    /// Checks the promises of the deliveries, and returns the number of unreliable messages that
+    /// arrived.
     pub(crate) fn check(&self) -> usize {
         let (_, count) = self.plan;
         let sides = self.clients.iter().map(|(_, heard)| heard).chain([&self.heard]);
@@ -268,7 +270,7 @@ impl<S: Transport, C: Transport> Arena<S, C> {
     }
 }
 
-/// Where somebody who comes to a simulated network finds its server.
+/// A simulated network with a server, which clients can join.
 pub(crate) struct Door {
     pub(crate) network: Network,
     pub(crate) trust: Trust,
@@ -277,7 +279,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// And a server that listens there.
+    /// Makes the network and the server's transport.
     pub(crate) fn new(link: LinkConfig, config: QuicConfig, seed: u64) -> (Self, Simulated) {
         let seed = seed::seed(seed);
         let network = Network::new(link, seed);
@@ -296,12 +298,12 @@ impl Door {
     }
 }
 
-/// The address of the client that came so many clients after the server.
+/// Returns the address of the client with this number.
 pub(crate) fn address(number: u16) -> SocketAddr {
     ([10, 0, 1, 1], 1000 + number).into()
 }
 
-/// A server and as many clients with good tokens, each of whom says something so many times.
+/// Makes a server and `clients` clients with valid tokens, each of which sends in `count` frames.
 pub(crate) fn quic(
     link: LinkConfig,
     seed: u64,
@@ -339,7 +341,7 @@ impl<S> Arena<S, Simulated> {
     }
 }
 
-/// The same with one client, in a process.
+/// Makes a server and one client in one process.
 pub(crate) fn in_process(count: u32) -> Arena<InProcess, InProcess> {
     let (here, there) = InProcess::pair();
     let client = client(session_config(), &token(&key(), 1), here);

@@ -1,4 +1,4 @@
-//! A server and its clients, which write down what they hear.
+//! A server and its clients, which log what they receive.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Level {
     pub(crate) data: Vec<u8>,
 }
 
-/// What was heard, and from whom.
+/// Received messages, with their senders.
 #[derive(Default, Debug)]
 pub(crate) struct Heard {
     pub(crate) texts: Vec<(PeerId, String)>,
@@ -61,7 +61,7 @@ pub(crate) fn config() -> SessionConfig {
     SessionConfig { unix_start: Duration::ZERO, seed: 7, ..SessionConfig::new("arena", "1.0") }
 }
 
-/// Tokens that are numbers, each for one use.
+/// Tokens that are numbers, each redeemed once.
 #[derive(Default)]
 pub(crate) struct Numbers(BTreeSet<Vec<u8>>);
 
@@ -84,7 +84,7 @@ impl Admit for Numbers {
     }
 }
 
-/// A side with what it heard and what happened to it.
+/// A side with its received messages and events.
 pub(crate) struct Side<S> {
     pub(crate) session: S,
     pub(crate) heard: Heard,
@@ -99,7 +99,7 @@ impl<S> Side<S> {
         Self { session, heard: Heard::default(), events: Vec::new() }
     }
 
-    /// The reasons for which somebody was disconnected or refused.
+    /// Returns the reasons of all disconnections and refusals.
     pub(crate) fn reasons(&self) -> Vec<String> {
         let reason = |event: &SessionEvent| match event {
             SessionEvent::Disconnected { reason, .. } | SessionEvent::Refused { reason, .. } => {
@@ -161,7 +161,7 @@ pub(crate) fn client(token: &str, net: &Net) -> ClientSide {
     client_of(Client::builder(config()).token(token.as_bytes()), net)
 }
 
-/// A few frames, all at the same time.
+/// Runs a few frames, all at the same time.
 pub(crate) fn settle(server: &mut ServerSide, clients: &mut [&mut ClientSide], millis: u64) {
     for _ in 0..4 {
         server.tick(millis);

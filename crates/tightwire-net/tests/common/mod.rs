@@ -16,5 +16,5 @@ pub(crate) mod seed;
 #[path = "../../../tightwire/tests/common/volume.rs"]
 pub(crate) mod volume;
 
-// The fuzz target needs all of it.
+// Declared by the fuzz target, which needs all of it.
 pub(crate) use crate::checks::quic::raw;

@@ -1,4 +1,4 @@
-//! A network without time and loss: what one side sends is there when the other looks next.
+//! A network without latency and loss: sent batches arrive at the next poll of the other side.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,19 +9,19 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
-/// Many clients and one server.
+/// A network of one server and many clients.
 #[derive(Clone, Default)]
 pub(crate) struct Net(Rc<RefCell<Inner>>);
 
 struct Inner {
-    /// By connection, and whether it goes to the server.
+    /// Lanes by connection, and whether they lead to the server.
     lanes: BTreeMap<(u64, bool), Lane>,
     next: u64,
     mtu: usize,
     capacity: usize,
-    /// Whether the delivery that fragments is slower than all others.
+    /// Whether fragmented batches are slower than all others.
     is_overtaking: bool,
-    /// Nothing arrives at these ends.
+    /// Ends that get no events.
     stuck: BTreeSet<(u64, bool)>,
 }
 
@@ -31,7 +31,7 @@ struct Lane {
     closed: Option<Reason>,
     is_announced: bool,
     is_paused: bool,
-    /// This end does not want to hear any more.
+    /// Whether the connection has ended here: this end gets no more events.
     is_over: bool,
 }
 
@@ -75,7 +75,7 @@ impl Net {
         self.0.borrow_mut().is_overtaking = true;
     }
 
-    /// Frees what no end looks at any more.
+    /// Frees the lanes of connections that have ended at both ends.
     pub(crate) fn forget_the_closed(&self) {
         let mut inner = self.0.borrow_mut();
         let is_over = |lane: Option<&Lane>| lane.is_none_or(|lane| lane.is_over);
@@ -90,7 +90,7 @@ impl Net {
         }
     }
 
-    /// Whether nothing arrives at a client any more.
+    /// Sets whether a client gets no events.
     pub(crate) fn stick(&self, connection: u64, is_stuck: bool) {
         let mut inner = self.0.borrow_mut();
         if is_stuck {
@@ -101,10 +101,10 @@ impl Net {
     }
 }
 
-/// One end of it.
+/// One end of the network.
 pub(crate) struct End {
     net: Net,
-    /// The one of a client.
+    /// Connection of a client; `None` for the server.
     pub(crate) connection: Option<u64>,
     current: Vec<u8>,
 }

@@ -1,4 +1,4 @@
-//! Networks that are bad in one way, and in all.
+//! Networks with one impairment each, and with all of them.
 
 use std::time::Duration;
 

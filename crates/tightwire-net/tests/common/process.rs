@@ -1,4 +1,4 @@
-//! Other processes of a test: its executable starts itself again, and they talk in lines.
+//! Other processes of a test: its executable starts itself again, and both exchange lines.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 use std::{env, fs, io, thread};
 
-/// A process of this test. It is killed when it is dropped.
+/// A process of this test; dropping it kills the process.
 pub(crate) struct Process {
     child: Child,
     input: Option<ChildStdin>,
@@ -14,17 +14,17 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a test of this executable, which is ignored otherwise, with these wishes. It has a session
-    /// of its own, as if somebody had started it in another terminal: Linux shares out the processors
-    /// to sessions first, and one that floods would take its share from the server otherwise.
+    /// Starts an ignored test of this executable with these arguments. The process gets a session
+    /// of its own, as if started in another terminal: Linux first divides the processors among
+    /// sessions, and a flooding process would otherwise take its share from the server.
     pub(crate) fn start(test: &str, wishes: &str) -> Self {
         Self::start_by(Command::new("setsid"), test, wishes)
     }
 
-    /// The same with a process that takes only the time that others leave.
+    /// Starts a process that gets only the processor time that others leave.
     pub(crate) fn start_idle(test: &str, wishes: &str) -> Self {
         let mut command = Command::new("setsid");
-        // As a session among sessions, and as a process where there is no such thing.
+        // By autogroup among sessions, and by `nice` where there are no autogroups.
         let script = "echo 19 > /proc/self/autogroup || true; exec nice -n 19 \"$@\"";
         command.args(["sh", "-c", script, "sh"]);
         Self::start_by(command, test, wishes)
@@ -43,7 +43,7 @@ impl Process {
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                // The test harness says something on the same line.
+                // The test harness prints to the same line.
                 if let Some((_, said)) = line.split_once(MARK) {
                     let _ = sender.send(said.to_owned());
                 }
@@ -56,12 +56,12 @@ impl Process {
         writeln!(self.input.as_mut().unwrap(), "{order}").unwrap();
     }
 
-    /// What it says next.
+    /// Waits for the next line of the process.
     pub(crate) fn hear(&self, within: Duration) -> String {
         self.lines.recv_timeout(within).expect("a process of this test said nothing")
     }
 
-    /// At once, without a chance to say anything.
+    /// Kills the process at once, without a chance to print.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -74,12 +74,12 @@ impl Drop for Process {
     }
 }
 
-/// What this process was started for, if a test did.
+/// Returns the arguments of this process; `None` if no test started it.
 pub(crate) fn wishes() -> Option<Vec<String>> {
     Some(env::var(WISHES).ok()?.split(' ').map(str::to_owned).collect())
 }
 
-/// What this process is told to do. It is the end of it if the other side goes.
+/// Returns the lines from the starting process. This process exits when the other ends.
 pub(crate) fn orders() -> Receiver<String> {
     let (sender, orders) = mpsc::channel();
     thread::spawn(move || {
@@ -91,32 +91,32 @@ pub(crate) fn orders() -> Receiver<String> {
     orders
 }
 
-/// Tells the process that has started this one.
+/// Sends a line to the process that started this one.
 pub(crate) fn say(line: &str) {
     println!("{MARK}{line}");
 }
 
-/// A number in a line of `name=number`.
+/// Returns a number in a line of `name=number`.
 pub(crate) fn number(line: &str, name: &str) -> f64 {
     let found = line.split(' ').find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
     found.unwrap_or_else(|| panic!("no {name} in {line}")).parse().unwrap()
 }
 
-/// The memory that this process has, in KiB.
+/// Returns the resident memory of this process in KiB.
 pub(crate) fn resident() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// The time that this process has computed, in itself and in the system.
+/// Returns the processor time of this process, user and system.
 pub(crate) fn cpu_time() -> Duration {
     let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    // The name of the process may have spaces.
+    // The name of the process may contain spaces.
     let after = stat.rsplit_once(')').unwrap().1;
     let fields: Vec<_> = after.split_whitespace().collect();
     let ticks: u64 = [11, 12].iter().map(|&at| fields[at].parse::<u64>().unwrap()).sum();
-    // A hundred each second, on every Linux that there is.
+    // A hundred ticks per second, on every Linux.
     Duration::from_millis(ticks * 10)
 }
 

@@ -1,4 +1,4 @@
-//! A peer that speaks QUIC, and whatever it likes within.
+//! A peer that speaks QUIC, and sends anything within.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tightwire::quic::{Certificate, Packets, Socket};
 
-/// A client that any server can talk to, or a server that has one client.
+/// A client that accepts any server's certificate, or a server with one client.
 pub(crate) struct RawPeer<S> {
     socket: S,
     endpoint: Endpoint,
-    /// At a server from the first packet on.
+    /// Connection; `None` at a server before the first packet.
     quinn: Option<(ConnectionHandle, Connection)>,
     epoch: Instant,
     pub(crate) lost: Option<ConnectionError>,
@@ -73,17 +73,17 @@ impl<S: Socket> RawPeer<S> {
         Self { socket, endpoint, quinn: None, epoch, lost: None, is_connected: false }
     }
 
-    /// Its connection, which a server has once somebody came.
+    /// Returns the connection, which a server has after a client connected.
     pub(crate) fn quinn(&mut self) -> &mut Connection {
         &mut self.quinn.as_mut().unwrap().1
     }
 
-    /// A time, as QUIC has it.
+    /// Converts a time to QUIC's.
     pub(crate) fn instant(&self, now: Duration) -> Instant {
         self.epoch + now
     }
 
-    /// Takes what came, and sends what waits.
+    /// Handles received packets, and sends pending ones.
     pub(crate) fn drive(&mut self, now: Duration) {
         let instant = self.epoch + now;
         let Self { socket, endpoint, quinn, .. } = self;

@@ -1,4 +1,4 @@
-//! Datagrams to be recorded, and captures read into memory.
+//! Datagrams to record, and captures read into memory.
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,7 +10,7 @@ use tightwire::schema::Schema;
 
 use super::rng::Rng;
 
-/// What a recorder is given, and what a capture gives back.
+/// A datagram as given to a writer, and as returned by a capture.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Datagram {
     pub(crate) time: Duration,
@@ -27,7 +27,8 @@ impl Datagram {
     }
 }
 
-/// Random ones; among them empty ones and the longest, in both directions and both versions of IP.
+/// Makes random datagrams, among them empty ones and the longest, in both directions and both
+/// versions of IP.
 pub(crate) fn datagrams(seed: u64, count: usize) -> Vec<Datagram> {
     let mut rng = Rng::new(seed);
     let datagram = |index: usize| {
@@ -62,7 +63,7 @@ fn address(rng: &mut Rng, is_v4: bool) -> SocketAddr {
     }
 }
 
-/// Three short ones.
+/// Makes three short datagrams.
 pub(crate) fn small() -> [Datagram; 3] {
     let time = Duration::new(1_700_000_000, 123_456_789);
     let (local, peer): (SocketAddr, SocketAddr) =
@@ -88,7 +89,7 @@ pub(crate) fn small() -> [Datagram; 3] {
     ]
 }
 
-/// Of packets of four bytes, as most of the small ones are.
+/// Returns the identity of packets of four bytes, as most of the small datagrams are.
 pub(crate) fn tanks(version: &str) -> Identity {
     Identity::new("tanks", version, Protection::None, Schema::of::<[u8; 4]>())
 }
@@ -101,7 +102,7 @@ pub(crate) fn record(identity: &Identity, datagrams: &[Datagram]) -> Vec<u8> {
     recorder.finish().unwrap()
 }
 
-/// The identity at first, the records with a direction, and how the capture ended.
+/// Returns the first identity, the records with a direction, and the result of the reading.
 pub(crate) fn read(file: &[u8]) -> (Option<Identity>, Vec<Datagram>, Result<(), CaptureError>) {
     let mut datagrams = Vec::new();
     let mut capture = match Capture::new(file) {

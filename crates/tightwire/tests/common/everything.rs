@@ -1,11 +1,11 @@
-//! One value that uses every operation of a stream.
+//! A value that uses every operation of a stream.
 
 use tightwire::stream::{Selection, SubsetCoding};
 use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::field::{Field, Integer, Name, Nested, Plain, Weapon};
 
-/// The fields of the sample, with whatever values.
+/// The fields of the sample, with any values.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Everything {
     pub(crate) fields: Vec<Field>,
@@ -20,7 +20,7 @@ impl Wire for Everything {
     }
 }
 
-/// As a reader has it before it reads.
+/// The value that a reader starts from.
 impl Default for Everything {
     fn default() -> Self {
         let fields = Self::sample().fields;
@@ -29,8 +29,8 @@ impl Default for Everything {
 }
 
 impl Everything {
-    /// Every operation at least once, those with variable lengths early and late, so that what
-    /// follows stands at any bit.
+    /// Returns a value with every operation at least once. Operations of variable length are early
+    /// and late, so that later fields start at any bit.
     pub(crate) fn sample() -> Self {
         let position = FloatRange::new(-256.0, 256.0, 0.001);
         let name = |text: &str| Name(text.into());

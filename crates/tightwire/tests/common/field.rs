@@ -1,12 +1,12 @@
-//! Every operation of a stream as a value: what is written, and what may be read.
+//! Every operation of a stream as a value.
 
 use std::ops::RangeInclusive;
 
 use tightwire::stream::{Selection, SubsetCoding};
 use tightwire::{FloatRange, Stream, Target, Wire, at};
 
-/// One operation with its parameters and its value. Whole floats are kept as their bits, so that
-/// NaN compares.
+/// One operation with its parameters and its value. Whole floats are kept as their bits, so that a
+/// NaN equals itself.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Field {
     Bits { value: u64, width: u32 },
@@ -40,7 +40,7 @@ pub(crate) enum Field {
     Object(Nested),
 }
 
-/// What the elements of the arrays may be.
+/// Ranges of the elements of arrays.
 const ELEMENT: RangeInclusive<i8> = -5..=5;
 const SCORE: RangeInclusive<u16> = 10..=1000;
 const OBJECT: RangeInclusive<u8> = 0..=99;
@@ -74,7 +74,7 @@ pub(crate) struct Plain {
     pub(crate) flags: u16,
 }
 
-/// An object that holds others, one in an option and several in an array.
+/// An object that contains others, one in an option and several in an array.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Nested {
     pub(crate) name: Option<Box<Name>>,
@@ -110,7 +110,7 @@ impl Nested {
     }
 }
 
-/// Runs `$body` for the integer of whatever type it is.
+/// Runs `$body` for an integer of any type.
 macro_rules! each_type {
     ($integer:expr, $value:ident, $min:ident, $max:ident => $body:expr) => {
         match $integer {
@@ -130,7 +130,7 @@ macro_rules! each_type {
     };
 }
 
-/// The smallest number allowed, the number, and the largest allowed.
+/// Minimum, value and maximum.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Integer {
     U8([u8; 3]),
@@ -147,7 +147,7 @@ pub(crate) enum Integer {
     Isize([isize; 3]),
 }
 
-/// Runs an operation on the number of whatever type it is, with its bounds.
+/// Runs an operation on an integer of any type, with its bounds.
 macro_rules! each_number {
     ($this:ident, $min:ident, $max:ident, $number:ident => $body:expr; $($variant:ident)*) => {
         match &*$this {
@@ -165,7 +165,7 @@ macro_rules! each_number {
     };
 }
 
-/// Functions of their own, since in a debug build a larger one is slower.
+/// Separate functions, since a larger one is slower in a debug build.
 impl Integer {
     fn ranged<S: Stream>(
         mut this: Target<'_, S::Access, Self>,
@@ -195,7 +195,7 @@ impl Wire for Field {
         mut this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        // A part of the variant that was matched.
+        // Borrows a field of the matched variant.
         macro_rules! part {
             ($variant:ident.$field:tt) => {
                 at!(this, Self::$variant { $field: part, .. } => part).unwrap()
@@ -280,7 +280,7 @@ impl Wire for Field {
 }
 
 impl Field {
-    /// The field as a reader has it before it reads: the parameters, and another value.
+    /// Returns the field as a reader has it before reading: the parameters, and another value.
     pub(crate) fn blank(&self) -> Self {
         let mut blank = self.clone();
         match &mut blank {
@@ -319,7 +319,7 @@ impl Field {
         blank
     }
 
-    /// Whether the value is one that the field may carry.
+    /// Returns whether the value is one that the field may carry.
     pub(crate) fn is_in_range(&self) -> bool {
         match self {
             Self::Bits { value, width } => u128::from(*value) >> width == 0,
@@ -356,7 +356,7 @@ impl Field {
                 current > previous && i32::try_from(*current).is_ok()
             }
             Self::Object(nested) => nested.is_in_range(),
-            // Whatever the type can hold.
+            // All values of the type.
             Self::Bool(_) | Self::Varint(_) | Self::Float(_) | Self::Double(_) => true,
             Self::Vector(_) | Self::Quaternion(_) | Self::Bytes(_) | Self::Pod(_) => true,
             Self::Enumerate(_) | Self::Align | Self::Check => true,
@@ -364,7 +364,8 @@ impl Field {
     }
 }
 
-/// The last step of decoding rounds, so the bounds themselves may be missed by a rounding.
+/// Returns whether a value is in a range. The last step of decoding rounds, so a bound may be
+/// missed by a rounding error.
 fn is_in(value: f32, range: FloatRange) -> bool {
     let rounding = (range.min().abs() + range.max().abs()) * f32::EPSILON;
     value >= range.min() - rounding && value <= range.max() + rounding

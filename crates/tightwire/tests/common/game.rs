@@ -6,7 +6,7 @@ use tightwire::packet::{Keys, Protection, Protocol};
 
 use super::rng::Rng;
 
-/// The set of its packets.
+/// The packets of the game.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(crate) enum Packet {
     #[default]
@@ -61,7 +61,7 @@ impl Packet {
         }
     }
 
-    /// One that every field of which is sent, and which takes hundreds of bytes.
+    /// Returns a packet in which every field is sent, of hundreds of bytes.
     pub(crate) fn large() -> Self {
         let body = Body { position: [1, 2, 3], health: 100, weapon: Some(7) };
         Self::State(State { tick: 9, bodies: vec![body; 40], leader: 39 })
@@ -107,7 +107,7 @@ impl Pair {
         Self { client: client.with_packing(packing), server: server.with_packing(packing) }
     }
 
-    /// What the client sends.
+    /// Returns the client's datagram.
     pub(crate) fn sent(&mut self, packet: &mut Packet) -> Vec<u8> {
         let mut buffer = [0xff; 2 * Protocol::<Packet>::MAX_BYTES];
         self.client.write(packet, &mut buffer).unwrap().to_vec()

@@ -1,10 +1,10 @@
-//! Identities as long as a capture can hold them.
+//! Identities up to the maximum length in a capture.
 
 use tightwire::packet::{Identity, Protection};
 use tightwire::schema::Schema;
 use tightwire::stream::{Field, Op, Shape};
 
-/// As long as it says, when sent.
+/// Returns an identity that is encoded in `bytes` bytes.
 pub(crate) fn identity_of(bytes: usize) -> Identity {
     let field = |name: String| Field::new(&name, Shape::Op(Op::Bool));
     let of = |last: usize| {

@@ -14,5 +14,5 @@ pub(crate) mod seed;
 pub(crate) mod shapes;
 pub(crate) mod volume;
 
-// The fuzz target declares it.
+// Declared by the fuzz target.
 pub(crate) use crate::checks::snapshots::moving;

@@ -3,7 +3,7 @@
 use tightwire::snapshot::SetError;
 use tightwire::{Wire, snapshot};
 
-/// Everything that moves.
+/// An object of changing numbers.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Body {
     #[wire(spatial, reference, min = -50.0, max = 50.0, resolution = 0.01)]
@@ -20,7 +20,7 @@ pub(crate) struct Body {
     pub(crate) owner: Option<u16>,
 }
 
-/// Everything that is said.
+/// An object of changing variants, texts and lists.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 pub(crate) enum Sign {
     #[default]
@@ -33,7 +33,7 @@ pub(crate) enum Sign {
     Numbers(#[wire(max_len = 5, range = -3..=3)] Vec<i8>),
 }
 
-/// Sets the objects of a tick: eight bodies, of which one may become a sign, and some that go.
+/// Sets the objects of a tick: eight bodies, of which one may become a sign, and removes some.
 pub(crate) fn set_objects(sender: &mut snapshot::Sender, tick: u32) -> Result<(), SetError> {
     for object in 0..8u32 {
         let way = (tick * (object + 1)) as f32 * 0.07;
@@ -53,7 +53,7 @@ pub(crate) fn set_objects(sender: &mut snapshot::Sender, tick: u32) -> Result<()
         1 => Sign::Text { text: format!("tick {tick}"), size: tick },
         _ => Sign::Numbers(vec![1, -2, 3]),
     };
-    // Sometimes one that was a body.
+    // Sometimes an object that was a body.
     sender.set([7, 100, 101][tick as usize / 2 % 3], &sign)?;
     if tick.is_multiple_of(4) {
         sender.remove(tick % 7)?;

@@ -1,8 +1,8 @@
-//! Changes of bytes, as an attacker or a bad line makes them.
+//! Mutations of bytes, as an attacker or a bad network makes them.
 
 use super::rng::Rng;
 
-/// Up to four changes: bytes come, go, or are others, or the end is cut off.
+/// Makes up to four changes: bytes are inserted, removed or changed, or the end is cut off.
 pub(crate) fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
     for _ in 0..=rng.below(4) {
         let place = rng.below(bytes.len() + 1);

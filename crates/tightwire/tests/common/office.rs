@@ -1,4 +1,4 @@
-//! A messenger on each side, and what they said to each other.
+//! Messengers with logs, and the batches between them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,25 +18,25 @@ pub(crate) struct Score {
     pub(crate) points: u16,
 }
 
-/// As long as it is, up to more than a datagram.
+/// A message of variable length, up to more than a datagram.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Level {
     #[wire(max_len = 1_000_000)]
     pub(crate) data: Vec<u8>,
 }
 
-/// Nothing but that it came.
+/// A message without fields.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 pub(crate) struct Jump;
 
-/// Tells how often it was serialized, and in which way does not matter.
+/// A message that counts how often it is serialized, in any direction.
 #[derive(Message, Default)]
 pub(crate) struct Counting {
     serialized: AtomicUsize,
 }
 
 impl Counting {
-    /// How often it was serialized.
+    /// Returns how often the message was serialized.
     pub(crate) fn count(&self) -> usize {
         self.serialized.load(Ordering::Relaxed)
     }
@@ -54,7 +54,7 @@ impl Wire for Counting {
     }
 }
 
-/// What was handled, in order: who sent it, and what it was.
+/// Handled messages in order, with their senders.
 #[derive(Default, Debug)]
 pub(crate) struct Log(pub(crate) Vec<(PeerId, String)>);
 
@@ -64,7 +64,7 @@ impl Log {
     }
 }
 
-/// Handles everything by writing it down. A score above 900 is an error.
+/// Registers handlers that log every message. A score above 900 is an error.
 pub(crate) fn builder(config: MessengerConfig) -> MessengerBuilder<Log> {
     fn note(context: &mut Context<'_, Log>, text: String) {
         let sender = context.sender();
@@ -92,7 +92,7 @@ pub(crate) struct Side {
     pub(crate) log: Log,
 }
 
-/// What the transport was given.
+/// Batches that the transport was given.
 pub(crate) type Sent = Vec<(PeerId, Delivery, Vec<u8>)>;
 
 impl Side {
@@ -105,7 +105,7 @@ impl Side {
         self.messenger.send(to, &chat, delivery).unwrap();
     }
 
-    /// The end of the frame, over a transport that takes everything.
+    /// Ends the frame, over a transport that accepts every batch.
     pub(crate) fn end_frame(&mut self) -> Sent {
         let mut sent = Sent::new();
         self.messenger.end_frame(|peer, delivery, batch| {
@@ -115,11 +115,11 @@ impl Side {
         sent
     }
 
-    /// A whole frame in which these batches come from a peer.
+    /// Runs a whole frame with these batches from a peer.
     pub(crate) fn frame_with(&mut self, from: PeerId, batches: &[(Delivery, Vec<u8>)]) -> Sent {
         self.messenger.begin_frame(Duration::ZERO);
         for (delivery, batch) in batches {
-            // What is refused is counted.
+            // Refused batches are counted.
             let _ = self.messenger.receive(from, *delivery, batch, Duration::ZERO);
         }
         self.run_all();
@@ -133,7 +133,7 @@ impl Side {
     }
 }
 
-/// The batches of one peer, as another side gets them.
+/// Returns the batches for one peer, as the other side gets them.
 pub(crate) fn batches_to(peer: PeerId, sent: &Sent) -> Vec<(Delivery, Vec<u8>)> {
     sent.iter()
         .filter(|(to, ..)| *to == peer)

@@ -12,7 +12,7 @@ use std::{fs, thread};
 use seed::seed;
 use volume::volume;
 
-/// The corpus, and as many inputs that are made of it; a fifth of them with quick volumes.
+/// Checks the corpus, and `executions` mutated inputs; a fifth of them with quick volumes.
 pub(crate) fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
     let (first, executions) = (seed(executions as u64), volume(executions / 5, executions));
     let corpus = corpus(target);
@@ -33,7 +33,7 @@ pub(crate) fn fuzz(target: &str, check: fn(&[u8]), executions: usize) {
     }
 }
 
-/// In the order of their names, or the mutations would not be the same on every machine.
+/// Reads the corpus in the order of file names, so that mutations are the same on every machine.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut files: Vec<_> =
@@ -42,7 +42,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
-/// As long as the entries of the corpus may be.
+/// Maximum length of a corpus entry, in bytes.
 const MAX_LENGTH: usize = 512;
 
 fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
@@ -63,7 +63,7 @@ fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
     }
 }
 
-/// Prints the input that a check fails with: save it as a file, and give that to `cargo fuzz run`.
+/// Prints the input of a failed check: save it as a file, and give that to `cargo fuzz run`.
 struct ShownOnPanic<'a> {
     target: &'a str,
     input: &'a [u8],
@@ -77,7 +77,7 @@ impl Drop for ShownOnPanic<'_> {
     }
 }
 
-/// SplitMix64.
+/// A SplitMix64 generator.
 struct Random(u64);
 
 impl Random {

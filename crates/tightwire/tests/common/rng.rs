@@ -1,4 +1,4 @@
-//! Random numbers that are the same for the same `TIGHTWIRE_SEED`.
+//! Random numbers, the same for the same `TIGHTWIRE_SEED`.
 
 // Not `super`: other crates include this file alone.
 #[path = "seed.rs"]
@@ -9,7 +9,8 @@ pub(crate) struct Rng(u64);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        // Spread, since small seeds start with many zeros; and never zero, which stays zero.
+        // Spread, since small seeds begin with many zeros; and never zero, from which xorshift does
+        // not move.
         Self(seed::seed(seed).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
@@ -20,7 +21,7 @@ impl Rng {
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// A number of `0..bound`.
+    /// Returns a number in `0..bound`.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }

@@ -1,4 +1,4 @@
-//! Random schemas and random values of them, the same ones in every run.
+//! Random schemas with random values, the same in every run.
 
 use tightwire::FloatRange;
 use tightwire::schema::Dynamic;
@@ -8,7 +8,7 @@ use tightwire::stream::{
 
 use super::rng::Rng;
 
-/// A shape that `Schema::new` accepts and packets can be read with.
+/// Generates a shape that `Schema::new` accepts and that can decode packets.
 pub(crate) fn shape(rng: &mut Rng, depth: usize) -> Shape {
     match rng.below(if depth == 0 { 1 } else { 9 }) {
         0 | 1 => Shape::Op(op(rng)),
@@ -44,7 +44,7 @@ fn fields(rng: &mut Rng, depth: usize) -> Vec<Field> {
     fields
 }
 
-/// A condition that can be evaluated on these fields, if there is one.
+/// Generates a condition on these fields; `None` if none is possible.
 fn condition(rng: &mut Rng, fields: &[Field], depth: usize) -> Option<Condition> {
     if depth > 0 && rng.below(3) == 0 {
         let operator = [Binary::And, Binary::Or][rng.below(2)];
@@ -94,7 +94,7 @@ fn condition(rng: &mut Rng, fields: &[Field], depth: usize) -> Option<Condition>
             compare(rng, Condition::Len(Box::new(value)), limit)
         }
         Shape::Option(_) => Condition::IsSome(Box::new(value)),
-        // One that is not sent has no default that a schema knows.
+        // An enum that is not sent has no default that a schema knows.
         Shape::Enum { variants, .. } if field.when.is_none() && path_is_sent(fields, &value) => {
             let name = variants[rng.below(variants.len())].name.clone();
             let operator = [Binary::Equal, Binary::NotEqual][rng.below(2)];
@@ -104,7 +104,7 @@ fn condition(rng: &mut Rng, fields: &[Field], depth: usize) -> Option<Condition>
     })
 }
 
-/// Whether nothing on the way to the field has a condition.
+/// Returns whether no field on the path has a condition.
 fn path_is_sent(fields: &[Field], reference: &Condition) -> bool {
     let Condition::Field(path) = reference else { return false };
     let mut fields = fields;
@@ -159,7 +159,7 @@ pub(crate) fn op(rng: &mut Rng) -> Op {
     }
 }
 
-/// One of the operations that a schema can describe but not run.
+/// Generates one of the operations that a schema can describe but not run.
 #[allow(dead_code, reason = "not every test uses them")]
 pub(crate) fn op_without_context(rng: &mut Rng) -> Op {
     match rng.below(3) {
@@ -169,7 +169,7 @@ pub(crate) fn op_without_context(rng: &mut Rng) -> Op {
     }
 }
 
-/// A value of the shape, with every field, also those that are not sent.
+/// Generates a value of the shape with every field, also those that are not sent.
 #[allow(dead_code, reason = "not every test uses them")]
 pub(crate) fn value(rng: &mut Rng, shape: &Shape) -> Dynamic {
     match shape {

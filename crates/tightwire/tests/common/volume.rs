@@ -1,9 +1,9 @@
-//! How much a test tries.
+//! Number of cases that a test runs.
 #![allow(clippy::panic)]
 
 use std::env;
 
-/// The first number, or the second with `TIGHTWIRE_TEST_VOLUME=full`: seconds, or everything.
+/// Returns `quick`, or `full` with `TIGHTWIRE_TEST_VOLUME=full`: seconds, or everything.
 pub(crate) fn volume<T>(quick: T, full: T) -> T {
     match env::var("TIGHTWIRE_TEST_VOLUME").as_deref() {
         Ok("full") => full,
