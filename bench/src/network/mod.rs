@@ -156,7 +156,7 @@ impl World {
             [Box::new(Tightwire::new(clients)), Box::new(Renet2::new(clients))];
         let mut world = Self { clients, per_frame, lanes, messages };
         for lane in &mut world.lanes {
-            // One more second, so that both have finished their path discovery.
+            // One more second, so that both have finished whatever they do at the start.
             let mut left = 60;
             for _ in 0..600 {
                 frame(&mut **lane, Kind::Unreliable, &mut Default::default());

@@ -1,5 +1,5 @@
-//! `tightwire-demo record-scene`: records cubes that a bot plays with, for `tightwire
-//! snapshot-bench`.
+//! `tightwire-demo record-scene`: records cubes that a bot plays with, for
+//! `tightwire snapshot-bench`.
 
 use std::error::Error;
 use std::f32::consts::SQRT_2;

@@ -273,7 +273,7 @@ const MOST_BYTES: usize = 1300;
 const SENDING: Duration = Duration::from_millis(11);
 
 /// Snapshots in flight above which fewer are sent: with a round-trip time of two seconds, there
-/// would be more in flight than sequence numbers can tell apart.
+/// would be more than the sender can track.
 const MANY_IN_FLIGHT: u32 = 64;
 
 /// Time for which the server waits until its clients have left.

@@ -27,8 +27,8 @@ trait Derived: Wire + Default + PartialEq + Debug {
     /// Whether every value has only one encoding.
     const IS_CANONICAL: bool = true;
 
-    /// Whether the schema reads in the same steps. The type checks the length of a list of plain
-    /// structs as a whole, the schema one by one.
+    /// Whether the schema reads in the same steps. The type requests the bits of a list of plain
+    /// structs as a whole, the schema those of one element after the other.
     const IS_IN_STEP: bool = true;
 }
 

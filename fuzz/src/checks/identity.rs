@@ -40,7 +40,7 @@ fn check_mismatch(identity: &Identity) {
                 assert_eq!(here.id(), there.id());
                 continue;
             };
-            // Ids that differ without a listed reason would help nobody.
+            // Ids that differ without a listed reason would be useless to a user.
             assert!(mismatch.iter().next().is_some());
             assert!(mismatch.iter().all(|difference| difference.changes_bytes()));
             let lines = mismatch.to_string().lines().count();

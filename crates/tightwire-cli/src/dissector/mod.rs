@@ -1,8 +1,8 @@
 //! `tightwire dissector`: writes a Wireshark dissector for the packets of a protocol.
 //!
-//! The schema becomes a Lua table, which the Lua runtime beside it walks as the library does. The
-//! dissector is the only second reader of the format, since Wireshark runs Lua. Tests compare every
-//! field and refusal with the library's.
+//! The schema becomes a Lua table, which the Lua runtime beside it walks as the library does, so
+//! the wire form is declared in one place only. The dissector is the only second reader of the
+//! format, since Wireshark runs Lua. Tests compare every field and refusal with the library's.
 
 mod condition;
 mod filter;

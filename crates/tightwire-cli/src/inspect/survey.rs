@@ -117,7 +117,7 @@ impl Survey {
         self.first.iter().map(|mark| mark.line(tally, meaning)).collect()
     }
 
-    /// Returns the last packets, without those that are among the first.
+    /// Returns the last packets, except those among the first.
     pub(crate) fn last(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
         self.last.iter().map(|mark| mark.line(tally, meaning)).collect()
     }

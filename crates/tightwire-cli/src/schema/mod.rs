@@ -65,8 +65,8 @@ pub(crate) struct Lint {
     json: bool,
 }
 
-/// Writes a schema as JSON, for example that of a capture: `tightwire schema export game.pcapng >
-/// schema.json`.
+/// Writes a schema as JSON, for example a capture's:
+/// `tightwire schema export game.pcapng > schema.json`.
 #[derive(Args)]
 pub(crate) struct Export {
     /// A capture, or any other file with a schema.

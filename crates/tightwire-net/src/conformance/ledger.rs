@@ -76,7 +76,7 @@ impl Ledger {
         match batch::read(batch, self.from, delivery) {
             None => Err(changed),
             Some(Said::Tiny(byte)) if self.is_reliable() && self.is_in_order() => {
-                // In order, this must be the next tiny batch; missing batches before it are found
+                // Ordered: this must be the next tiny batch. Missing batches before it are found
                 // later.
                 let first = self.latest.map_or(0, |latest| latest + 1);
                 let next = (first..self.next()).find(|&number| batch::is_tiny(number));
@@ -87,8 +87,8 @@ impl Ledger {
                 self.handle_number(number)
             }
             Some(Said::Tiny(byte)) if self.is_in_order() => {
-                // In sequence, this must be behind the latest; the number of lost batches is not
-                // known.
+                // Sequenced: this must be a batch behind the latest. How many were lost between is
+                // unknown.
                 let first = self.latest.map_or(0, |latest| latest + 1);
                 let is_it = |number: &u32| batch::is_tiny(*number) && *number as u8 == byte;
                 let Some(number) = (first..self.next()).find(is_it) else {

@@ -66,7 +66,7 @@ use stand::Stand;
 /// Two ends that are connected, or connecting, with their clock.
 #[derive(Debug)]
 pub struct Pair<A, B> {
-    /// The end that connects. It knows the server's address.
+    /// The end that connects, and already knows its server.
     pub client: A,
     /// The end that is connected to.
     pub server: B,

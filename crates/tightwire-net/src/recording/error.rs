@@ -20,7 +20,7 @@ pub enum RecordingError {
     },
     /// The replayed session did something else than the recorded one.
     Diverged {
-        /// Number of the record after which it happened.
+        /// Number of the last record before the difference.
         record: u64,
         /// Action of the replayed session.
         did: &'static str,
