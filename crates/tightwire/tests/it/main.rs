@@ -21,6 +21,7 @@ mod capture_pcap;
 mod capture_tools;
 mod corpus;
 mod differential;
+mod error_texts;
 mod golden;
 mod hostile;
 mod link;

@@ -1,0 +1,327 @@
+//! Every error of every crate, as people read it: one snapshot to look at.
+#![cfg(feature = "inspect")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, io};
+
+use tightwire::bits::{BitReadError, BitWriteError};
+use tightwire::bytes::ByteError;
+use tightwire::inspect::CaptureError;
+use tightwire::message::{
+    MessageError, Messenger, MessengerConfig, RefusedMessageError, RegistryError, SendError,
+};
+use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection};
+use tightwire::quic::{CertificateError, Fingerprint, QuicError};
+use tightwire::recording::RecordingError;
+use tightwire::schema::{DynamicError, Schema, SchemaError, WorldError};
+use tightwire::session::SessionError;
+use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
+use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
+use tightwire::token::{MintError, TokenError};
+use tightwire::transport::conformance::Fault;
+use tightwire::transport::{Connection, NotSentError, Reason};
+use tightwire::{Delivery, Stage, Wire, encode_explained};
+
+#[derive(Wire, Default)]
+struct Small {
+    #[wire(range = 0..=200)]
+    count: u8,
+}
+
+fn schema_error() -> SchemaError {
+    Schema::new(Shape::Op(Op::Bits { width: 65 })).unwrap_err()
+}
+
+/// Each variant by its name, and its text.
+macro_rules! texts {
+    ($($type:ident::$variant:ident $(($($value:expr),*))? $({$($field:ident: $named:expr),*})?),* $(,)?) => {
+        vec![$((
+            concat!(stringify!($type), "::", stringify!($variant)),
+            $type::$variant $(($($value),*))? $({$($field: $named),*})?.to_string(),
+        )),*]
+    };
+}
+
+fn core_texts() -> Vec<(&'static str, String)> {
+    let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
+    let write = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 };
+    let text = |text: &str| text.to_string();
+    texts![
+        BitWriteError::Full { needed_bits: 90, capacity_bits: 64 },
+        BitWriteError::Value { bit: 9 },
+        ByteError::Full { byte: 60, needed: 8 },
+        ByteError::UnexpectedEnd { byte: 60, needed: 8 },
+        ByteError::TrailingData { byte: 60 },
+        ByteError::Outside { byte: 60, len: 50 },
+        ByteError::Overrun { byte: 60, reserved: 8 },
+        ByteError::NotAtEnd { byte: 60, len: 70 },
+        ByteError::TooManyReserved { byte: 60 },
+        ByteError::Stale,
+        ByteError::WrongLength { reserved: 2, given: 4 },
+        ByteError::Unfilled { byte: 60 },
+        ByteError::Refused { kind: ErrorKind::OutOfRange, bit: 9 },
+        WriteError::Full { needed_bits: 90, capacity_bits: 64 },
+        WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 },
+        DynamicError::Read(read),
+        DynamicError::Write(write),
+        DynamicError::Mismatch { path: text("Player.health"), reason: text("REASON") },
+        DynamicError::Undescribed { path: text("Player.health"), reason: text("REASON") },
+        WorldError::Read(read),
+        WorldError::Text { line: 3, column: 7, reason: text("REASON") },
+        WorldError::Refused { path: text("Player.health"), reason: text("REASON") },
+        PacketError::TooShort { length: 3, minimum: 8 },
+        PacketError::WrongProtocol,
+        PacketError::Replayed { sequence: 77 },
+        PacketError::NotAuthentic,
+        PacketError::Malformed(read),
+        PacketError::TrailingData { bit: 9 },
+        PacketWriteError::Packet(write),
+        PacketWriteError::TooLong { length: 70_000, most: 65_000 },
+        PacketWriteError::KeysUsedUp,
+    ]
+}
+
+fn snapshot_texts() -> Vec<(&'static str, String)> {
+    let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
+    let refused = encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err();
+    let class = || "Door".to_string();
+    let tree = DynamicError::Mismatch { path: "Door.open".into(), reason: "REASON".into() };
+    texts![
+        ProtocolError::Config(snapshot::Config { history: 8, ..snapshot::Config::default() }),
+        ProtocolError::TooManyClasses,
+        ProtocolError::Twice { class: class() },
+        ProtocolError::Layout { class: class(), reason: "REASON".into() },
+        ProtocolError::TooLarge { class: class() },
+        ProtocolError::Fingerprint { described: 1, here: 2 },
+        SetError::NoClass { name: "Door" },
+        SetError::Value { name: "Small", error: refused },
+        SetError::Unreadable { name: "Door", error: read },
+        SetError::NoSuchClass { class: 7 },
+        SetError::Tree { error: tree },
+        SetError::TooManyObjects,
+        SetError::TickIsSent,
+        SetError::HasBegun,
+        ReceiveError::Late,
+        ReceiveError::UnknownBase,
+        ReceiveError::Malformed(read),
+        ReceiveError::OtherSender { here: 1, sent: 2 },
+        ReceiveError::Check { at: 9, sent: 1, computed: 2 },
+        ReceiveError::TooManyObjects,
+        ReceiveError::Object(7),
+    ]
+}
+
+fn message_texts() -> Vec<(&'static str, String)> {
+    let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
+    let refused = encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err();
+    let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).build().unwrap();
+    let peer = messenger.add_peer(1200);
+    texts![
+        SendError::NotRegistered { message: "Chat" },
+        SendError::NotHandled { message: "Chat" },
+        SendError::UnknownPeer(peer),
+        SendError::UnknownChannel { message: "Chat", channel: 16 },
+        SendError::UnknownStage { message: "Chat", stage: Stage::Update },
+        SendError::TooLarge {
+            message: "Chat", delivery: Delivery::Reliable, size: 2000, limit: 1193
+        },
+        SendError::NotWritten { message: "Small", error: refused },
+        SendError::Blocked(peer),
+        SendError::QueueFull(peer),
+        SendError::Vetoed { message: "Chat" },
+        MessageError::UnknownPeer,
+        MessageError::BatchTooLong { length: 2000, limit: 1200 },
+        MessageError::NoMessages,
+        MessageError::BatchSize { says: 90, has: 80 },
+        MessageError::BeyondBatch { size: 90, left: 80 },
+        MessageError::UnknownMessage { number: 77 },
+        MessageError::UnknownStage { stage: 9 },
+        MessageError::UnknownChannel { channel: 16 },
+        MessageError::Malformed(read),
+        MessageError::QueueFull(Stage::Update),
+        MessageError::NotDrained,
+        MessageError::PeerLimit,
+        MessageError::Handler,
+        MessageError::Vetoed,
+        RegistryError::SameName("Chat"),
+        RegistryError::Twice("Chat"),
+        RegistryError::TooMany(300),
+        RegistryError::Config("REASON"),
+    ]
+}
+
+fn network_texts() -> Vec<(&'static str, String)> {
+    let text = |text: &str| text.to_string();
+    let full = NotSentError::Full { backlog: 70_000 };
+    let connection = Connection(7);
+    let delivery = Delivery::Reliable;
+    texts![
+        NotSentError::NotConnected(connection),
+        NotSentError::TooLarge { size: 2000, limit: 1200 },
+        NotSentError::Full { backlog: 70_000 },
+        Reason::Left,
+        Reason::TimedOut,
+        Reason::Full,
+        Reason::Busy,
+        Reason::Kicked(text("TEXT")),
+        Reason::ShuttingDown,
+        Reason::Mismatch(text("TEXT")),
+        Reason::Token(TokenError::Expired),
+        Reason::Certificate(text("TEXT")),
+        Reason::TooSlow,
+        Reason::Violation(text("TEXT")),
+        Reason::Forgotten,
+        Reason::Failed(text("TEXT")),
+        TokenError::Missing,
+        TokenError::NotGenuine,
+        TokenError::Expired,
+        TokenError::WrongServer,
+        TokenError::Used,
+        TokenError::TooMany,
+        TokenError::TooLong,
+        MintError::ServerTooLong(300),
+        MintError::ServerHasZero,
+        MintError::UserDataTooLong(600),
+        MintError::Expired,
+        MintError::TooLarge,
+        MintError::NoRandomNumbers,
+        CertificateError::Name(text("ga me")),
+        CertificateError::NoCertificate("the chain"),
+        CertificateError::NoKey,
+        CertificateError::Damaged("the key"),
+        CertificateError::Unreadable { what: "the key", why: text("WHY") },
+        CertificateError::OtherKey,
+        CertificateError::NobodyTrusted,
+        CertificateError::Failed(text("WHY")),
+        QuicError::Certificate(CertificateError::NoKey),
+        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
+        QuicError::Config("REASON"),
+        SessionError::Messages(RegistryError::Twice("Chat")),
+        SessionError::Schema(schema_error()),
+        SessionError::Config("REASON"),
+        SessionError::NoGate,
+        RecordingError::Io(io::Error::other("WHY")),
+        RecordingError::NotARecording,
+        RecordingError::Version(9),
+        RecordingError::Corrupt { record: 7 },
+        RecordingError::Diverged { record: 7, did: "sent a batch" },
+        CaptureError::Truncated { at: 70 },
+        CaptureError::Malformed { at: 70, reason: "REASON" },
+        CaptureError::Io { at: 70, error: io::Error::other("WHY") },
+        Fault::NotConnected,
+        Fault::ConnectedTwice,
+        Fault::Ended(Reason::Left),
+        Fault::NoSuchConnection("pause"),
+        Fault::Order { delivery: delivery, number: 3, after: 4 },
+        Fault::Twice { delivery: delivery, number: 3 },
+        Fault::Lost { delivery: delivery, arrived: 8, sent: 9, first: Some(3) },
+        Fault::Changed { delivery: delivery, size: 70 },
+        Fault::Refused(delivery, full),
+        Fault::NotRefused { expected: "TooLarge", said: Err(full) },
+        Fault::Unbounded { delivery: delivery, accepted: 1 << 20 },
+        Fault::NotPaused(delivery),
+        Fault::HeldBack(delivery),
+        Fault::CloseNotHeard,
+        Fault::OtherReason { said: Reason::Left, heard: Reason::Full },
+        Fault::AfterEnd { arrived: 9, sent: 8 },
+        Fault::EventAfterClose,
+        Fault::Path("REASON"),
+        Fault::Stuck(Duration::from_secs(9)),
+    ]
+}
+
+const KINDS: [(&str, ErrorKind); 16] = [
+    ("UnexpectedEnd", ErrorKind::UnexpectedEnd),
+    ("Full", ErrorKind::Full),
+    ("OutOfRange", ErrorKind::OutOfRange),
+    ("Padding", ErrorKind::Padding),
+    ("MalformedText", ErrorKind::MalformedText),
+    ("InteriorNul", ErrorKind::InteriorNul),
+    ("NotIncreasing", ErrorKind::NotIncreasing),
+    ("Overlong", ErrorKind::Overlong),
+    ("NotFinite", ErrorKind::NotFinite),
+    ("NotUnit", ErrorKind::NotUnit),
+    ("CheckFailed", ErrorKind::CheckFailed),
+    ("TrailingData", ErrorKind::TrailingData),
+    ("Misuse", ErrorKind::Misuse),
+    ("Undescribed", ErrorKind::Undescribed),
+    ("Mismatch", ErrorKind::Mismatch),
+    ("Custom", ErrorKind::Custom),
+];
+
+#[test]
+fn every_error_has_a_text_for_people() {
+    let mut texts: Vec<(String, String)> = KINDS
+        .map(|(name, kind)| (format!("ErrorKind::{name}"), ReadError { kind, bit: 9 }.to_string()))
+        .into();
+    for list in [core_texts(), snapshot_texts(), message_texts(), network_texts()] {
+        texts.extend(list.into_iter().map(|(name, text)| (name.to_string(), text)));
+    }
+    let named: BTreeSet<String> = texts.iter().map(|(name, _)| name.clone()).collect();
+    assert_eq!(named, variants_in_source(), "an error that is not in this test, or no longer there");
+
+    let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).build().unwrap();
+    let peer = messenger.add_peer(1200);
+    let (here, there) = ("1.0", "1.1");
+    let identity = |version| Identity::new("arena", version, Protection::None, Schema::of::<u8>());
+    let mismatch = identity(here).mismatch(&identity(there)).unwrap();
+    let structs = [
+        ("BitReadError", BitReadError.to_string()),
+        ("ExplainedError", encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err().to_string()),
+        ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
+        ("MismatchError", mismatch.to_string()),
+        ("RefusedMessageError", {
+            let (message, fault) = (Some("Chat"), MessageError::Handler);
+            RefusedMessageError { peer, message, fault }.to_string()
+        }),
+        ("SchemaError", schema_error().to_string()),
+    ];
+    texts.extend(structs.map(|(name, text)| (name.to_string(), text)));
+    let mut all = String::new();
+    for (name, text) in &texts {
+        assert!(!text.trim().is_empty(), "{name}");
+        writeln!(all, "{name}\n    {}", text.trim_end().replace('\n', "\n    ")).unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
+
+/// The variants of all public enums that are errors, as the source declares them.
+fn variants_in_source() -> BTreeSet<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found = BTreeSet::new();
+    for name in ["core", "snapshot", "net", "inspect"] {
+        let mut folders = vec![crates.join(format!("tightwire-{name}/src"))];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "rs") {
+                    variants_of(&fs::read_to_string(path).unwrap(), &mut found);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn variants_of(source: &str, found: &mut BTreeSet<String>) {
+    let mut inside = None;
+    for line in source.lines() {
+        if let Some(rest) = line.strip_prefix("pub enum ") {
+            let name = rest.split([' ', '<', '{']).next().unwrap();
+            let is_error = name.ends_with("Error") || ["ErrorKind", "Reason", "Fault"].contains(&name);
+            inside = is_error.then(|| name.to_string());
+        } else if line == "}" {
+            inside = None;
+        } else if let (Some(name), Some(variant)) = (&inside, line.strip_prefix("    "))
+            && variant.starts_with(|first: char| first.is_ascii_uppercase())
+        {
+            let variant = variant.split([' ', ',', '(', '{']).next().unwrap();
+            found.insert(format!("{name}::{variant}"));
+        }
+    }
+}
