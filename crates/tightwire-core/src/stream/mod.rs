@@ -17,6 +17,7 @@ mod index;
 mod int;
 #[cfg(feature = "serde")]
 mod json;
+pub(crate) mod long_floats;
 #[cfg(any(
     feature = "mint",
     feature = "glam-030",
