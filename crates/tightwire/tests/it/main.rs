@@ -9,6 +9,8 @@ mod checks;
 mod common;
 
 mod attacks;
+#[cfg(feature = "bevy_ecs-019")]
+mod bevy_entity;
 mod bytes;
 mod bytes_model;
 mod bytes_space;

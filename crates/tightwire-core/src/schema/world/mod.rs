@@ -1,6 +1,8 @@
 //! Worlds of objects relative to a schema, and several representations of the same world.
 
 mod class;
+#[cfg(feature = "bevy_ecs-019")]
+mod entity;
 mod error;
 #[cfg(feature = "formats")]
 mod json;
