@@ -39,6 +39,42 @@ pub mod shadowed {
     pub struct Stream;
     /// Not the standard library's.
     #[derive(Debug)]
+    pub struct String;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Vec;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Box;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Option;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Err;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Clone;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct From;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Into;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Iterator;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Wire;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Target;
+    /// Not the standard library's.
+    #[derive(Debug)]
+    pub struct Shape;
+    /// Not the standard library's.
+    #[derive(Debug)]
     pub struct Self_;
 
     /// Not the standard library's.

@@ -110,7 +110,7 @@ fn snapshot_texts() -> Vec<(&'static str, String)> {
         ReceiveError::OtherSender { here: 1, sent: 2 },
         ReceiveError::Check { at: 9, sent: 1, computed: 2 },
         ReceiveError::TooManyObjects,
-        ReceiveError::Object(7),
+        ReceiveError::Object(tightwire::ObjectId(7)),
     ]
 }
 
