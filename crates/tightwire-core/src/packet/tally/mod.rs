@@ -119,7 +119,7 @@ impl Tally {
     }
 
     /// The last packet as a tree; `None` if it was refused. Of lists the tree has only the length:
-    /// their elements are `()`.
+    /// their elements are `()`, unless a condition of the schema compares lists.
     ///
     /// ```
     /// # use tightwire::packet::{Identity, Protection, Tally};
