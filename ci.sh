@@ -101,10 +101,27 @@ fmt() {
     done
 }
 
+# Fails on doc comments that begin as a riddle: a first sentence names its subject. See docs/GLOSSARY.md.
+words() {
+    local found
+    found=$(find crates -path '*/src/*' -name '*.rs' -exec awk '
+        FNR == 1 { was_doc = 0 }
+        { is_doc = /^[ \t]*\/\/[\/!]/ }
+        is_doc && !was_doc && /^[ \t]*\/\/[\/!] (What|Who|Whoever|Nobody|Somebody|Of|So)[ ,]/ {
+            print FILENAME ":" FNR ":" $0
+        }
+        { was_doc = is_doc }' {} +)
+    if [[ -n $found ]]; then
+        printf '%s\n' "$found" "begin with the noun or the verb: see docs/GLOSSARY.md" >&2
+        return 1
+    fi
+}
+
 lint() {
     need_component clippy clippy
     need c++
     fmt --check
+    words
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     # Without features as well: what only a feature uses would be dead.
     cargo clippy --quiet -p tightwire --no-default-features --features snapshot -- -D warnings
@@ -312,7 +329,7 @@ clone_time() {
 
 verb=${1:-}
 case "$verb" in
-    fmt | lint | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
+    fmt | lint | words | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
@@ -322,7 +339,7 @@ case "$verb" in
         bench/compile_time.py "$@"
         ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|doc|test|nightly" >&2
+        echo "usage: ./ci.sh fmt|lint|words|doc|test|nightly" >&2
         echo "       ./ci.sh no_std|msrv [--strict]|package [--verify]|deny|instructions" >&2
         echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
         echo "       ./ci.sh clone-time|compile-time" >&2
