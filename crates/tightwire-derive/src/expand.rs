@@ -8,6 +8,7 @@ use syn::{DeriveInput, Type};
 use crate::bounds;
 use crate::condition;
 use crate::describe;
+use crate::hints;
 use crate::layout::{self, Layout, Width};
 use crate::parse::{Body, Item, Variant};
 use crate::syntax::{INTS, generic, is, peeled};
@@ -37,6 +38,11 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         quote!(#[cfg_attr(not(debug_assertions), inline)])
     };
     let shape = describe::item(item);
+    let numbers = hints::newtype(item).map(|numbers| {
+        quote! {
+            const NUMBERS: ::tightwire::__private::core::option::Option<(usize, u64)> = #numbers;
+        }
+    });
     // Without type parameters, an invalid constant is reported here and not where the type is used.
     let check_now = item.generics.params.is_empty().then(|| {
         quote! {
@@ -58,6 +64,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
             const MAX_BITS: u64 = #max_bits;
             const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
             const DEPTH: u32 = #depth;
+            #numbers
 
             #inline
             fn serialize<__S: ::tightwire::__private::Stream>(

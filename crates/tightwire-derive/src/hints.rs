@@ -6,8 +6,8 @@ use syn::Type;
 use syn::spanned::Spanned;
 
 use crate::layout::{dimensions, max_bits, none, some};
-use crate::parse::{Errors, Given, Hints, member_name, nearest};
-use crate::syntax::{is, peeled};
+use crate::parse::{Body, Errors, Given, Hints, Item, member_name, nearest};
+use crate::syntax::{INTS, is, peeled};
 use crate::validate::{Field, Rule};
 
 impl Hints {
@@ -25,14 +25,14 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     let Some(rule) = &field.rule else { return };
     let numbers = Numbers::of(rule);
     if let Some(wraps) = wraps
-        && !numbers.as_ref().is_some_and(|numbers| numbers.is_scalar)
+        && numbers.as_ref().is_none_or(|numbers| numbers.is_scalar == Some(false))
     {
         let message = "`wraps` is for a number whose range begins anew: an integer of up to 32 bits, \
                        or a float with `min`, `max` and `resolution`";
         errors.add(wraps.name, message);
     }
     if let Some(spatial) = spatial {
-        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar) {
+        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar == Some(true)) {
             let message = "`spatial` is for a position, a vector of 2 or 3 components with `min`, \
                            `max` and `resolution`, or an array of ranged integers";
             errors.add(spatial.name, message);
@@ -50,7 +50,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
         errors.add(reference.name, message);
     }
     if let Some(rotation) = rotation {
-        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar) {
+        if numbers.as_ref().is_none_or(|numbers| numbers.is_scalar == Some(true)) {
             let message = "`rotation` is for a rotation as four integers of a range: the place of its \
                            largest component, and the codes of the others";
             errors.add(rotation.name, message);
@@ -118,9 +118,10 @@ fn derivative(
     Ok(())
 }
 
-/// A scalar or a vector of ordered numbers.
+/// A scalar or a vector of ordered numbers, or a type that may be a newtype of one.
 struct Numbers {
-    is_scalar: bool,
+    /// `None` if only the compiler knows.
+    is_scalar: Option<bool>,
     components: TokenStream,
     /// Width of one component, an expression of type `u64`.
     bits: TokenStream,
@@ -128,26 +129,31 @@ struct Numbers {
 
 impl Numbers {
     fn of(rule: &Rule) -> Option<Self> {
-        let scalar = |bits| Self { is_scalar: true, components: quote!(1usize), bits };
+        let scalar = |bits| Self { is_scalar: Some(true), components: quote!(1usize), bits };
+        let vector = |components, bits| Self { is_scalar: Some(false), components, bits };
         match rule {
             Rule::Int { .. } | Rule::Bits { .. } | Rule::Compressed { vector: None, .. } => {
                 Some(scalar(max_bits(rule)))
             }
-            Rule::Compressed { vector: Some(ty), .. } => {
-                let components = dimensions(ty);
-                Some(Self { is_scalar: false, components, bits: quote!(0u64) })
-            }
+            Rule::Compressed { vector: Some(ty), .. } => Some(vector(dimensions(ty), quote!(0u64))),
             Rule::Whole(ty) if is_whole(ty) => Some(scalar(max_bits(rule))),
             Rule::Whole(ty) => match peeled(ty) {
                 Type::Array(array) if is_whole(&array.elem) => {
                     let (len, bits) = (&array.len, max_bits(&Rule::Whole((*array.elem).clone())));
-                    Some(Self { is_scalar: false, components: quote!((#len)), bits })
+                    Some(vector(quote!((#len)), bits))
                 }
+                Type::Path(_) if !is_plain(ty) => Some(Self {
+                    is_scalar: None,
+                    components: quote_spanned! {ty.span() =>
+                        ::tightwire::__private::newtype_components::<#ty>()
+                    },
+                    bits: quote_spanned!(ty.span() => ::tightwire::__private::newtype_bits::<#ty>()),
+                }),
                 _ => None,
             },
             Rule::Array { len, rule } => {
-                let element = Self::of(rule).filter(|element| element.is_scalar)?;
-                Some(Self { is_scalar: false, components: quote!((#len)), bits: element.bits })
+                let element = Self::of(rule).filter(|element| element.is_scalar == Some(true))?;
+                Some(vector(quote!((#len)), element.bits))
             }
             Rule::Boxed { rule } => Self::of(rule),
             _ => None,
@@ -160,6 +166,32 @@ fn is_whole(ty: &Type) -> bool {
     is(ty, &["u8", "u16", "u32", "i8", "i16", "i32"])
 }
 
+/// A type of the language that is no number of a range: an error names it better than the compiler does.
+fn is_plain(ty: &Type) -> bool {
+    is(ty, &INTS) || is(ty, &["f32", "f64", "bool", "char", "String"])
+}
+
+/// The value of `Wire::NUMBERS` of a newtype, through which hints of fields of its type see.
+pub(crate) fn newtype(item: &Item<Field>) -> Option<TokenStream> {
+    let Body::Struct(fields) = &item.body else { return None };
+    let [Field { rule: Some(rule), when: None, check: None, .. }] = &fields[..] else {
+        return None;
+    };
+    let Numbers { is_scalar, components, bits } = Numbers::of(rule)?;
+    match (is_scalar, inner_type(rule)) {
+        (None, Some(ty)) => Some(quote!(<#ty as ::tightwire::__private::Wire>::NUMBERS)),
+        _ => Some(some(&quote!((#components, #bits)))),
+    }
+}
+
+fn inner_type(rule: &Rule) -> Option<&Type> {
+    match rule {
+        Rule::Whole(ty) => Some(ty),
+        Rule::Boxed { rule } => inner_type(rule),
+        _ => None,
+    }
+}
+
 /// Returns checks that only the compiler can make: expressions of type `u64` that are 0, or do not
 /// compile.
 pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
@@ -168,8 +200,13 @@ pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
     else {
         return Vec::new();
     };
-    let Numbers { components, bits, .. } = numbers;
+    let Numbers { is_scalar, components, bits } = numbers;
     let mut asserted = vec![quote_spanned!(place => ::tightwire::__private::hinted_bits(#bits))];
+    if let (Some(wraps), None) = (&field.hints.wraps, is_scalar) {
+        asserted.push(quote_spanned! {wraps.name =>
+            ::tightwire::__private::wraps_components(#components)
+        });
+    }
     if let Some(spatial) = &field.hints.spatial {
         asserted.push(quote_spanned! {spatial.name =>
             ::tightwire::__private::spatial_components(#components)

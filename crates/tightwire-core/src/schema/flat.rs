@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::condition::has_value;
+use super::hints::newtype;
 use crate::stream::{Binary, Condition, Field, Hints, Name, Shape};
 
 /// Values that one serialize function sends, one after the other.
@@ -70,7 +71,16 @@ impl<'s> Block<'s> {
         hints: Option<(&'s Hints, Names<'s>)>,
     ) {
         match shape {
-            Shape::Struct { fields, .. } => self.add_fields(fields, path, guard),
+            Shape::Struct { fields, .. } => {
+                let first = self.items.len();
+                self.add_fields(fields, path, guard);
+                // Those of a field whose type is a newtype are of what it wraps.
+                if let (Some(hints), Some(_)) = (hints, newtype(shape))
+                    && let [item] = &mut self.items[first..]
+                {
+                    item.hints.get_or_insert(hints);
+                }
+            }
             _ => self.items.push(Item { path: path.clone(), shape, guard, hints }),
         }
     }
@@ -116,7 +126,7 @@ impl<'s> Block<'s> {
     pub(super) fn place(&self, names: Names<'_>, path: &[Name]) -> Option<usize> {
         let field = names.field(path)?;
         match field.shape {
-            Shape::Struct { .. } => None,
+            Shape::Struct { .. } if newtype(&field.shape).is_none() => None,
             _ => self.starts.get(&core::ptr::from_ref(field)).copied(),
         }
     }

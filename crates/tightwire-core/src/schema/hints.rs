@@ -64,6 +64,25 @@ pub fn rotation_code(shape: &Shape) -> Option<u32> {
     }
 }
 
+/// The shape within a newtype, at any depth; other shapes as they are.
+pub fn unwrapped(mut shape: &Shape) -> &Shape {
+    while let Some(inner) = newtype(shape) {
+        shape = &inner.shape;
+    }
+    shape
+}
+
+/// The only field of a struct, if it is sent unconditionally.
+pub fn newtype(shape: &Shape) -> Option<&Field> {
+    match shape {
+        Shape::Struct { fields, .. } => match &fields[..] {
+            [field] if field.when.is_none() => Some(field),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Number of components of an ordered scalar or vector; `None` for any other shape.
 fn components(shape: &Shape) -> Option<u64> {
     match shape {
@@ -85,10 +104,11 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
     for field in fields {
         let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
         let refuse = |reason: &str| Err((&*field.name, reason.to_string()));
-        if *wraps && ordered(&field.shape).is_none() {
+        let shape = unwrapped(&field.shape);
+        if *wraps && ordered(shape).is_none() {
             return refuse("`wraps` is for an integer of up to 32 bits or a quantised float");
         }
-        if *spatial && !matches!(components(&field.shape), Some(2 | 3)) {
+        if *spatial && !matches!(components(shape), Some(2 | 3)) {
             return refuse("`spatial` is for a quantised vector of 2 or 3 components");
         }
         if *reference && !spatial {
@@ -97,7 +117,7 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
         if *spatial && core::mem::replace(&mut has_position, true) {
             return refuse("another field is `spatial` already");
         }
-        if *rotation && (rotation_code(&field.shape).is_none() || derivative_of.is_some()) {
+        if *rotation && (rotation_code(shape).is_none() || derivative_of.is_some()) {
             return refuse("`rotation` is for an array of four integers of 2 to 20 bits");
         }
         let Some(of) = derivative_of else { continue };
@@ -113,7 +133,7 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
                 return refuse("two fields are `derivative_of` each other");
             }
             Some(other) => {
-                let (own, others) = (components(&field.shape), components(&other.shape));
+                let (own, others) = (components(shape), components(unwrapped(&other.shape)));
                 if own.is_none() || own != others {
                     let reason = format!(
                         "`derivative_of` needs quantised numbers or integers of up to 32 bits, as \

@@ -29,7 +29,7 @@ pub use diff::{Diff, Difference, DifferenceKind};
 pub use dynamic::Dynamic;
 pub use error::{DynamicError, SchemaError};
 #[doc(hidden)]
-pub use hints::{ordered, rotation_code};
+pub use hints::{newtype, ordered, rotation_code, unwrapped};
 pub use world::{Class, Object, ObjectId, Representation, World, WorldError, WorldSchema};
 
 use alloc::vec::Vec;

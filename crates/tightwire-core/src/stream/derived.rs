@@ -212,6 +212,34 @@ pub const fn hinted_bits(bits: u64) -> u64 {
     0
 }
 
+/// The components of a newtype of numbers.
+pub const fn newtype_components<T: Wire>() -> usize {
+    numbers::<T>().0
+}
+
+/// The bits of a component of a newtype of numbers.
+pub const fn newtype_bits<T: Wire>() -> u64 {
+    numbers::<T>().1
+}
+
+const fn numbers<T: Wire>() -> (usize, u64) {
+    assert!(
+        T::NUMBERS.is_some(),
+        "hints for snapshots are for integers with a range, floats and vectors with `min`, `max` and \
+         `resolution`, and newtypes of these that derive `Wire`"
+    );
+    match T::NUMBERS {
+        Some(numbers) => numbers,
+        None => (0, 0),
+    }
+}
+
+/// Nothing, if a number that wraps is one.
+pub const fn wraps_components(components: usize) -> u64 {
+    assert!(components == 1, "wraps: only a single number can wrap");
+    0
+}
+
 /// Checks that a position has 2 or 3 components; returns 0.
 pub const fn spatial_components(components: usize) -> u64 {
     assert!(components == 2 || components == 3, "spatial: a position has 2 or 3 components");

@@ -174,6 +174,11 @@ pub trait Wire {
     #[doc(hidden)]
     const DEPTH: u32 = 1;
 
+    /// Of a newtype of a number or vector of a range: its components and the bits of one, for hints that see
+    /// through it.
+    #[doc(hidden)]
+    const NUMBERS: Option<(usize, u64)> = None;
+
     /// Writes, reads, measures or traces the value, depending on the stream. Writing cannot change it:
     /// see [`Target`].
     ///

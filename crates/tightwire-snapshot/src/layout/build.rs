@@ -13,7 +13,7 @@ use super::order::{self, Draft};
 use super::scale::{derivative, space};
 use super::size::check_size;
 use super::{Column, Derivative, Kind, Layout, LayoutError};
-use tightwire_core::schema::{Schema, has_value, ordered, rotation_code};
+use tightwire_core::schema::{Schema, has_value, newtype, ordered, rotation_code};
 use tightwire_core::stream::{Field, Hints, Name, Shape};
 
 /// Shapes that are looked at: a schema can ask for many that have no columns.
@@ -99,13 +99,17 @@ impl Builder {
                 self.op(op, hints, guard)?;
                 self.note_continuous(shape, group);
             }
-            Shape::Struct { fields, .. } => inside = self.fields(fields, guard)?,
+            Shape::Struct { fields, .. } => {
+                // Hints of a field whose type is a newtype are of what it wraps.
+                let hints = newtype(shape).map(|_| hints);
+                inside = self.fields(fields, hints, guard)?;
+            }
             Shape::Enum { variants, .. } => {
                 self.category((variants.len() as u128).saturating_sub(1), guard)?;
                 for (value, variant) in (0..).zip(variants) {
                     self.step(format_args!(".{}", variant.name), |inside| {
                         inside.guarded(Test::Is { column, value }, guard, |inside, guard| {
-                            inside.fields(&variant.fields, guard).map(drop)
+                            inside.fields(&variant.fields, None, guard).map(drop)
                         })
                     })?;
                 }
@@ -163,19 +167,27 @@ impl Builder {
     fn fields<'s>(
         &mut self,
         fields: &'s [Field],
+        outer: Option<&Hints>,
         guard: Option<usize>,
     ) -> Built<Vec<(&'s Field, Place<'s>)>> {
         let mut places: Vec<(&Field, Place<'_>)> = Vec::new();
         for field in fields {
+            let mut hints = field.hints.clone();
+            if let Some(outer) = outer {
+                hints.wraps |= outer.wraps;
+                hints.spatial |= outer.spatial;
+                hints.reference |= outer.reference;
+                hints.rotation |= outer.rotation;
+            }
             let place = self.step(format_args!(".{}", field.name), |inside| {
                 let Some(when) = &field.when else {
-                    return inside.shape(&field.shape, &field.hints, guard);
+                    return inside.shape(&field.shape, &hints, guard);
                 };
                 inside.guarded(test(when, &places)?, guard, |inside, guard| {
-                    inside.shape(&field.shape, &field.hints, guard)
+                    inside.shape(&field.shape, &hints, guard)
                 })
             })?;
-            if field.hints.spatial {
+            if hints.spatial {
                 let groups = &mut self.drafts[place.groups.clone()];
                 let (space, origin) = space(&field.shape);
                 for draft in groups {

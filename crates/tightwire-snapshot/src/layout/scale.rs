@@ -1,6 +1,6 @@
 //! What the codes of numbers stand for.
 
-use tightwire_core::schema::ordered;
+use tightwire_core::schema::{ordered, unwrapped};
 use xxhash_rust::xxh3::Xxh3;
 
 use tightwire_core::stream::{Int, Number, Op, Shape};
@@ -52,7 +52,7 @@ struct Codes {
 
 impl Codes {
     fn of(shape: &Shape) -> Option<Self> {
-        match shape {
+        match unwrapped(shape) {
             Shape::Array { element, .. } => ordered(element).and_then(|_| Self::of(element)),
             Shape::Op(Op::CompressedFloat(range) | Op::CompressedVector { range, .. }) => {
                 let (min, max) = (f64::from(range.min()), f64::from(range.max()));
@@ -60,7 +60,7 @@ impl Codes {
                 Some(Self { step, zero: -min / step })
             }
             Shape::Op(op) => {
-                ordered(shape)?;
+                ordered(unwrapped(shape))?;
                 let step = match *op {
                     Op::Fixed { fraction_bits, .. } => {
                         1.0 / (1u128 << fraction_bits.min(127)) as f64

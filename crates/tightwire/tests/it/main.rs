@@ -58,6 +58,7 @@ mod snapshots_dynamic;
 mod snapshots_golden;
 mod snapshots_hostile;
 mod snapshots_interest;
+mod snapshots_newtypes;
 mod snapshots_no_allocation;
 mod snapshots_playback;
 mod snapshots_resync;
