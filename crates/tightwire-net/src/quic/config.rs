@@ -20,8 +20,13 @@ pub struct QuicConfig {
     /// How many connections there can be, those included that are not yet complete, or not yet
     /// forgotten. Who comes then is refused.
     pub max_connections: usize,
-    /// How many of them can come from one IP address.
+    /// How many of them can come from one IP address, or in IPv6 from one network (/64); from one site
+    /// (/48) four times as many.
     pub max_per_address: usize,
+    /// How many can be connected or on their way and not welcome yet, which a session makes those that
+    /// show their token. When there are more, a newcomer that has shown where it is takes the place of
+    /// one of those who have been there for longest. They count among all connections too.
+    pub max_strangers: usize,
     /// How many can be incomplete until newcomers must show first that they are where they say,
     /// which takes them a round trip more.
     pub max_handshakes: usize,
@@ -63,6 +68,7 @@ impl Default for QuicConfig {
         Self {
             max_connections: 1100,
             max_per_address: 64,
+            max_strangers: 256,
             max_handshakes: 64,
             packets_per_second: 4000,
             packets_per_input: 4096,

@@ -13,7 +13,7 @@ use quinn_proto::{
     Incoming, ServerConfig, Transmit,
 };
 
-use super::arrivals::{Arrivals, Decision};
+use super::arrivals::{Arrivals, Decision, Newcomer};
 use super::congestion::More;
 use super::filter::Filter;
 use super::flood::{Flood, Rate};
@@ -236,7 +236,7 @@ impl Connections {
     fn handle_packet_of(&mut self, place: usize, from: SocketAddr, event: ConnectionEvent) -> u32 {
         let times = (self.now, self.instant(self.now));
         let Some((_, Some(slot))) = self.slots.get_mut(place) else { return WORK };
-        let rate = if slot.is_welcome {
+        let rate = if slot.is_welcome && !slot.has_ended() {
             Rate::of(self.config.packets_per_second)
         } else {
             Rate::of_stranger(self.strangers)
@@ -257,7 +257,13 @@ impl Connections {
         let mut answer = Vec::new();
         let connections = self.endpoint.open_connections();
         let address = incoming.remote_address();
-        match self.arrivals.decide(&incoming, connections, &self.config) {
+        let decision =
+            self.arrivals.decide(Newcomer::from(&incoming), connections, &self.config, self.now);
+        if let Decision::Replace(connection) = decision {
+            self.evict(connection);
+        }
+        match decision {
+            Decision::Ignore => self.endpoint.ignore(incoming),
             Decision::Refuse => {
                 let response = self.endpoint.refuse(incoming, &mut answer);
                 self.responses.push((response, answer));
@@ -271,7 +277,7 @@ impl Connections {
                     self.responses.push((response, answer));
                 }
             }
-            Decision::Accept => {
+            Decision::Accept | Decision::Replace(_) => {
                 let is_validated = incoming.remote_address_validated();
                 let (more, guard) = (More::default(), Guard::new(true));
                 let server = self.server.as_ref().and_then(|server| {
@@ -281,7 +287,7 @@ impl Connections {
                     Ok((handle, quinn)) => {
                         self.add(handle, address, quinn, (more, guard));
                         if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
-                            self.arrivals.add(slot, is_validated);
+                            self.arrivals.add(slot, is_validated, self.now);
                         }
                     }
                     Err(error) => {
@@ -291,6 +297,16 @@ impl Connections {
                 }
             }
         }
+    }
+
+    /// Ends a connection for a newcomer, and forgets it at once: what is closed as usual takes a second.
+    fn evict(&mut self, connection: Connection) {
+        let instant = self.instant(self.now);
+        let Some(place) = self.place_of(connection) else { return };
+        if let Some(slot) = self.slot(place) {
+            slot.forget(instant, Reason::Busy);
+        }
+        self.settle(place);
     }
 
     /// Does what is due.
@@ -334,13 +350,14 @@ impl Connections {
         }
         let instant = self.instant(self.now);
         let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
-        let (before, address) = (slot.address, slot.remote_address());
-        if before != address {
-            self.arrivals.handle_move(slot, address);
+        let mut has_room = true;
+        let before = slot.address;
+        if let Some(address) = slot.poll_move() {
+            has_room = self.arrivals.handle_move(slot, address, &self.config);
             self.flood.remove(before);
             self.flood.add(address);
         }
-        if !self.arrivals.handle_progress(slot, &self.config) {
+        if !has_room || !self.arrivals.handle_progress(slot, &self.config) {
             slot.refuse(instant, Reason::Busy);
         }
     }
@@ -446,6 +463,7 @@ impl Connections {
             && slot.welcome(&self.config)
         {
             self.strangers -= 1;
+            self.arrivals.handle_welcome(connection);
             self.mark(place);
         }
     }

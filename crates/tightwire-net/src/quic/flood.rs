@@ -126,6 +126,10 @@ impl Flood {
 }
 
 impl Rate {
+    pub(super) fn new(per_second: f32, at_once: f32) -> Self {
+        Self { per_second, at_once }
+    }
+
     /// So many each second, and a quarter of them at once.
     pub(super) fn of(per_second: u32) -> Self {
         let per_second = per_second as f32;

@@ -164,6 +164,8 @@ fn check(config: &QuicConfig) -> Result<(), QuicError> {
         "`send_datagrams`, `receive_datagrams`: 4096 are the least"
     } else if config.send_window.min(config.receive_window) < 16 << 10 {
         "`send_window`, `receive_window`: 16384 are the least"
+    } else if config.max_strangers == 0 {
+        "`max_strangers`: one is the least"
     } else if config.packets_per_input == 0 {
         "`packets_per_input`: one is the least"
     } else if config.packets_per_second < 50 {

@@ -61,6 +61,8 @@ pub(super) struct Slot {
     guard: Guard,
     /// Whether the application knows who it is.
     pub(super) is_welcome: bool,
+    /// The address that it says to have now.
+    moves_to: Option<SocketAddr>,
     /// What it may have done for it.
     pub(super) allowance: Allowance,
     /// The largest datagram that there ever was room for: batches of this size may wait.
@@ -123,6 +125,7 @@ impl Slot {
             last_try: Duration::ZERO,
             more,
             guard,
+            moves_to: None,
             allowance: Allowance::default(),
             largest_datagram: 0,
         }
@@ -132,7 +135,7 @@ impl Slot {
         matches!(self.state, State::Handshake { .. })
     }
 
-    fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         matches!(self.state, State::Ended(_) | State::Over)
     }
 
@@ -368,12 +371,18 @@ impl Slot {
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
         // What says why it ends waits for nobody either.
-        if !mem::take(&mut self.is_trying) && !self.has_closed {
-            return self.quinn.poll_transmit(now, max_packets, buffer);
+        let transmit = if !mem::take(&mut self.is_trying) && !self.has_closed {
+            self.quinn.poll_transmit(now, max_packets, buffer)
+        } else {
+            self.more.allow(true);
+            let transmit = self.quinn.poll_transmit(now, 1, buffer);
+            self.more.allow(false);
+            transmit
+        };
+        if let Some(address) = self.moves_to {
+            let is_there = transmit.as_ref().is_some_and(|sent| sent.destination == address);
+            self.guard.handle_sent(is_there);
         }
-        self.more.allow(true);
-        let transmit = self.quinn.poll_transmit(now, 1, buffer);
-        self.more.allow(false);
         transmit
     }
 
@@ -394,9 +403,32 @@ impl Slot {
         timeout.into_iter().chain(until).chain(self.next_try()).min()
     }
 
-    /// Where it comes from now: a client may have got another address.
-    pub(super) fn remote_address(&self) -> SocketAddr {
-        self.quinn.remote_address()
+    /// The other address that the client is at now, if it has shown that it receives there: until then
+    /// anybody may have said so.
+    pub(super) fn poll_move(&mut self) -> Option<SocketAddr> {
+        let address = self.quinn.remote_address();
+        if address == self.address {
+            if self.moves_to.take().is_some() {
+                self.guard.set_moving(false);
+            }
+            return None;
+        }
+        if self.moves_to.replace(address) != Some(address) {
+            self.guard.set_moving(true);
+            return None;
+        }
+        if !self.guard.has_moved() {
+            return None;
+        }
+        self.moves_to = None;
+        self.guard.set_moving(false);
+        Some(address)
+    }
+
+    /// Ends a connection for another, and has nothing to do with it any more.
+    pub(super) fn forget(&mut self, now: Instant, reason: Reason) {
+        self.refuse(now, reason);
+        self.quinn.handle_timeout(now + FORGOTTEN);
     }
 
     /// Whether the packet that is sent now is the one that says why this side ended it.
@@ -436,6 +468,8 @@ impl Slot {
     }
 }
 
+/// Longer than QUIC remembers a connection that was closed.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
 /// The bytes that a datagram is taken for at least while it waits to be read.
 const BYTES_PER_DATAGRAM: usize = 256;
 /// After so much silence something is tried, and then at this distance.

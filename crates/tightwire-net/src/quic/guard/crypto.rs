@@ -145,6 +145,10 @@ struct GuardedKey {
 
 impl PacketKey for GuardedKey {
     fn encrypt(&self, packet: u64, buffer: &mut [u8], header: usize) {
+        if self.level == Level::OneRtt {
+            let end = buffer.len().saturating_sub(self.inner.tag_len());
+            self.guard.handle_outgoing(buffer.get(header..end).unwrap_or_default());
+        }
         self.inner.encrypt(packet, buffer, header);
     }
 

@@ -11,7 +11,8 @@ pub(super) enum Frame {
     Crypto,
     /// With so many ranges.
     Ack(u64),
-    RetireConnectionId,
+    /// One that is given out or given back.
+    ConnectionId,
     PathChallenge([u8; 8]),
     PathResponse([u8; 8]),
     /// What else QUIC says about itself, and streams and datagrams of nothing.
@@ -94,11 +95,12 @@ impl<'a> Frames<'a> {
                 self.skip(2)?;
                 let length = *self.bytes(1)?.first()?;
                 self.bytes(usize::from(length) + 16)?;
-                Frame::Control
+                Frame::ConnectionId
             }
+            // RETIRE_CONNECTION_ID
             0x19 => {
                 self.skip(1)?;
-                Frame::RetireConnectionId
+                Frame::ConnectionId
             }
             0x1a => Frame::PathChallenge(*self.bytes(8)?.first_chunk()?),
             0x1b => Frame::PathResponse(*self.bytes(8)?.first_chunk()?),
@@ -182,7 +184,7 @@ mod tests {
             (&[0x08, 2, 7, 7], &[part(2, 0, 2)]),
             (&[0x0e, 2, 0x41, 0, 1, 7, 1], &[part(2, 256, 1), Frame::Control]),
             (&[0x0f, 2, 5, 0, 0x0e, 2, 5, 0], &[part(2, 5, 0), Frame::Control]),
-            (&[0x19, 3, 0x30, 7, 7], &[Frame::RetireConnectionId, Frame::Datagram]),
+            (&[0x19, 3, 0x30, 7, 7], &[Frame::ConnectionId, Frame::Datagram]),
             (&[0x31, 0, 0x31, 1, 7], &[Frame::Control, Frame::Datagram]),
             (&[0x1a, 1, 2, 3, 4, 5, 6, 7, 8], &[Frame::PathChallenge([1, 2, 3, 4, 5, 6, 7, 8])]),
             (&[0x40, 0xaf, 1, 2, 3, 4, 0x1d, 0, 0], &[Frame::Control, Frame::Control]),

@@ -32,11 +32,23 @@ struct Inner {
     frames: u64,
     datagrams: usize,
     violation: Option<Violation>,
-    /// CRYPTO frames and retired ids, since the beginning; packets that were dropped for their parts of
+    /// Challenges to show where the other side is, while it says to have another address.
+    challenges: Option<Challenges>,
+    /// CRYPTO frames and connection ids, since the beginning; packets that were dropped for their parts of
     /// streams.
     crypto: u32,
-    retired: u32,
+    ids: u32,
     refused: u32,
+}
+
+/// What was asked of the other side at its other address.
+#[derive(Debug, Default)]
+struct Challenges {
+    /// Those of the packets that were just made.
+    new: Vec<[u8; 8]>,
+    /// The one that was sent there.
+    sent: Option<[u8; 8]>,
+    has_answered: bool,
 }
 
 /// What depends on whether the other side is known.
@@ -80,8 +92,9 @@ impl Guard {
             frames: 0,
             datagrams: 0,
             violation: None,
+            challenges: None,
             crypto: 0,
-            retired: 0,
+            ids: 0,
             refused: 0,
         })))
     }
@@ -108,6 +121,38 @@ impl Guard {
             units: core::mem::take(work),
             frames: core::mem::take(frames),
             violation: violation.take(),
+        }
+    }
+
+    /// The other side says to have another address, or has shown it, or has not.
+    pub(super) fn set_moving(&self, is_moving: bool) {
+        self.lock().challenges = is_moving.then(Challenges::default);
+    }
+
+    /// Whether the other side has shown that it receives at its other address.
+    pub(super) fn has_moved(&self) -> bool {
+        self.lock().challenges.as_ref().is_some_and(|challenges| challenges.has_answered)
+    }
+
+    /// Packets were made; whether they go to the other address.
+    pub(super) fn handle_sent(&self, is_there: bool) {
+        if let Some(challenges) = &mut self.lock().challenges {
+            let new = core::mem::take(&mut challenges.new);
+            if let Some(challenge) = new.last().filter(|_| is_there) {
+                challenges.sent = Some(*challenge);
+            }
+        }
+    }
+
+    /// A packet is going to be encrypted.
+    fn handle_outgoing(&self, payload: &[u8]) {
+        let mut inner = self.lock();
+        let Some(challenges) = &mut inner.challenges else { return };
+        let mut frames = Frames::new(payload);
+        while let Some(frame) = frames.take() {
+            if let Frame::PathChallenge(challenge) = frame {
+                challenges.new.push(challenge);
+            }
         }
     }
 
@@ -176,11 +221,15 @@ impl Inner {
         if self.crypto > MAX_CRYPTO {
             return Err(Some("a handshake in too many pieces"));
         }
-        self.retired += found.retired;
-        if self.retired > MAX_RETIRED {
-            return Err(Some("too many connection ids given back"));
+        self.ids += found.ids;
+        if self.ids > MAX_IDS {
+            return Err(Some("too many connection ids"));
         }
         self.take_parts(payload)?;
+        if let Some(challenges) = &mut self.challenges {
+            let answer = found.answer.filter(|_| level == Level::OneRtt);
+            challenges.has_answered |= answer.is_some() && answer == challenges.sent;
+        }
         self.datagrams += found.datagrams as usize;
         self.frames += u64::from(found.all());
         Ok(())
@@ -199,13 +248,15 @@ impl Inner {
                     found.control += 1;
                     found.ranges += ranges as u32;
                 }
-                Frame::RetireConnectionId => {
-                    found.retired += 1;
+                Frame::ConnectionId => {
+                    found.ids += 1;
                     found.control += 1;
                 }
-                Frame::PathChallenge(_) | Frame::PathResponse(_) | Frame::Control => {
+                Frame::PathResponse(answer) => {
+                    found.answer = Some(answer);
                     found.control += 1;
                 }
+                Frame::PathChallenge(_) | Frame::Control => found.control += 1,
             }
             self.work = self.work.saturating_add(1);
             if found.control + found.crypto > MAX_CONTROL {
@@ -253,7 +304,9 @@ struct Found {
     crypto: u32,
     control: u32,
     ranges: u32,
-    retired: u32,
+    ids: u32,
+    /// Of a challenge.
+    answer: Option<[u8; 8]>,
 }
 
 impl Found {
@@ -297,8 +350,9 @@ const MAX_CONTROL: u32 = 32;
 const MAX_RANGES: u32 = 128;
 /// CRYPTO frames of a handshake, which takes one or two in each direction, and more if some are lost.
 const MAX_CRYPTO: u32 = 64;
-/// Connection ids that are given back: one for each change of address.
-const MAX_RETIRED: u32 = 256;
+/// Connection ids that are given out or given back: some at the beginning, and one for each change of
+/// address.
+const MAX_IDS: u32 = 256;
 /// Packets that were dropped since there are too many parts of streams: then it is on purpose.
 const MAX_REFUSED: u32 = 256;
 
@@ -325,7 +379,7 @@ mod tests {
         }
         let work = guard.take_work();
         assert_eq!((work.units, work.frames), (3 * (WORK + 3), 2));
-        assert_eq!(guard.lock().retired, 1);
+        assert_eq!(guard.lock().ids, 1);
         assert_eq!(guard.take_work().units, 0);
     }
 

@@ -57,7 +57,7 @@ fn the_memory_of_strangers_who_send_fragments_is_small_and_returned() {
     for (streams, per_packet) in [(8, 150), (8, 20), (2, 150), (1, 1)] {
         let mut stand = Stand::new(QuicConfig::default());
         let mut peers: Vec<_> =
-            (0..30).map(|port| stand.connected(([10, 0, 0, 2], 1000 + port)).0).collect();
+            (0..30).map(|host| stand.connected(([10, 0, 2, host], 1000)).0).collect();
         let (most, left) = attack(&mut stand, &mut peers, streams, per_packet);
         println!(
             "strangers, {streams} streams, {per_packet} in a packet: {most} bytes, {left} left"

@@ -1,6 +1,8 @@
 //! What a peer can do that puts any frame into any packet: see `common::by_hand`.
 
+mod addresses;
 mod by_hand;
+mod flood;
 mod fragments;
 mod paused;
 mod stand;

@@ -1,0 +1,77 @@
+//! A flood, and one who is honest meanwhile.
+
+use std::time::Duration;
+
+use tightwire::Delivery;
+use tightwire::transport::{Event, Transport};
+
+use super::stand::{Peer, Stand};
+use crate::common::by_hand::Level;
+
+/// An honest client that was let in, and strangers: how late its batches come, and the most frames that
+/// the server read in a call.
+pub(crate) struct Found {
+    pub(crate) latest: Duration,
+    pub(crate) arrived: u32,
+    pub(crate) most_frames: u64,
+    pub(crate) frames: u64,
+    /// The bytes that the server took at most, more than before.
+    pub(crate) memory: i64,
+}
+
+pub(crate) fn flood(
+    stand: &mut Stand,
+    peers: &mut [Peer],
+    milliseconds: u32,
+    payload: &mut dyn FnMut() -> Vec<u8>,
+) -> Found {
+    let mut client = stand.honest(([10, 0, 1, 1], 1000));
+    let mut here = None;
+    for _ in 0..100 {
+        stand.now += Duration::from_millis(1);
+        client.handle_input(stand.now);
+        while let Some(event) = client.poll_event() {
+            if let Event::Connected { connection, .. } = event {
+                here = Some(connection);
+            }
+        }
+        client.handle_output(stand.now);
+        stand.serve();
+    }
+    let here = here.expect("the honest client is connected");
+    let there = stand.connections[&([10, 0, 1, 1], 1000).into()];
+    stand.server.welcome(there);
+    let start = stand.server.frames_read();
+    let before = stand.memory;
+    stand.most_memory = before;
+    let mut found =
+        Found { latest: Duration::ZERO, arrived: 0, most_frames: 0, frames: 0, memory: 0 };
+    for millisecond in 0..milliseconds {
+        stand.now += Duration::from_millis(1);
+        for peer in peers.iter_mut() {
+            peer.drive(stand.now);
+            for _ in 0..4 {
+                peer.send(stand.now, Level::OneRtt, &payload());
+            }
+        }
+        if millisecond % 16 == 0 {
+            let sent = (stand.now.as_nanos() as u64).to_le_bytes();
+            let batch = [&[8, 0][..], &sent].concat();
+            client.send(here, Delivery::Unreliable, &batch).unwrap();
+        }
+        client.handle_output(stand.now);
+        let read = stand.server.frames_read();
+        stand.serve();
+        found.most_frames = found.most_frames.max(stand.server.frames_read() - read);
+        for (_, _, batch) in stand.batches.drain(..).filter(|(from, ..)| *from == there) {
+            let sent = Duration::from_nanos(u64::from_le_bytes(batch[2..].try_into().unwrap()));
+            found.latest = found.latest.max(stand.now - sent);
+            found.arrived += 1;
+        }
+        client.handle_input(stand.now);
+        while client.poll_event().is_some() {}
+    }
+    found.frames = stand.server.frames_read() - start;
+    found.memory = stand.most_memory - before;
+    found
+}
