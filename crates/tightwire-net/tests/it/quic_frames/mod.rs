@@ -3,6 +3,7 @@
 mod addresses;
 mod by_hand;
 mod flood;
+mod floods;
 mod fragments;
 mod paused;
 mod stand;

@@ -1,0 +1,198 @@
+//! Floods of each kind of frame, by strangers and by those who were let in.
+
+use std::time::Duration;
+
+use tightwire::quic::QuicConfig;
+use tightwire::transport::Reason;
+
+use super::flood::flood;
+use super::stand::Stand;
+use crate::common::by_hand::Level;
+use crate::common::by_hand::frames::*;
+
+/// What becomes of those who send it.
+enum End {
+    /// They are disconnected, for this reason.
+    Violation(&'static str),
+    /// QUIC itself does, with this code.
+    Error(u64),
+    /// They waste their own time.
+    Nothing,
+}
+
+struct Flood {
+    name: &'static str,
+    payload: Box<dyn FnMut() -> Vec<u8>>,
+    end: End,
+}
+
+fn new(name: &'static str, payload: Vec<u8>, end: End) -> Flood {
+    Flood { name, payload: Box::new(move || payload.clone()), end }
+}
+
+/// As many frames as `count` says, each with a number of its own.
+fn counted(
+    name: &'static str,
+    count: u64,
+    frame: impl Fn(u64) -> Vec<u8> + 'static,
+    end: End,
+) -> Flood {
+    let mut next = 0;
+    let payload = move || {
+        next += count;
+        (next - count..next).flat_map(&frame).collect()
+    };
+    Flood { name, payload: Box::new(payload), end }
+}
+
+const CONTROL: &str = "too many control frames in a packet";
+const STREAM_STATE: u64 = 0x5;
+const FRAME_ENCODING: u64 = 0x7;
+const CONNECTION_ID_LIMIT: u64 = 0x9;
+const PROTOCOL_VIOLATION: u64 = 0xa;
+
+fn floods() -> Vec<Flood> {
+    let ranges = |count| ack(1000, 0, &vec![(0, 0); count]);
+    let of_each = |kind, values: &[u64]| numbers(kind, values).repeat(31);
+    vec![
+        new("PING", packed(&ping()), End::Violation(CONTROL)),
+        new("a PING", ping(), End::Nothing),
+        new("PADDING", vec![0; ROOM], End::Nothing),
+        new("MAX_DATA", packed(&numbers(MAX_DATA, &[7])), End::Violation(CONTROL)),
+        new("a few MAX_DATA", of_each(MAX_DATA, &[1 << 30]), End::Nothing),
+        new("MAX_STREAM_DATA", of_each(MAX_STREAM_DATA, &[3, 7]), End::Error(STREAM_STATE)),
+        counted("MAX_STREAMS", 31, |at| numbers(MAX_STREAMS, &[(1 << 21) + at]), End::Nothing),
+        new("MAX_STREAMS beyond all", numbers(MAX_STREAMS, &[1 << 61]), End::Error(FRAME_ENCODING)),
+        new("DATA_BLOCKED", of_each(DATA_BLOCKED, &[9]), End::Nothing),
+        new("STREAM_DATA_BLOCKED", of_each(STREAM_DATA_BLOCKED, &[2, 9]), End::Nothing),
+        new("STREAMS_BLOCKED", packed(&numbers(STREAMS_BLOCKED, &[9])), End::Violation(CONTROL)),
+        new("ACK, of what was not sent", ranges(3), End::Error(PROTOCOL_VIOLATION)),
+        new(
+            "ACK, with many ranges",
+            ranges(400),
+            End::Violation("too many ranges acknowledged in a packet"),
+        ),
+        new("ACK, again and again", ack(2, 0, &[]).repeat(31), End::Nothing),
+        new("PATH_CHALLENGE", path_challenge([7; 8]).repeat(31), End::Nothing),
+        new("PATH_RESPONSE", path_response([7; 8]).repeat(31), End::Nothing),
+        counted(
+            "NEW_CONNECTION_ID",
+            4,
+            |at| new_connection_id(1 + at, 0, (1 + at).to_be_bytes()),
+            End::Error(CONNECTION_ID_LIMIT),
+        ),
+        counted(
+            "NEW_CONNECTION_ID that replaces all",
+            8,
+            |at| new_connection_id(1 + at, 1 + at, (1 + at).to_be_bytes()),
+            End::Violation("too many connection ids"),
+        ),
+        new("RETIRE_CONNECTION_ID", numbers(RETIRE_CONNECTION_ID, &[1]).repeat(2), {
+            End::Violation("too many connection ids")
+        }),
+        new("RESET_STREAM", of_each(RESET_STREAM, &[stream_id(0), 1, 0]), {
+            End::Violation("a stream that was given up")
+        }),
+        new("STOP_SENDING", of_each(STOP_SENDING, &[3, 1]), End::Error(STREAM_STATE)),
+        new("CRYPTO", crypto(0, &[7; 30]), End::Violation("TLS messages after the handshake")),
+        new("DATAGRAM of nothing", packed(&datagram(&[])), End::Violation(CONTROL)),
+        new("a DATAGRAM of nothing", datagram(&[]), {
+            End::Violation("a datagram or a stream of nothing")
+        }),
+        new("DATAGRAM", packed(&datagram(&[0, 0, 0])), End::Nothing),
+        new("a DATAGRAM in padding", [datagram(&[0]), vec![0; ROOM]].concat(), End::Nothing),
+        new("STREAM of nothing", packed(&stream(0, 0, &[], false)), End::Violation(CONTROL)),
+        new("a STREAM of nothing", stream(0, 0, &[], false), End::Nothing),
+        new("STREAM, again and again", stream(0, 1, &[7], false).repeat(100), End::Nothing),
+        new("NEW_TOKEN", new_token(&[7; 100]), End::Error(PROTOCOL_VIOLATION)),
+        new("HANDSHAKE_DONE", numbers(HANDSHAKE_DONE, &[]), End::Error(PROTOCOL_VIOLATION)),
+        new("no frame that there is", vec![0x21; 9], {
+            End::Violation("a frame that nobody understands")
+        }),
+    ]
+}
+
+fn run(is_let_in: bool, acknowledges: bool) {
+    for Flood { name, mut payload, end } in floods() {
+        let mut stand = Stand::new(QuicConfig::default());
+        let address = ([10, 0, 0, 2], 1000);
+        let (mut peer, connection) =
+            if is_let_in { stand.let_in(address) } else { stand.connected(address) };
+        peer.acknowledges = acknowledges;
+        let found = flood(&mut stand, std::slice::from_mut(&mut peer), 1500, &mut *payload);
+        println!(
+            "{name}: {} frames in a call at most, {} in all, {} bytes; {:?}",
+            found.most_frames, found.frames, found.memory, stand.ended
+        );
+        assert_eq!((found.arrived, found.latest), (94, Duration::ZERO), "{name}");
+        // Four packets of 300 frames, and few of who is honest.
+        assert!(found.most_frames < 1220, "{name}: {}", found.most_frames);
+        // A packet each for a stranger's first, and then 50 a second; 4000 for one that was let in.
+        let packets = if is_let_in { 1000.0 + 1.5 * 4000.0 } else { 100.0 + 1.5 * 50.0 };
+        assert!((found.frames as f64) < packets * 32.0 + 1000.0, "{name}: {}", found.frames);
+        let most = if is_let_in { 1 << 20 } else { 384 << 10 };
+        assert!(found.memory < most, "{name}: {} bytes", found.memory);
+        let ended: Vec<_> = stand.ended.iter().filter(|(of, _)| *of == connection).collect();
+        match end {
+            End::Nothing => assert_eq!(ended.len(), 0, "{name}: {ended:?}"),
+            End::Violation(text) => {
+                assert_eq!(ended, [&(connection, Reason::violation(text))], "{name}");
+                assert_eq!(peer.told(), Some(Reason::violation(text)), "{name}");
+            }
+            End::Error(code) => {
+                let [(_, Reason::Failed(text))] = ended[..] else { panic!("{name}: {ended:?}") };
+                assert!(text.starts_with(&format!("QUIC error {code:#x}:")), "{name}: {text}");
+                assert!(peer.closed.is_some(), "{name}");
+            }
+        }
+        assert!(stand.ended.iter().all(|(of, _)| *of == connection), "{name}: nobody else");
+    }
+}
+
+#[test]
+fn floods_of_strangers_take_little_and_nobody_notices() {
+    run(false, true);
+}
+
+#[test]
+fn floods_of_those_who_were_let_in_are_bounded_and_nobody_notices() {
+    run(true, true);
+    run(true, false);
+}
+
+/// Many small packets in one, as handshakes have them, and what they carry in pieces.
+#[test]
+fn a_handshake_in_pieces_takes_little() {
+    for level in [Level::Initial, Level::Handshake] {
+        let mut stand = Stand::new(QuicConfig::default());
+        let before = stand.memory;
+        let mut peers: Vec<_> = (0..10)
+            .map(|port| {
+                let mut peer = stand.peer(([10, 0, 0, 2], 1000 + port));
+                peer.stops_half_way = true;
+                peer
+            })
+            .collect();
+        for at in 0..1000u64 {
+            stand.now += Duration::from_millis(1);
+            for peer in &mut peers {
+                peer.drive(stand.now);
+                if !peer.has_answer() {
+                    continue;
+                }
+                let mut datagram = Vec::new();
+                for part in 0..25 {
+                    let offset = 1 + 2 * (at * 25 + part) % 8000;
+                    datagram.extend(peer.packet(level, &crypto(offset, &[7])));
+                }
+                peer.send_bytes(stand.now, &datagram);
+            }
+            let read = stand.server.frames_read();
+            stand.serve();
+            assert!(stand.server.frames_read() - read < 400);
+        }
+        let each = (stand.most_memory - before) / 10;
+        println!("{level:?}: {each} bytes for each handshake");
+        assert!(each < 160 << 10, "{each} bytes for a handshake");
+    }
+}
