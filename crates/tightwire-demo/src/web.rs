@@ -9,7 +9,7 @@
 //! the tests, so that two implementations agree. The page gets the newest values without a queue,
 //! and frames only as fast as it acknowledges them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, BufReader};
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,8 +36,17 @@ pub(crate) struct Web {
 
 /// Starts the server, in a thread of its own and one for each connection.
 pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
+    serve_patiently(listener, live, SILENCE)
+}
+
+/// The same, where pages may be silent for so long.
+fn serve_patiently(
+    listener: TcpListener,
+    live: Arc<Live>,
+    max_silence: Duration,
+) -> io::Result<Web> {
     let address = listener.local_addr()?;
-    let server = Arc::new(Server::new(live));
+    let server = Arc::new(Server::new(live, max_silence));
     let accepting = server.clone();
     let thread =
         thread::Builder::new().name("web".into()).spawn(move || accepting.accept(&listener))?;
@@ -52,9 +61,9 @@ impl Drop for Web {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // Pages notice the end of their connection, and show it.
-        for stream in lock(&self.server.connections).values() {
-            let _ = stream.shutdown(Shutdown::Both);
+        // Pages see the connection end, and say so.
+        for connection in lock(&self.server.connections).values() {
+            let _ = connection.stream.shutdown(Shutdown::Both);
         }
     }
 }
@@ -64,19 +73,30 @@ impl Drop for Web {
 struct Server {
     live: Arc<Live>,
     is_stopped: AtomicBool,
-    /// Open connections by number, to be shut down with the server.
-    connections: Mutex<HashMap<u64, TcpStream>>,
-    /// Number of open WebSockets.
+    /// Open connections by number, to be ended with the server. The numbers of older ones are smaller.
+    connections: Mutex<BTreeMap<u64, Open>>,
+    /// Open WebSockets.
     pages: AtomicUsize,
+    /// How long a page may say nothing.
+    max_silence: Duration,
+}
+
+/// A connection that is open.
+#[derive(Debug)]
+struct Open {
+    stream: TcpStream,
+    /// A whole request has come.
+    has_asked: bool,
 }
 
 impl Server {
-    fn new(live: Arc<Live>) -> Self {
+    fn new(live: Arc<Live>, max_silence: Duration) -> Self {
         Self {
             live,
             is_stopped: AtomicBool::new(false),
             connections: Mutex::default(),
             pages: AtomicUsize::new(0),
+            max_silence,
         }
     }
 
@@ -99,15 +119,7 @@ impl Server {
         // Controls are a few bytes, and must not wait for more.
         let _ = stream.set_nodelay(true);
         let Ok(handle) = stream.try_clone() else { return };
-        let is_full = {
-            let mut connections = lock(&self.connections);
-            let is_full = connections.len() >= MAX_CONNECTIONS;
-            if !is_full {
-                connections.insert(number, handle);
-            }
-            is_full
-        };
-        if is_full {
+        if !self.add(number, handle) {
             let busy = http::head(http::UNAVAILABLE, &[("connection", "close")]);
             let _ = http::write_all(&mut stream, &busy);
             return;
@@ -116,14 +128,33 @@ impl Server {
         let end = EndOfConnection { server, number };
         // The connection is dropped if its thread cannot be started.
         let _ = thread::Builder::new().name("web connection".into()).spawn(move || {
-            // A client that is gone needs no response.
-            let _ = end.server.serve(stream);
+            // A client that has gone needs no answer.
+            let _ = end.server.serve(number, stream);
         });
     }
 
-    /// Responds to one request.
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        let request = match Request::read(&mut stream)? {
+    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest of
+    /// those that have not asked yet makes room.
+    fn add(&self, number: u64, stream: TcpStream) -> bool {
+        let mut connections = lock(&self.connections);
+        if connections.len() >= MAX_CONNECTIONS {
+            let oldest = connections.iter().find(|(_, open)| !open.has_asked);
+            let Some(oldest) = oldest.map(|(number, _)| *number) else { return false };
+            if let Some(open) = connections.remove(&oldest) {
+                let _ = open.stream.shutdown(Shutdown::Both);
+            }
+        }
+        connections.insert(number, Open { stream, has_asked: false });
+        true
+    }
+
+    /// Answers one request.
+    fn serve(&self, number: u64, mut stream: TcpStream) -> io::Result<()> {
+        let read = Request::read(&mut stream)?;
+        if let Some(open) = lock(&self.connections).get_mut(&number) {
+            open.has_asked = true;
+        }
+        let request = match read {
             Ok(request) => request,
             Err(status) => return http::respond(&mut stream, status, HEADERS, b"", true),
         };
@@ -176,7 +207,7 @@ impl Server {
         ];
         http::write_all(&mut stream, &http::head("101 Switching Protocols", &headers))?;
         stream.set_read_timeout(None)?;
-        let close = match talk(&mut stream, &self.live) {
+        let close = match talk(&mut stream, &self.live, self.max_silence) {
             Err(Ended::Wrong(reason)) => refusal(&reason),
             Err(Ended::Gone) | Ok(()) => frame(Opcode::Close, &[]),
         };
@@ -241,7 +272,7 @@ fn answer_json(
 
 /// Reasons why a page's connection ends.
 enum Ended {
-    /// The page closed the connection, or does not read.
+    /// It closed, does not read what it is sent, or does not answer.
     Gone,
     /// The page sent an invalid message.
     Wrong(String),
@@ -263,9 +294,9 @@ enum Said {
     Seen(u32),
 }
 
-/// Sends new values to a page, and handles its messages.
-fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
-    // A page that sends faster than this is held back by its own socket.
+/// Sends what is new, and takes what is said.
+fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<(), Ended> {
+    // A page that says more than is taken here waits for it in its own socket.
     let (sender, heard) = mpsc::sync_channel(4);
     let reader = Reader::new(BufReader::new(stream.try_clone()?), MAX_MESSAGE);
     thread::Builder::new().name("web page".into()).spawn(move || listen(reader, &sender))?;
@@ -273,12 +304,21 @@ fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
     let mut unseen = 0_u32;
     let mut last_xray: Option<Instant> = None;
     let mut next = Instant::now();
+    // When the page said something, and when it was asked whether it is there.
+    let (mut last_heard, mut last_ping) = (next, next);
     loop {
         let now = Instant::now();
         if now >= next {
             next = (next + TICK).max(now);
-            // Sockets buffer megabytes: without this limit, a slow page would show states that are
-            // seconds old.
+            // A browser answers pings by itself, also for a page that is not shown.
+            if now - last_heard >= max_silence {
+                return Err(Ended::Gone);
+            }
+            if now - last_heard.max(last_ping) >= max_silence / 4 {
+                last_ping = now;
+                http::write_all(stream, &frame(Opcode::Ping, &[]))?;
+            }
+            // Sockets hold megabytes: a slow page would see what was seconds ago.
             if unseen < MAX_UNSEEN {
                 let newest = live.worlds();
                 if let Some(value) = newest.value
@@ -306,7 +346,11 @@ fn talk(stream: &mut TcpStream, live: &Live) -> Result<(), Ended> {
                 }
             }
         }
-        match heard.recv_timeout(next.saturating_duration_since(Instant::now())) {
+        let message = heard.recv_timeout(next.saturating_duration_since(Instant::now()));
+        if message.is_ok() {
+            last_heard = Instant::now();
+        }
+        match message {
             Ok(Ok(Message::Text(text))) => match hear(&text)? {
                 Said::Controls(controls) => live.set_controls(controls),
                 Said::Say(text) => live.say(text),
@@ -350,14 +394,15 @@ fn hear(text: &str) -> Result<Said, Ended> {
 
 /// Returns whether a host, with or without a port, is a loopback name or address.
 fn is_this_machine(host: &str) -> bool {
-    if let Some(rest) = host.strip_prefix('[') {
-        return rest
-            .split_once(']')
-            .is_some_and(|(address, _)| address.parse().is_ok_and(|a: Ipv6Addr| a.is_loopback()));
+    let is_port = |port: &str| port.parse::<u16>().is_ok() && !port.starts_with('+');
+    if let Some((address, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        let is_end = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+        return is_end && address.parse().is_ok_and(|address: Ipv6Addr| address.is_loopback());
     }
-    let name = host.split_once(':').map_or(host, |(name, _port)| name);
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback())
+    let (name, port) = host.split_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
+    port.is_none_or(is_port)
+        && (name.eq_ignore_ascii_case("localhost")
+            || name.parse().is_ok_and(|address: Ipv4Addr| address.is_loopback()))
 }
 
 struct Asset {
@@ -407,7 +452,10 @@ const MAX_CONNECTIONS: usize = 64;
 /// Maximum number of open pages.
 const MAX_PAGES: usize = 8;
 
-/// Maximum number of frames in flight to a page.
+/// How long a page may say nothing, though it is asked.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// Frames that are on their way to a page.
 const MAX_UNSEEN: u32 = 4;
 
 /// Maximum length of a page's message, in bytes: a line of chat in its worst JSON, and some room.

@@ -20,10 +20,14 @@ struct Running {
 }
 
 fn server() -> Running {
+    server_with(SILENCE)
+}
+
+fn server_with(max_silence: Duration) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let live = Arc::new(Live::new(CONTROLS, 4));
-    let web = Some(serve(listener, live.clone()).unwrap());
+    let web = Some(serve_patiently(listener, live.clone(), max_silence).unwrap());
     Running { address, live, web }
 }
 
@@ -135,14 +139,30 @@ fn the_newest_numbers_can_be_asked_for() {
 fn other_sites_are_turned_away() {
     let server = server();
     server.live.publish_stats("{\"secret\":1}".into());
-    for host in
-        ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "localhost.evil", "[::2]:1", ""]
-    {
+    for host in [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "localhost.evil",
+        "[::2]:1",
+        "",
+        // What looks like this machine up to some character.
+        "[::1]evil.example",
+        "[::1]:7777.evil.example",
+        "[::1]:",
+        "[::1",
+        "127.0.0.1:7777.evil.example",
+        "localhost:evil.example",
+        "localhost:",
+        "localhost:+80",
+        "localhost:65536",
+        "user@localhost",
+    ] {
         let answer = server.get_as("/stats.json", host);
         assert!(answer.starts_with("HTTP/1.1 421"), "{host}: {answer}");
         assert!(!answer.contains("secret"), "{host}: {answer}");
     }
-    for host in ["127.0.0.1", "localhost:7777", "LocalHost", "[::1]:7777", "127.9.9.9"] {
+    for host in ["127.0.0.1", "localhost:7777", "LocalHost", "[::1]:7777", "[::1]", "127.9.9.9"] {
         assert!(server.get_as("/stats.json", host).starts_with("HTTP/1.1 200"), "{host}");
     }
     assert!(server.raw(b"GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 421"), "without a host");
@@ -267,16 +287,65 @@ fn so_many_pages_and_no_more() {
 }
 
 #[test]
+fn a_page_that_never_answers_leaves_its_place_to_another() {
+    let server = server_with(Duration::from_millis(300));
+    // They read nothing, and so answer no ping.
+    let silent: Vec<_> = (0..MAX_PAGES - 1).map(|_| server.open()).collect();
+    let mut answering = server.open();
+    answering.get_ref().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let own = format!("http://{}", server.address);
+    assert_eq!(server.open_from(Some(&own)).err(), Some(503));
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        // What it answers is up to the library, as in a browser.
+        let timed_out = matches!(answering.read(), Ok(_) | Err(Error::Io(_)));
+        assert!(timed_out && answering.can_read(), "one that answers stays");
+    }
+    let again: Vec<_> = (0..silent.len()).map(|_| server.open_from(Some(&own))).collect();
+    assert!(again.iter().all(Result::is_ok));
+    assert_eq!(server.open_from(Some(&own)).err(), Some(503));
+}
+
+#[test]
+fn half_requests_keep_nobody_out() {
+    let server = server();
+    let mut halves = Vec::new();
+    for number in 0..1500 {
+        // Out of file descriptors: what is open is enough.
+        let Ok(mut half) = TcpStream::connect(server.address) else { break };
+        let _ = half.write_all(b"GET / HTTP/1.1\r\nHost: local");
+        halves.push(half);
+        if number % 100 == 99 {
+            let answer = server.get("/stats.json");
+            assert!(
+                answer.starts_with("HTTP/1.1 503") && answer.contains("Nothing yet"),
+                "{answer}"
+            );
+        }
+    }
+    assert!(halves.len() > 2 * MAX_CONNECTIONS);
+    let open = lock(&server.web.as_ref().unwrap().server.connections).len();
+    assert!(open <= MAX_CONNECTIONS, "{open}");
+}
+
+#[test]
 fn so_many_connections_and_no_more() {
     let server = server();
-    let silent: Vec<_> =
-        (0..MAX_CONNECTIONS).map(|_| TcpStream::connect(server.address).unwrap()).collect();
-    let refused = (0..500).any(|_| server.get("/").starts_with("HTTP/1.1 503"));
-    assert!(refused, "the next one is told to come again");
-    drop(silent);
+    // Each has its answer, and does not close.
+    let request = format!("GET /icon.svg HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
+    let ask = || {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.read_exact(&mut [0; 12]).unwrap();
+        stream
+    };
+    let open: Vec<_> = (0..MAX_CONNECTIONS).map(|_| ask()).collect();
+    let busy = server.get("/icon.svg");
+    assert!(busy.starts_with("HTTP/1.1 503"), "the next one is told to come again: {busy}");
+    drop(open);
     let freed = (0..500).any(|_| {
         thread::sleep(Duration::from_millis(10));
-        server.get("/").starts_with("HTTP/1.1 200")
+        server.get("/icon.svg").starts_with("HTTP/1.1 200")
     });
     assert!(freed, "a connection that ended leaves its place to another");
 }

@@ -157,6 +157,7 @@ pub(crate) enum Opcode {
     Text = 1,
     Binary = 2,
     Close = 8,
+    Ping = 9,
     Pong = 10,
 }
 

@@ -126,7 +126,10 @@ fn message_texts() -> Vec<(&'static str, String)> {
         SendError::UnknownChannel { message: "Chat", channel: 16 },
         SendError::UnknownStage { message: "Chat", stage: Stage::Update },
         SendError::TooLarge {
-            message: "Chat", delivery: Delivery::Reliable, size: 2000, limit: 1193
+            message: "Chat",
+            delivery: Delivery::Reliable,
+            size: 2000,
+            limit: 1193
         },
         SendError::NotWritten { message: "Small", error: refused },
         SendError::Blocked(peer),
@@ -261,7 +264,11 @@ fn every_error_has_a_text_for_people() {
         texts.extend(list.into_iter().map(|(name, text)| (name.to_string(), text)));
     }
     let named: BTreeSet<String> = texts.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(named, variants_in_source(), "an error that is not in this test, or no longer there");
+    assert_eq!(
+        named,
+        variants_in_source(),
+        "an error that is not in this test, or no longer there"
+    );
 
     let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).build().unwrap();
     let peer = messenger.add_peer(1200);
@@ -270,7 +277,10 @@ fn every_error_has_a_text_for_people() {
     let mismatch = identity(here).mismatch(&identity(there)).unwrap();
     let structs = [
         ("BitReadError", BitReadError.to_string()),
-        ("ExplainedError", encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err().to_string()),
+        (
+            "ExplainedError",
+            encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err().to_string(),
+        ),
         ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
         ("MismatchError", mismatch.to_string()),
         ("RefusedMessageError", {
@@ -313,7 +323,8 @@ fn variants_of(source: &str, found: &mut BTreeSet<String>) {
     for line in source.lines() {
         if let Some(rest) = line.strip_prefix("pub enum ") {
             let name = rest.split([' ', '<', '{']).next().unwrap();
-            let is_error = name.ends_with("Error") || ["ErrorKind", "Reason", "Fault"].contains(&name);
+            let is_error =
+                name.ends_with("Error") || ["ErrorKind", "Reason", "Fault"].contains(&name);
             inside = is_error.then(|| name.to_string());
         } else if line == "}" {
             inside = None;
