@@ -40,13 +40,36 @@ struct Case {
     /// Whether packets are lost, different ones for each receiver, so that no two receivers have
     /// the same baseline.
     loses: bool,
+    /// Other objects move in other ticks, so that in time all do.
+    in_turn: bool,
+    acks: Acks,
+    /// The bytes of a packet.
+    budget: usize,
+}
+
+/// Which packets a receiver acknowledges.
+#[derive(Clone, Copy)]
+enum Acks {
+    All,
+    None,
+    /// One of so many.
+    One(u32),
 }
 
 impl SnapshotCost {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let mut text = String::new();
         for level in [Level::Packed, Level::Modeled] {
-            let case = Case { level, objects: 1000, moving: 100, receivers: 1, loses: false };
+            let case = Case {
+                level,
+                objects: 1000,
+                moving: 100,
+                receivers: 1,
+                loses: false,
+                in_turn: false,
+                acks: Acks::All,
+                budget: 1 << 22,
+            };
             writeln!(text, "{level:?}: 1,000 objects of which 100 move; microseconds of a tick")?;
             let one = self.measure(case)?;
             for receivers in [1, 16, 64] {
@@ -61,6 +84,17 @@ impl SnapshotCost {
                     ratio(apart, one),
                 )?;
             }
+            writeln!(text, "{level:?}: the same in packets of 300 bytes, which are too small")?;
+            let small = Case { budget: 300, ..case };
+            let one = self.measure(small)?;
+            let together = self.measure(Case { receivers: 16, ..small })?;
+            writeln!(
+                text,
+                "      16 receivers  {:>9.1} with the same baseline ({:.2} of one)",
+                micros(together),
+                ratio(together, one)
+            )?;
+            self.withheld(case, &mut text)?;
             for (moving, about) in [(Some(100), "of which 100 move"), (None, "of which 1% move")] {
                 writeln!(text, "{level:?}: one receiver, objects {about}")?;
                 for objects in [1_000, 10_000, 50_000] {
@@ -77,6 +111,27 @@ impl SnapshotCost {
             writeln!(text)?;
         }
         Ok(text)
+    }
+
+    /// What receivers cost that do not acknowledge what they get.
+    fn withheld(&self, case: Case, text: &mut String) -> Result<(), Box<dyn Error>> {
+        let level = case.level;
+        for (in_turn, about) in [(false, "the same 180"), (true, "180 in turn")] {
+            let honest = Case { objects: 900, moving: 180, in_turn, ..case };
+            let all = self.measure(honest)?;
+            writeln!(text, "{level:?}: one receiver, 900 objects of which {about} move")?;
+            writeln!(text, "    {:>9.1} if it acknowledges every packet", micros(all))?;
+            for (acks, about) in [(Acks::None, "none"), (Acks::One(95), "one of 95")] {
+                let taken = self.measure(Case { acks, ..honest })?;
+                writeln!(
+                    text,
+                    "    {:>9.1} if it acknowledges {about} ({:.2})",
+                    micros(taken),
+                    ratio(taken, all)
+                )?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the time of a tick.
@@ -100,21 +155,26 @@ impl SnapshotCost {
                 .collect();
         let mut taken = Duration::ZERO;
         for tick in 1..=2 * self.ticks {
+            let moving = case.moving_in(tick);
             let start = Instant::now();
             sender.begin_tick(tick);
-            let every = if tick == 1 { 1 } else { case.objects / case.moving };
-            for id in (0..case.objects).step_by(every as usize) {
+            for id in moving {
                 sender.set(id, &ball(id, tick))?;
             }
             let mut spent = start.elapsed();
             for (place, (id, receiver, acks)) in receivers.iter_mut().enumerate() {
                 if acks.len() == BEHIND
                     && let Some(Some(ack)) = acks.pop_front()
+                    && match case.acks {
+                        Acks::All => true,
+                        Acks::None => false,
+                        Acks::One(of) => tick % of == 0,
+                    }
                 {
                     sender.handle_ack(*id, ack);
                 }
                 let start = Instant::now();
-                let packet = sender.snapshot(*id, 1 << 22).ok_or("no snapshot")?;
+                let packet = sender.snapshot(*id, case.budget).ok_or("no snapshot")?;
                 spent += start.elapsed();
                 if !case.loses || !is_lost(tick, place) {
                     receiver.handle_snapshot(packet)?;
@@ -126,6 +186,20 @@ impl SnapshotCost {
             }
         }
         Ok(taken / self.ticks)
+    }
+}
+
+impl Case {
+    /// The objects that move in a tick, in the order of their ids.
+    fn moving_in(self, tick: u32) -> Vec<u32> {
+        let moves = |id: &u32| match self.in_turn {
+            true => {
+                let first = tick * (self.moving / 20) % self.objects;
+                (id + self.objects - first) % self.objects < self.moving
+            }
+            false => id.is_multiple_of(self.objects / self.moving),
+        };
+        (0..self.objects).filter(|id| tick == 1 || moves(id)).collect()
     }
 }
 

@@ -123,6 +123,8 @@ pub(super) struct Bodies {
     /// How often mentions were coded, for tests that others are spared it.
     #[cfg(test)]
     pub(super) coded: u64,
+    #[cfg(test)]
+    pub(super) coded_mentions: u64,
     pristine: Model,
     most_mentions: usize,
     /// Bodies have room for as many as there ever were, so that in time none has to grow.
@@ -185,6 +187,8 @@ impl Bodies {
             next_serial: 0,
             #[cfg(test)]
             coded: 0,
+            #[cfg(test)]
+            coded_mentions: 0,
             pristine: Model::new(protocol),
             most_mentions: 0,
             most_bytes: 0,
@@ -240,6 +244,7 @@ impl Bodies {
         #[cfg(test)]
         {
             self.coded += 1;
+            self.coded_mentions += mentions.list.len() as u64;
         }
         body.too_long_for = (!fits).then_some(limit);
         body.is_shared = recipe.is_shared;

@@ -52,7 +52,7 @@ fn coded(level: Level, ticks: u32, budget: impl Fn(u32) -> usize) -> u64 {
             }
         }
     }
-    sender.coded()
+    sender.coded().0
 }
 
 #[test]
@@ -68,6 +68,61 @@ fn equal_receivers_get_equal_packets_and_share_their_coding_when_the_budget_is_t
                 coded < 6 * u64::from(ticks),
                 "{level:?}: {coded} codings for {EQUALS} receivers"
             );
+        }
+    }
+}
+
+/// Snapshots of 900 objects of which 180 change in a tick, one after the other, to a receiver whose acks arrive six ticks
+/// later if `acks` says so. The mentions that were coded for a packet, and the largest number of packets from one
+/// complete snapshot to the next.
+fn mentions_per_packet(level: Level, acks: impl Fn(u32) -> bool) -> (u64, u32) {
+    const OBJECTS: u32 = 900;
+    let config = Config { level, ..Config::default() };
+    let protocol = Protocol::builder(config).class::<Body>().build().unwrap();
+    let mut sender = Sender::new(&protocol);
+    let client = sender.add_receiver(Leaving::Despawn);
+    let mut receiver = Receiver::new(&protocol);
+    let (mut under_way, mut before) = (alloc::collections::VecDeque::new(), 0);
+    let (mut complete, mut longest) = (0, 0);
+    for tick in 1..=600u32 {
+        if tick == 200 {
+            before = sender.coded().1;
+        }
+        sender.begin_tick(tick);
+        for id in 0..OBJECTS {
+            if tick == 1 || (id + OBJECTS - tick * 9 % OBJECTS) % OBJECTS < 180 {
+                let at = [id * 100, 5 * tick + id, tick * id % 1000];
+                sender.set(id, &Body { at, heading: tick as u8 }).unwrap();
+            }
+        }
+        let packet = sender.snapshot(client, 1 << 20).unwrap();
+        if receiver.handle_snapshot(packet).unwrap().is_complete {
+            longest = longest.max(tick - complete);
+            complete = tick;
+        }
+        under_way.push_back(receiver.ack().unwrap());
+        if under_way.len() > 6
+            && let Some(ack) = under_way.pop_front().filter(|_| acks(tick))
+        {
+            sender.handle_ack(client, ack);
+        }
+    }
+    ((sender.coded().1 - before) / 401, longest.max(600 - complete))
+}
+
+#[test]
+fn a_receiver_that_withholds_acks_makes_no_more_than_twice_the_work() {
+    for level in [Level::Packed, Level::Modeled] {
+        let (honest, longest) = mentions_per_packet(level, |_| true);
+        assert!(honest < 300 && longest <= 6, "{level:?}: {honest}, {longest}");
+        let never = mentions_per_packet(level, |_| false);
+        let rarely = mentions_per_packet(level, |tick| tick % 95 == 0);
+        for (mentions, longest) in [never, rarely] {
+            assert!(
+                mentions <= 2 * honest,
+                "{level:?}: {mentions} mentions, {honest} of an honest one"
+            );
+            assert!(longest <= 97, "{level:?}: nothing complete for {longest} packets");
         }
     }
 }

@@ -130,6 +130,11 @@ impl Store {
         })
     }
 
+    /// How many objects changed in this tick.
+    pub(super) fn changed_now(&self) -> usize {
+        self.recorded().changes
+    }
+
     pub(super) fn slot(&self, slot: u32) -> &Slot {
         &self.slots[slot]
     }

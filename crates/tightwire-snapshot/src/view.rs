@@ -41,9 +41,20 @@ pub(super) struct View {
     /// Running average of the size of a mention to this receiver, in 1/16 bits. Receivers that have the
     /// same must get the same packets, so it moves by the packets of this receiver only.
     pub(super) mention_cost: usize,
+    /// Mentions in packets of late, less two for each in a packet that was acked. Work for a receiver that
+    /// withholds acks is bounded by it.
+    debt: usize,
+    /// The next packet is the first since the receiver was lost, and may mention everything.
+    is_keyframe: bool,
     /// The memory of records that nobody asks for any more.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
+
+/// How often packets may mention as many objects as there are, without an ack.
+const WORLDS_UNACKED: usize = 4;
+
+/// The mentions that a packet may have whether or not there are acks, beside those of what changed.
+const MENTIONS_UNACKED: usize = 64;
 
 /// What the receiver has of one object: a line of the processor's caches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,6 +123,8 @@ impl View {
             known: Known::default(),
             most_mentions: 0,
             mention_cost: 16 * 40,
+            debt: 0,
+            is_keyframe: true,
             spare: Vec::new(),
         }
     }
@@ -121,6 +134,18 @@ impl View {
         if mentions >= 8 {
             self.mention_cost = (self.mention_cost * 7 + bytes * 8 * 16 / mentions) / 8;
         }
+    }
+
+    /// How many objects the next packet may mention. All of them, as long as the receiver acks: one that does
+    /// not makes every packet say again what those before said, which is five times the work of a receiver that
+    /// does. It gets a little more than what changes in a tick, and everything when it is given up for lost.
+    pub(super) fn allowance(&self, store: &Store) -> usize {
+        if self.is_keyframe {
+            return usize::MAX;
+        }
+        let changed = store.changed_now();
+        let credit = WORLDS_UNACKED * store.slots();
+        credit.saturating_sub(self.debt).max(changed + changed / 4 + MENTIONS_UNACKED)
     }
 
     /// Whether the receiver was not heard of for so long that it gets everything anew.
@@ -158,6 +183,7 @@ impl View {
         self.recorded = None;
         self.outdated.fill(0);
         self.objects.fill(Seen::default());
+        self.is_keyframe = true;
     }
 
     /// The header of the next packet.
@@ -218,6 +244,9 @@ impl View {
         release: impl FnMut(u32),
     ) -> &mut Sent {
         self.most_mentions = self.most_mentions.max(mentions.min(MANY));
+        // No more than is forgiven with the next ack, so that an outage has no consequences.
+        self.debt = (self.debt + mentions).min(WORLDS_UNACKED * self.objects.len());
+        self.is_keyframe = false;
         self.known.set(header.number, false);
         self.next = header.number + 1;
         let sent = &mut self.packets[header.number as usize % SPAN];
@@ -266,6 +295,7 @@ impl View {
             self.base = self.base.max(Some(number));
             let sent = &self.packets[place];
             let Some(told) = sent.told else { continue };
+            self.debt = self.debt.saturating_sub(2 * sent.objects.len());
             for &SentObject { slot, change, version } in &sent.objects {
                 let seen = &mut self.objects[slot as usize];
                 seen.learn(ToldState { tick: told.tick, version }, change);

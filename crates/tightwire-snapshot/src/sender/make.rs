@@ -86,7 +86,8 @@ impl Sender {
     fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
         let everything = self.selection.differing;
         let affordable = room * 8 * 16 / view.mention_cost.max(1);
-        if !self.selection.never_complete && everything <= 2 * affordable + 64 {
+        let allowance = view.allowance(&self.store);
+        if !self.selection.never_complete && everything <= allowance.min(2 * affordable + 64) {
             self.selection.choose_all();
             if let Some(body) = self.body_of_chosen(view, true, room) {
                 return Some((body, true));
@@ -94,7 +95,7 @@ impl Sender {
         }
         self.selection.sort_by_urgency(view);
         let mut has_large = self.selection.keep_one_large(&self.store, room);
-        let mut count = self.selection.candidates.len().min(affordable + 1);
+        let mut count = self.selection.candidates.len().min(affordable + 1).min(allowance);
         loop {
             self.selection.choose_first(count);
             if let Some(body) = self.body_of_chosen(view, false, room) {
