@@ -148,7 +148,8 @@ pub struct Path {
     /// may take one that is overtaken by many for lost.
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
-    /// knows, those that have not arrived. More than 0 while [`send`](Transport::send) refuses batches
+    /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
+    /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while [`send`](Transport::send) refuses batches
     /// as [`NotSentError::Full`], other than before while a large batch goes on, and 0 soon after all of them
     /// were handed out: [the suite](crate::transport::conformance) and sessions rely on it.
     pub backlog: usize,

@@ -160,7 +160,7 @@ impl Connections {
         self.due[place] = Due { time: Some(until), is_handshaking: true };
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
-        let new = slot.insert(Slot::new(id, address, quinn, shared, until));
+        let new = slot.insert(Slot::new(id, address, quinn, shared, until, &self.config));
         self.strangers += usize::from(!new.is_welcome);
         self.flood.add(address);
         self.mark(place);
@@ -200,11 +200,11 @@ impl Connections {
     pub(super) fn begin_input(&mut self, now: Duration) -> Duration {
         for place in mem::take(&mut self.paused) {
             if let Some(slot) = self.slot(place) {
-                slot.is_paused = false;
+                slot.resume();
             }
             self.mark(place);
         }
-        self.departed.iter_mut().for_each(|slot| slot.is_paused = false);
+        self.departed.iter_mut().for_each(Slot::resume);
         self.advance(now)
     }
 
@@ -443,11 +443,11 @@ impl Connections {
 
     pub(super) fn pause(&mut self, connection: Connection) {
         if let Some(slot) = self.departed.iter_mut().find(|slot| slot.id == connection) {
-            slot.is_paused = true;
+            slot.pause();
         }
         let Some(place) = self.place_of(connection) else { return };
         if let Some(slot) = self.slot(place)
-            && !mem::replace(&mut slot.is_paused, true)
+            && slot.pause()
         {
             self.paused.push(place);
         }

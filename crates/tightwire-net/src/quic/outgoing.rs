@@ -15,7 +15,10 @@ use crate::transport::NotSentError;
 /// own, so that the loss of one holds no other up. The batches of an ordered delivery follow each
 /// other in one stream, which says nothing about their sizes, since a batch begins with its own.
 /// Each datagram and each stream begins with a byte that is its delivery.
-#[derive(Debug, Default)]
+///
+/// Large batches let the others pass: their stream comes last in each packet, and leaves some of what
+/// may be sent and not acknowledged.
+#[derive(Debug)]
 pub(super) struct Outgoing {
     /// The number of the next batch that is unreliable and sequenced.
     sequence: u16,
@@ -28,6 +31,8 @@ pub(super) struct Outgoing {
     /// The bytes of all that wait.
     backlog: usize,
     dropped: u64,
+    /// The bytes that can be sent and not acknowledged.
+    window: u64,
     /// Where batches get their first byte. Memory comes back when QUIC has sent them.
     buffer: BytesMut,
 }
@@ -38,13 +43,32 @@ struct Ordered {
     /// Whether its first byte was sent, or waits.
     is_started: bool,
     stream: Option<StreamId>,
+    /// Streams of a higher one come first.
+    priority: i32,
     waiting: VecDeque<Bytes>,
 }
 
 impl Outgoing {
-    /// The bytes of reliable batches that wait.
+    pub(super) fn new(config: &QuicConfig) -> Self {
+        let batches = |priority| Ordered { priority, ..Ordered::default() };
+        Self {
+            sequence: 0,
+            ordered: batches(0),
+            fragmented: batches(-1),
+            reliable: VecDeque::new(),
+            unfinished: None,
+            backlog: 0,
+            dropped: 0,
+            window: config.send_window.into(),
+            buffer: BytesMut::new(),
+        }
+    }
+
+    /// The bytes of reliable batches that wait, where the one that is being sent in fragments counts
+    /// for little: it holds nobody up.
     pub(super) fn backlog(&self) -> usize {
-        self.backlog
+        let passed_by = self.fragmented.waiting.front().map_or(0, Bytes::len);
+        self.backlog - passed_by + passed_by.div_ceil(LARGE_SHARE)
     }
 
     /// The unreliable batches that were dropped, of those that waited.
@@ -104,9 +128,14 @@ impl Outgoing {
         if self.backlog == 0 {
             return;
         }
-        let Self { ordered, fragmented, backlog, .. } = self;
-        ordered.write(quinn, backlog);
-        fragmented.write(quinn, backlog);
+        self.ordered.write(quinn, &mut self.backlog);
+        self.write_reliable(quinn);
+        quinn.set_send_window(self.window - self.window / 4);
+        self.fragmented.write(quinn, &mut self.backlog);
+        quinn.set_send_window(self.window);
+    }
+
+    fn write_reliable(&mut self, quinn: &mut Quinn) {
         while let Some((stream, mut batch)) = self.next_reliable(quinn) {
             if !write(quinn, stream, &mut batch, &mut self.backlog) {
                 self.unfinished = Some((stream, batch));
@@ -143,8 +172,15 @@ impl Ordered {
         if self.waiting.is_empty() {
             return;
         }
-        let Some(stream) = self.stream.or_else(|| quinn.streams().open(Dir::Uni)) else { return };
-        self.stream = Some(stream);
+        let stream = match self.stream {
+            Some(stream) => stream,
+            None => {
+                let Some(stream) = quinn.streams().open(Dir::Uni) else { return };
+                // Never fails: it was just opened.
+                let _ = quinn.send_stream(stream).set_priority(self.priority);
+                *self.stream.insert(stream)
+            }
+        };
         while let Some(batch) = self.waiting.front_mut() {
             if !write(quinn, stream, batch, backlog) {
                 return;
@@ -153,6 +189,10 @@ impl Ordered {
         }
     }
 }
+
+/// Of a batch that is being sent in fragments, such a part is said to wait: less than what makes a
+/// session hold back others.
+const LARGE_SHARE: usize = 128;
 
 /// The largest batch that is not fragmented, whatever its delivery.
 pub(super) fn max_datagram(quinn: &mut Quinn) -> usize {

@@ -44,7 +44,10 @@ pub(super) struct Slot {
     /// One packet may go out whatever is on its way.
     is_trying: bool,
     /// Reliable batches are not handed out.
-    pub(super) is_paused: bool,
+    is_paused: bool,
+    /// They were not, and come first now: or those that leave no room for them would come first for
+    /// ever.
+    was_paused: bool,
     /// What is to be done is in a list already.
     pub(super) is_dirty: bool,
     pub(super) is_ready: bool,
@@ -100,6 +103,7 @@ impl Slot {
         quinn: quinn_proto::Connection,
         (more, guard): (More, Guard),
         until: Duration,
+        config: &QuicConfig,
     ) -> Self {
         Self {
             id,
@@ -109,12 +113,13 @@ impl Slot {
             quinn,
             state: State::Handshake { until },
             incoming: Incoming::default(),
-            outgoing: Outgoing::default(),
+            outgoing: Outgoing::new(config),
             counted: Counted::default(),
             has_closed: false,
             has_said_farewell: false,
             is_trying: false,
             is_paused: false,
+            was_paused: false,
             is_dirty: false,
             is_ready: false,
             timeout: None,
@@ -128,6 +133,19 @@ impl Slot {
             moves_to: None,
             allowance: Allowance::default(),
             largest_datagram: 0,
+        }
+    }
+
+    /// Hands out no reliable batches. `false` if it did not before.
+    pub(super) fn pause(&mut self) -> bool {
+        !mem::replace(&mut self.is_paused, true)
+    }
+
+    /// Hands them out again.
+    pub(super) fn resume(&mut self) {
+        if mem::take(&mut self.is_paused) {
+            self.was_paused = true;
+            self.incoming.rotate();
         }
     }
 
@@ -313,6 +331,12 @@ impl Slot {
         &mut self,
         config: &QuicConfig,
     ) -> Result<Option<(Delivery, Bytes)>, &'static str> {
+        if mem::take(&mut self.was_paused) && !self.is_paused {
+            let batch = self.incoming.next_batch(&mut self.quinn, &self.guard, config)?;
+            if batch.is_some() {
+                return Ok(batch);
+            }
+        }
         let datagram = self.incoming.next_datagram(&mut self.quinn, &self.guard)?;
         if datagram.is_some() || self.is_paused {
             return Ok(datagram);

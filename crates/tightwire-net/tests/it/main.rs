@@ -17,6 +17,7 @@ mod in_process;
 mod quic_conformance;
 mod quic_frames;
 mod quic_hostile;
+mod quic_large;
 mod quic_latency;
 mod quic_limits;
 mod recording;
