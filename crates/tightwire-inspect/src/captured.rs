@@ -10,7 +10,7 @@ use crate::capture::{CaptureWriter, Direction};
 use tightwire_net::message::{Delivery, messages_in};
 
 use tightwire_net::transport::Reason;
-use tightwire_net::transport::{Connection, Event, NotSentError, Path, Transport};
+use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
 /// A [`Transport`] that wraps another and writes each received or sent message into a capture: a
 /// pcapng file with the schema of its messages, for `tightwire inspect` and Wireshark. The file is
@@ -349,6 +349,10 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
     fn handle_output(&mut self, now: Duration) {
         self.transport.handle_output(now);
         self.log.flush();
+    }
+
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        self.transport.reconnect(now)
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

@@ -85,6 +85,18 @@ pub trait Transport {
     /// Gives to the network what waits to be sent and may be sent by `now`.
     fn handle_output(&mut self, now: Duration);
 
+    /// Connects again to where this end was connected to, once that connection is over and its
+    /// [`Event::Disconnected`] was polled. An [`Event::Connected`] with another number follows, or an
+    /// [`Event::Disconnected`].
+    ///
+    /// # Errors
+    ///
+    /// [`ReconnectError`] says why this end does not try.
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        let _ = now;
+        Err(ReconnectError::Unsupported)
+    }
+
     /// How a connection is doing; nothing if there is no such connection.
     fn path(&self, connection: Connection) -> Option<Path>;
 
@@ -153,6 +165,12 @@ pub struct Path {
     /// as [`NotSentError::Full`], other than before while a large batch goes on, and 0 soon after all of them
     /// were handed out: [the suite](crate::transport::conformance) and sessions rely on it.
     pub backlog: usize,
+    /// The bytes that may be in flight, which is what congestion control allows in a round trip; nothing
+    /// if nothing limits it, as within a process.
+    pub window: Option<usize>,
+    /// The bytes of unreliable batches that can be sent now so that none that waits is dropped for them.
+    /// As much as waits less than may: a sender that finds little room is faster than the network.
+    pub datagram_room: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,
     /// The bytes that went to the network for this connection, all headers of the transport included.
@@ -184,6 +202,51 @@ pub enum NotSentError {
         backlog: usize,
     },
 }
+
+/// Why a [`Transport`] does not connect again.
+///
+/// ```
+/// use tightwire_transport::ReconnectError;
+///
+/// let error = ReconnectError::TokenTooLong { size: 3000, limit: 2048 };
+/// assert_eq!(error.to_string(), "the connect token has 3000 bytes, where 2048 are the most");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ReconnectError {
+    /// The transport never does, as one that listens: make a new one.
+    Unsupported,
+    /// The last connection is not over yet, or nobody has polled its end.
+    Connected,
+    /// The token of a client has more bytes than can be sent.
+    TokenTooLong {
+        /// Its bytes.
+        size: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// It cannot, and why.
+    Failed(String),
+}
+
+impl fmt::Display for ReconnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported => {
+                f.write_str("this transport does not connect again: make a new one")
+            }
+            Self::Connected => f.write_str(
+                "the last connection is not over: wait until it is reported as disconnected",
+            ),
+            Self::TokenTooLong { size, limit } => {
+                write!(f, "the connect token has {size} bytes, where {limit} are the most")
+            }
+            Self::Failed(why) => write!(f, "cannot connect again: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for ReconnectError {}
 
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::message::Delivery;
 
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSentError, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 use queue::{Amount, Queue};
 
 /// One of two ends in the same process: for single player, and for tests in which the network does not
@@ -26,8 +26,9 @@ use queue::{Amount, Queue};
 /// than it has.
 ///
 /// The ends can be in different threads: a single-player game with its server beside it. There is one
-/// connection, from the first [`handle_input`](Transport::handle_input) of an end on. The connection of
-/// an end ends when the other closes it, or is dropped.
+/// connection at a time, from the first [`handle_input`](Transport::handle_input) of an end on. The
+/// connection of an end ends when the other closes it, or is dropped; either end can
+/// [connect again](Transport::reconnect) then.
 ///
 /// It is no transport for a real network: nothing is encrypted, and nobody is asked who they are.
 ///
@@ -52,7 +53,10 @@ use queue::{Amount, Queue};
 /// ```
 #[derive(Debug)]
 pub struct InProcess {
+    lobby: Arc<Mutex<Lobby>>,
+    /// The connection of this end, and its number.
     wire: Arc<Mutex<Wire>>,
+    connection: Connection,
     /// The place of the direction that this end sends to; it receives from the other.
     side: usize,
     state: State,
@@ -85,7 +89,17 @@ enum State {
     Over,
 }
 
-/// What both ends share.
+/// Where the ends find each other.
+#[derive(Debug)]
+struct Lobby {
+    /// The newest connection. The other end may have an older one until it has polled its end.
+    wire: Arc<Mutex<Wire>>,
+    connection: Connection,
+    /// The ends that are no more.
+    are_dropped: [bool; 2],
+}
+
+/// What both ends of a connection share.
 #[derive(Debug, Default)]
 struct Wire {
     directions: [Direction; 2],
@@ -108,8 +122,8 @@ struct Queues {
     unreliable: Queue,
 }
 
-/// There is one connection, and never another.
-const CONNECTION: Connection = Connection(1);
+/// The number of the first connection.
+const FIRST: Connection = Connection(1);
 
 /// The largest batch of a delivery that does not fragment: as over most networks.
 const MAX_DATAGRAM: usize = 1200;
@@ -127,14 +141,16 @@ impl InProcess {
     #[must_use]
     pub fn pair() -> (Self, Self) {
         let wire = Arc::new(Mutex::new(Wire::default()));
-        (Self::new(wire.clone(), 0), Self::new(wire, 1))
+        let lobby = Lobby { wire: wire.clone(), connection: FIRST, are_dropped: [false; 2] };
+        let lobby = Arc::new(Mutex::new(lobby));
+        (Self::new(lobby.clone(), wire.clone(), 0), Self::new(lobby, wire, 1))
     }
 
-    fn new(wire: Arc<Mutex<Wire>>, side: usize) -> Self {
-        let path =
-            Path { max_datagram: MAX_DATAGRAM, max_fragmented: MAX_FRAGMENTED, ..Path::default() };
+    fn new(lobby: Arc<Mutex<Lobby>>, wire: Arc<Mutex<Wire>>, side: usize) -> Self {
         Self {
+            lobby,
             wire,
+            connection: FIRST,
             side,
             state: State::New,
             is_new: false,
@@ -144,7 +160,7 @@ impl InProcess {
             next: 0,
             sent: Amount::default(),
             taken: Amount::default(),
-            path,
+            path: new_path(),
             now: Duration::ZERO,
         }
     }
@@ -159,6 +175,24 @@ impl InProcess {
         self.incoming = Queues::default();
         self.is_new = false;
     }
+
+    /// The newest connection, if this end had one before it and that is over.
+    fn newer(&self) -> Option<(Arc<Mutex<Wire>>, Connection)> {
+        if !matches!(self.state, State::Over) {
+            return None;
+        }
+        let lobby = lock(&self.lobby);
+        (lobby.connection > self.connection).then(|| (lobby.wire.clone(), lobby.connection))
+    }
+
+    /// Takes part in another connection.
+    fn begin(&mut self, wire: Arc<Mutex<Wire>>, connection: Connection) {
+        self.clear();
+        (self.wire, self.connection) = (wire, connection);
+        (self.state, self.is_new, self.next) = (State::Open, true, 0);
+        (self.sent, self.taken) = (Amount::default(), Amount::default());
+        self.path = new_path();
+    }
 }
 
 impl Transport for InProcess {
@@ -168,6 +202,9 @@ impl Transport for InProcess {
         if matches!(self.state, State::New) {
             self.state = State::Open;
             self.is_new = true;
+        }
+        if let Some((wire, connection)) = self.newer() {
+            self.begin(wire, connection);
         }
         if !matches!(self.state, State::Open) {
             return;
@@ -193,7 +230,7 @@ impl Transport for InProcess {
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
         if core::mem::take(&mut self.is_new) {
-            return Some(Event::Connected { connection: CONNECTION, address: None });
+            return Some(Event::Connected { connection: self.connection, address: None });
         }
         // Also what a pause holds back comes before the end.
         if self.incoming.is_empty() {
@@ -203,10 +240,10 @@ impl Transport for InProcess {
             let State::Ended(reason) = core::mem::replace(&mut self.state, State::Over) else {
                 return None;
             };
-            return Some(Event::Disconnected { connection: CONNECTION, reason });
+            return Some(Event::Disconnected { connection: self.connection, reason });
         }
         let (delivery, batch) = self.incoming.pop(self.is_paused)?;
-        Some(Event::Batch { from: CONNECTION, delivery, batch })
+        Some(Event::Batch { from: self.connection, delivery, batch })
     }
 
     fn send(
@@ -215,7 +252,7 @@ impl Transport for InProcess {
         delivery: Delivery,
         batch: &[u8],
     ) -> Result<(), NotSentError> {
-        if to != CONNECTION || !matches!(self.state, State::Open) {
+        if to != self.connection || !matches!(self.state, State::Open) {
             return Err(NotSentError::NotConnected(to));
         }
         let limit = if delivery.fragments() { MAX_FRAGMENTED } else { MAX_DATAGRAM };
@@ -240,11 +277,11 @@ impl Transport for InProcess {
     }
 
     fn pause(&mut self, connection: Connection) {
-        self.is_paused |= connection == CONNECTION;
+        self.is_paused |= connection == self.connection;
     }
 
     fn close(&mut self, connection: Connection, reason: &Reason) {
-        if connection != CONNECTION || matches!(self.state, State::New) {
+        if connection != self.connection || matches!(self.state, State::New) {
             return;
         }
         // The application knows, and wants to hear nothing more of it.
@@ -276,9 +313,36 @@ impl Transport for InProcess {
         }
     }
 
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        match self.state {
+            State::Over => {}
+            State::Closing(_) => self.handle_output(now),
+            _ => return Err(ReconnectError::Connected),
+        }
+        let (wire, connection) = match self.newer() {
+            // The other end has connected again.
+            Some(newer) => newer,
+            None => {
+                let mut lobby = lock(&self.lobby);
+                if lobby.are_dropped[1 - self.side] {
+                    return Err(ReconnectError::Failed("the other end was dropped".into()));
+                }
+                lobby.connection = Connection(self.connection.0 + 1);
+                lobby.wire = Arc::default();
+                (lobby.wire.clone(), lobby.connection)
+            }
+        };
+        self.begin(wire, connection);
+        Ok(())
+    }
+
     fn path(&self, connection: Connection) -> Option<Path> {
-        let is_open = connection == CONNECTION && matches!(self.state, State::Open);
-        is_open.then(|| Path { backlog: self.waiting().bytes as usize, ..self.path })
+        if connection != self.connection || !matches!(self.state, State::Open) {
+            return None;
+        }
+        let room = MAX_UNRELIABLE.saturating_sub(self.outgoing.unreliable.cost() + 64);
+        let backlog = self.waiting().bytes as usize;
+        Some(Path { backlog, datagram_room: room as usize, ..self.path })
     }
 
     fn next_time(&self) -> Option<Duration> {
@@ -292,7 +356,8 @@ impl Transport for InProcess {
                     || direction.end.is_some()
                     || wire.directions[self.side].taken != self.taken
             }
-            State::Ended(_) | State::Over => false,
+            State::Ended(_) => false,
+            State::Over => self.newer().is_some(),
         };
         // The next input ends a pause.
         let is_held = self.is_paused && !self.incoming.reliable.is_empty();
@@ -302,6 +367,7 @@ impl Transport for InProcess {
 
 impl Drop for InProcess {
     fn drop(&mut self) {
+        lock(&self.lobby).are_dropped[self.side] = true;
         let reason = match &self.state {
             State::New | State::Open => Reason::failed("the other end was dropped"),
             State::Closing(reason) => reason.clone(),
@@ -347,7 +413,12 @@ impl Queues {
     }
 }
 
+/// The path of a connection over which nothing was sent.
+fn new_path() -> Path {
+    Path { max_datagram: MAX_DATAGRAM, max_fragmented: MAX_FRAGMENTED, ..Path::default() }
+}
+
 /// A thread that panicked elsewhere leaves queues that can be used.
-fn lock(wire: &Mutex<Wire>) -> MutexGuard<'_, Wire> {
-    wire.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -90,6 +90,11 @@ impl Queue {
         self.entries.is_empty()
     }
 
+    /// What it costs to keep all batches that wait.
+    pub(super) fn cost(&self) -> u64 {
+        self.total.cost()
+    }
+
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         (self.start, self.total) = (0, Amount::default());

@@ -117,6 +117,12 @@ impl Connections {
         Ok(())
     }
 
+    /// Whether everybody knows of every connection how it ended.
+    pub(super) fn are_over(&self) -> bool {
+        let mut slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
+        self.departed.is_empty() && slots.all(Slot::is_over)
+    }
+
     pub(super) fn config(&self) -> &QuicConfig {
         &self.config
     }

@@ -20,7 +20,7 @@ use super::slot::Output;
 use super::socket::{Packets, Socket};
 use super::{Certificate, QuicConfig, QuicError, Trust, setup};
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSentError, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
 /// QUIC over UDP, without a runtime: encrypted, with acknowledgements, and a [`Transport`].
 ///
@@ -82,6 +82,16 @@ pub struct Quic<S> {
     send_buffer: Vec<u8>,
     /// The socket can drop what is not to be read.
     has_filter: bool,
+    /// Where a client connects to.
+    remote: Option<Remote>,
+}
+
+/// The server of a client.
+#[derive(Debug)]
+struct Remote {
+    address: SocketAddr,
+    name: String,
+    trust: Trust,
 }
 
 impl<S: Socket> Quic<S> {
@@ -112,11 +122,10 @@ impl<S: Socket> Quic<S> {
         config: QuicConfig,
         now: Duration,
     ) -> Result<Self, QuicError> {
-        let (more, guard) = (More::default(), Guard::new(false));
-        guard.welcome(&config);
-        let client = setup::client(trust, &config, more.clone(), guard.clone())?;
         let mut quic = Self::new(socket, None, config);
-        quic.connections.connect(client, (more, guard), server, name, now)?;
+        let remote = Remote { address: server, name: name.into(), trust: trust.clone() };
+        quic.connections.connect_to(&remote, now)?;
+        quic.remote = Some(remote);
         Ok(quic)
     }
 
@@ -133,6 +142,7 @@ impl<S: Socket> Quic<S> {
             current: Bytes::new(),
             send_buffer: Vec::new(),
             has_filter: true,
+            remote: None,
         }
     }
 
@@ -269,6 +279,15 @@ impl<S: Socket> Transport for Quic<S> {
         self.connections.put_dirty(dirty);
     }
 
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        let Some(remote) = &self.remote else { return Err(ReconnectError::Unsupported) };
+        if !self.connections.are_over() {
+            return Err(ReconnectError::Connected);
+        }
+        let begun = self.connections.connect_to(remote, now);
+        begun.map_err(|error| ReconnectError::Failed(error.to_string()))
+    }
+
     fn path(&self, connection: Connection) -> Option<Path> {
         self.connections.path(connection)
     }
@@ -277,6 +296,16 @@ impl<S: Socket> Transport for Quic<S> {
         let times =
             [self.connections.next_time(), self.farewells.next_time(), self.socket.next_time()];
         times.into_iter().flatten().min()
+    }
+}
+
+impl Connections {
+    /// Begins a connection to a server.
+    fn connect_to(&mut self, remote: &Remote, now: Duration) -> Result<(), QuicError> {
+        let (more, guard) = (More::default(), Guard::new(false));
+        guard.welcome(self.config());
+        let client = setup::client(&remote.trust, self.config(), more.clone(), guard.clone())?;
+        self.connect(client, (more, guard), remote.address, &remote.name, now)
     }
 }
 

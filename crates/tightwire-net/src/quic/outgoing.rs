@@ -199,6 +199,11 @@ pub(super) fn max_datagram(quinn: &mut Quinn) -> usize {
     quinn.datagrams().max_size().unwrap_or(0).saturating_sub(3)
 }
 
+/// The bytes of an unreliable batch for which no other is dropped.
+pub(super) fn datagram_room(quinn: &mut Quinn) -> usize {
+    quinn.datagrams().send_buffer_space().saturating_sub(3)
+}
+
 /// The byte with which a datagram or a stream begins.
 fn head_of(delivery: Delivery) -> u8 {
     let mut byte = [0];

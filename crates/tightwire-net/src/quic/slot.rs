@@ -20,7 +20,7 @@ use super::congestion::More;
 use super::flood::Allowance;
 use super::guard::{Guard, Work};
 use super::incoming::Incoming;
-use super::outgoing::{Outgoing, max_datagram};
+use super::outgoing::{Outgoing, datagram_room, max_datagram};
 use super::reasons::reason_of;
 use crate::reason::Reason;
 use crate::transport::{Connection, NotSentError, Path};
@@ -54,6 +54,8 @@ pub(super) struct Slot {
     /// When QUIC has something to do.
     pub(super) timeout: Option<Instant>,
     max_datagram: usize,
+    /// The bytes of datagrams that can wait until the oldest is dropped.
+    datagram_room: usize,
     /// How often something was acknowledged, and what was sent by the last time.
     acknowledgements: u64,
     sent: u64,
@@ -124,6 +126,7 @@ impl Slot {
             is_ready: false,
             timeout: None,
             max_datagram: 0,
+            datagram_room: 0,
             acknowledgements: 0,
             sent: 0,
             unanswered: None,
@@ -360,7 +363,11 @@ impl Slot {
             return Err(NotSentError::TooLarge { size: batch.len(), limit });
         }
         self.unanswered.get_or_insert(now);
-        self.outgoing.send(&mut self.quinn, delivery, batch, config)
+        let sent = self.outgoing.send(&mut self.quinn, delivery, batch, config);
+        if !delivery.is_reliable() {
+            self.datagram_room = datagram_room(&mut self.quinn);
+        }
+        sent
     }
 
     /// Ends a connection that nobody was told of yet.
@@ -414,6 +421,7 @@ impl Slot {
     pub(super) fn refresh(&mut self) {
         self.timeout = self.quinn.poll_timeout();
         self.max_datagram = max_datagram(&mut self.quinn);
+        self.datagram_room = datagram_room(&mut self.quinn);
         self.largest_datagram = self.largest_datagram.max(self.max_datagram);
     }
 
@@ -483,6 +491,8 @@ impl Slot {
             jitter: self.more.jitter(),
             loss: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
             backlog: self.outgoing.backlog(),
+            window: Some(usize::try_from(stats.path.cwnd).unwrap_or(usize::MAX)),
+            datagram_room: self.datagram_room,
             dropped: self.outgoing.dropped(),
             bytes_sent: stats.udp_tx.bytes,
             bytes_received: stats.udp_rx.bytes,

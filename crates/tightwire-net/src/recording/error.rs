@@ -61,4 +61,4 @@ impl From<io::Error> for RecordingError {
 }
 
 /// Version of the format, increased with each change.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;

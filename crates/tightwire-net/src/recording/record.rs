@@ -62,6 +62,8 @@ pub(super) enum Record {
     Path { connection: u64, path: Option<PathSeen> },
     /// Identity of the session's messages, for tools.
     Identity(Box<Identity>),
+    /// `reconnect` was called, and did or did not begin a connection.
+    Reconnected { is_begun: bool },
 }
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
@@ -88,6 +90,8 @@ pub(super) struct Address {
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct PathSeen {
+    window: Option<u64>,
+    datagram_room: u64,
     max_datagram: u64,
     max_fragmented: u64,
     round_trip: u64,
@@ -186,6 +190,8 @@ impl From<Address> for SocketAddr {
 impl From<Path> for PathSeen {
     fn from(path: Path) -> Self {
         Self {
+            window: path.window.map(|window| window as u64),
+            datagram_room: path.datagram_room as u64,
             max_datagram: path.max_datagram as u64,
             max_fragmented: path.max_fragmented as u64,
             round_trip: nanos(path.round_trip),
@@ -204,6 +210,8 @@ impl From<Path> for PathSeen {
 impl From<PathSeen> for Path {
     fn from(seen: PathSeen) -> Self {
         Self {
+            window: seen.window.map(|window| window as usize),
+            datagram_room: seen.datagram_room as usize,
             max_datagram: seen.max_datagram as usize,
             max_fragmented: seen.max_fragmented as usize,
             round_trip: Duration::from_nanos(seen.round_trip),

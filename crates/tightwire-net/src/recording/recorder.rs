@@ -14,7 +14,7 @@ use super::error::VERSION;
 use super::record::{self, Header, MAGIC, PathSeen, Record, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSentError, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
 /// A [`Transport`] that wraps another and records all of its results in a file: enough for a
 /// [`Replay`](crate::recording::Replay) to repeat the session.
@@ -193,6 +193,12 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         let log = self.log.get_mut();
         log.write(&mut Record::Output { nanos: nanos(now) });
         log.flush();
+    }
+
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        let result = self.transport.reconnect(now);
+        self.log.get_mut().write(&mut Record::Reconnected { is_begun: result.is_ok() });
+        result
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

@@ -13,7 +13,7 @@ use super::RecordingError;
 use super::record::{self, Header, MAGIC, PathSeen, Record};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSentError, Path, Transport};
+use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
 /// A [`Transport`] that returns the results that a [`Recorder`](crate::recording::Recorder)
 /// recorded. A session of the same program, with the [configuration](Self::config) of the recorded
@@ -224,6 +224,7 @@ impl<R: Read> Transport for Replay<R> {
                     | Record::Output { .. }
                     | Record::Sent { .. }
                     | Record::Closed { .. }
+                    | Record::Reconnected { .. }
             )
         };
         match self.tape.get_mut().take("looked for events", is_it)? {
@@ -271,6 +272,14 @@ impl<R: Read> Transport for Replay<R> {
         let nanos = record::nanos(now);
         let is_it = |record: &Record| *record == Record::Output { nanos };
         self.tape.get_mut().take("transmitted at another time", is_it);
+    }
+
+    fn reconnect(&mut self, _: Duration) -> Result<(), ReconnectError> {
+        let is_it = |record: &Record| matches!(record, Record::Reconnected { .. });
+        match self.tape.get_mut().take("connected again", is_it) {
+            Some(Record::Reconnected { is_begun: true }) => Ok(()),
+            _ => Err(ReconnectError::Failed("it could not when this was recorded".into())),
+        }
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

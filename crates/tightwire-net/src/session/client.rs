@@ -8,9 +8,10 @@ use tightwire_core::packet::Identity;
 
 use super::common::Session;
 use super::role::ClientRole;
+use super::said::MAX_TOKEN;
 use super::{ClientBuilder, PeerReport, SessionConfig, SessionEvent};
 use crate::reason::Reason;
-use crate::transport::Transport;
+use crate::transport::{ReconnectError, Transport};
 
 /// The side that connects to a [`Server`](crate::session::Server), over any [`Transport`]. `C` is the
 /// application's own state, which handlers get.
@@ -111,6 +112,72 @@ impl<C: 'static, T: Transport> Client<C, T> {
         self.session.close_all(&Reason::Left);
         self.session.hub.leave();
         self.session.transmit(now);
+    }
+
+    /// Connects again, with another token, to where the transport was connected to, once a
+    /// [`SessionEvent::Disconnected`] has said that the last connection is over. A
+    /// [`SessionEvent::Connected`] or [`SessionEvent::Disconnected`] follows.
+    ///
+    /// Messages, handlers, hooks and totals stay as they are. Nothing stays of the last connection:
+    /// what was sent over it and did not arrive is lost, the server is another [`PeerId`], and this client
+    /// is a new one for the server. A token works once, so the game's backend has to give another; a
+    /// server that is open to anyone takes an empty one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tightwire::{Message, Wire};
+    /// use tightwire::link::LinkConfig;
+    /// use tightwire::{Client, Server, SessionConfig, SessionEvent};
+    /// use tightwire::quic::{Network, Quic, QuicConfig};
+    ///
+    /// #[derive(Wire, Message, Default)]
+    /// struct Jump;
+    ///
+    /// let network = Network::new(LinkConfig::default(), 7);
+    /// let (client_end, server_end) = Quic::pair(&network, QuicConfig::default())?;
+    /// let config = SessionConfig::new("arena", "1.0");
+    /// let builder = Server::<(), _>::builder(config.clone()).send_only::<Jump>();
+    /// let mut server = builder.open_to_anyone().build(server_end)?;
+    /// let mut client = Client::<(), _>::builder(config).send_only::<Jump>().build(client_end)?;
+    /// let mut connected = 0;
+    /// for frame in 0..60 {
+    ///     let now = Duration::from_millis(16) * frame;
+    ///     client.receive(now, &mut ());
+    ///     client.transmit(now);
+    ///     while let Some(event) = client.poll_event() {
+    ///         match event {
+    ///             SessionEvent::Disconnected { .. } => client.reconnect(b"", now)?,
+    ///             SessionEvent::Connected { .. } => connected += 1,
+    ///             _ => {}
+    ///         }
+    ///     }
+    ///     server.receive(now, &mut ());
+    ///     if frame == 30
+    ///         && let Some(peer) = server.peers().next()
+    ///     {
+    ///         server.kick(peer, "come again");
+    ///     }
+    ///     server.transmit(now);
+    /// }
+    /// assert_eq!(connected, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ReconnectError`] says why it does not. Then nothing has changed.
+    pub fn reconnect(&mut self, token: &[u8], now: Duration) -> Result<(), ReconnectError> {
+        if token.len() > MAX_TOKEN {
+            return Err(ReconnectError::TokenTooLong { size: token.len(), limit: MAX_TOKEN });
+        }
+        if self.session.hub.links.len() > 0 {
+            return Err(ReconnectError::Connected);
+        }
+        self.session.transport.reconnect(now)?;
+        self.session.role.token = token.into();
+        self.session.hub.has_left = false;
+        self.session.hub.has_ended = false;
+        Ok(())
     }
 
     /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers once

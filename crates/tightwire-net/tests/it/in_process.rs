@@ -5,6 +5,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
 use tightwire::transport::{Connection, Event, InProcess, NotSentError, Reason, Transport};
+use tightwire_transport::ReconnectError;
 
 use crate::common::volume::volume;
 
@@ -199,6 +200,59 @@ fn an_end_that_is_dropped_ends_the_connection() {
     client.handle_input(NOW);
     let reason = Reason::ShuttingDown;
     assert_eq!(client.poll_event(), Some(Event::Disconnected { connection, reason }));
+}
+
+#[test]
+fn either_end_connects_again_and_nothing_comes_of_the_last_connection() {
+    let (mut client, mut server, first) = ready_pair();
+    assert_eq!(client.reconnect(NOW), Err(ReconnectError::Connected));
+    server.send(first, Delivery::Reliable, &[1, 0, 7]).unwrap();
+    server.close(first, &Reason::kicked("out"));
+    // At once: the client has to hear first how the last one ended.
+    server.reconnect(NOW).unwrap();
+    client.handle_input(NOW);
+    assert!(matches!(client.poll_event(), Some(Event::Batch { from, .. }) if from == first));
+    assert_eq!(client.reconnect(NOW), Err(ReconnectError::Connected), "its end was not polled");
+    let ended = Event::Disconnected { connection: first, reason: Reason::kicked("out") };
+    assert_eq!(client.poll_event(), Some(ended));
+    assert_eq!(client.next_time(), Some(NOW));
+    // One that connects again as well takes the connection that the other has begun.
+    client.reconnect(NOW).unwrap();
+    let mut connections = Vec::new();
+    for end in [&mut client, &mut server] {
+        end.handle_input(NOW);
+        let Some(Event::Connected { connection, .. }) = end.poll_event() else { panic!() };
+        connections.push(connection);
+        assert_eq!(end.poll_event(), None);
+        assert_eq!(
+            end.send(first, Delivery::Reliable, &[7]),
+            Err(NotSentError::NotConnected(first))
+        );
+    }
+    let [second, other] = connections[..] else { panic!() };
+    assert!(second == other && second > first);
+    client.send(second, Delivery::Reliable, &[1, 0, 7]).unwrap();
+    carry(&mut client, &mut server);
+    assert_eq!(drain(&mut server), [(Delivery::Reliable, 3)]);
+
+    drop(server);
+    client.handle_input(NOW);
+    assert!(matches!(client.poll_event(), Some(Event::Disconnected { .. })));
+    let gone = ReconnectError::Failed("the other end was dropped".into());
+    assert_eq!(client.reconnect(NOW), Err(gone));
+}
+
+#[test]
+fn a_path_has_no_window_and_tells_the_room_for_unreliable_batches() {
+    let (mut client, _server, connection) = ready_pair();
+    let path = client.path(connection).unwrap();
+    assert_eq!((path.window, path.datagram_room), (None, (1 << 20) - 64));
+    while client.path(connection).unwrap().datagram_room >= 1000 {
+        client.send(connection, Delivery::Unreliable, &[7; 1000]).unwrap();
+        assert_eq!(client.path(connection).unwrap().dropped, 0);
+    }
+    client.send(connection, Delivery::Unreliable, &[7; 1000]).unwrap();
+    assert_eq!(client.path(connection).unwrap().dropped, 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod quic_hostile;
 mod quic_large;
 mod quic_latency;
 mod quic_limits;
+mod reconnect;
 mod recording;
 mod recording_attacks;
 mod session;
