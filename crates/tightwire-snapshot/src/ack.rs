@@ -1,14 +1,14 @@
-//! What a receiver tells the sender.
+//! The ack that a receiver sends for snapshots.
 
 use tightwire_core::Wire;
 
 use super::check::Checksums;
 
-/// Which snapshots arrived, for any message or packet from the receiver to the sender, as often as there is
-/// one: 25 bits while nothing is lost, and at most 57.
+/// Acks of the newest snapshots, for any message or packet from the receiver to the sender, as
+/// often as there is one: 25 bits while nothing is lost, and at most 57.
 ///
-/// Each tells of the 33 newest snapshots, so that it may get lost, doubled, or come late. It has a sum over what
-/// these snapshots said: a sender that sent other ones takes no notice of it.
+/// Each ack covers the 33 newest snapshots, so that acks may get lost, doubled, or come late. An
+/// ack has a sum over the checksums of these snapshots: a sender that sent other ones ignores it.
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -22,20 +22,21 @@ use super::check::Checksums;
 /// ```
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ack {
-    /// The lowest bits of the number of the newest snapshot.
+    /// Lowest bits of the sequence number of the newest snapshot.
     newest: u8,
-    /// Sum over the checksums of all snapshots that it tells of.
+    /// Sum over the checksums of all acked snapshots.
     tag: u16,
-    /// All of the ones before arrived.
+    /// All 32 snapshots before the newest arrived.
     all: bool,
-    /// Otherwise the ones before that arrived, the newest of them in the lowest bit.
+    /// Otherwise bits of the snapshots before the newest that arrived; the lowest bit is the newest
+    /// of them.
     #[wire(when = !self.all)]
     earlier: u32,
 }
 
 impl Ack {
-    /// Tells of the packets of which there are checksums, of which `newest` is the newest; `None` if there is
-    /// none of that one.
+    /// Creates an ack of `newest` and the earlier packets that have checksums; `None` if `newest`
+    /// has no checksum.
     pub(super) fn new(newest: u32, checksums: &Checksums) -> Option<Self> {
         let has_arrived = |&bit: &u32| {
             newest.checked_sub(bit + 1).is_some_and(|number| checksums.get(number).is_some())
@@ -46,8 +47,8 @@ impl Ack {
         Some(Self { newest: newest as u8, tag, all, earlier: if all { 0 } else { earlier } })
     }
 
-    /// The packets that it tells of, the newest first, if these are the ones that were sent; `sent` is the
-    /// newest of them.
+    /// Returns the acked packets, newest first, or `None` if they are not the ones that were sent.
+    /// `sent` is the newest packet that was sent.
     pub(super) fn packets(
         self,
         sent: u32,
@@ -71,7 +72,7 @@ mod tests {
     use crate::header::Header;
     use alloc::vec::Vec;
 
-    /// Checksums of packets of a sender that has this epoch.
+    /// Checksums of packets of a sender with this epoch.
     fn checksums(epoch: u32, numbers: impl Iterator<Item = u32>) -> Checksums {
         let mut checksums = Checksums::default();
         for number in numbers {
@@ -90,7 +91,7 @@ mod tests {
             let ack = Ack::new(first + 5, &arrived).unwrap();
             let named: Vec<_> = ack.packets(first + 9, &sent).unwrap().collect();
             assert_eq!(named, [5, 2, 1].map(|number| first + number));
-            // More were sent by now, but not so many that another has the lowest bits.
+            // More packets were sent meanwhile, but none has the same lowest bits until 256 later.
             assert!(ack.packets(first + 260, &sent).is_some());
             assert!(ack.packets(first + 261, &sent).is_none());
         }
@@ -108,7 +109,7 @@ mod tests {
             let ack = Ack::new(40, &checksums(0, 1..=40)).unwrap();
             taken += usize::from(ack.packets(40, &others).is_some());
         }
-        // One in 65,536.
+        // The tag has 16 bits: one in 65,536 matches by chance.
         assert!(taken <= 1, "{taken} of 2000");
     }
 }

@@ -1,4 +1,4 @@
-//! What packets say of objects, as bytes.
+//! The body of a packet: its mentions as bytes. Receivers with equal baselines share bodies.
 
 use alloc::vec::Vec;
 use core::mem::take;
@@ -13,11 +13,12 @@ use super::view::{Basis, View};
 use super::{Level, modeled, packed};
 use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 
-/// The bytes of the check that every body begins with.
+/// Size of the check that every body begins with, in bytes.
 const CHECK: usize = 2;
 
-/// Makes `bytes` the body with the mentions; whether they fit into `limit` bytes.
-/// `model` is that of the base, and learns. Its check is of the packet, and put there later.
+/// Writes the body with the mentions into `bytes`; returns whether it fits into `limit` bytes.
+/// `model` is that of the base, and learns. The check covers the whole packet, and is filled in
+/// later.
 pub(super) fn write(
     protocol: &Protocol,
     mentions: &mut Mentions,
@@ -49,15 +50,16 @@ pub(super) fn write(
     }
 }
 
-/// More bytes than packed mentions take: however large the budget is, no more memory is.
+/// Returns an upper bound of the bytes of packed mentions, so that a huge budget allocates no more
+/// than that.
 fn bound(protocol: &Protocol, mentions: &Mentions) -> usize {
     let most = protocol.classes().iter().map(|class| class.max_bytes).max().unwrap_or(0);
     let groups: usize = protocol.classes().iter().map(|class| class.layout.groups.len()).sum();
     1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
 }
 
-/// Reads mentions, and gives the check of the packet that is there. A trace is told of every part, in a packet in
-/// which the body begins at a byte.
+/// Reads mentions, and returns the check in the body. A trace records every part; its second value
+/// is the byte of the packet at which the body begins.
 pub(super) fn read(
     protocol: &Protocol,
     bytes: &[u8],
@@ -101,76 +103,79 @@ pub(super) fn read(
     Ok(u16::from_le_bytes(*check))
 }
 
-/// The check that the body of a packet begins with, `at` a byte.
+/// Returns the check at the start of the body, which is at byte `at` of the packet.
 pub(super) fn sent_check(packet: &[u8], at: usize) -> Option<u16> {
     packet.get(at..)?.first_chunk().map(|sum| u16::from_le_bytes(*sum))
 }
 
-/// Appends a body to the header of a packet, with the checksum of that.
+/// Appends a body to the header of a packet, with the checksum of the packet.
 pub(super) fn append(packet: &mut Vec<u8>, body: &[u8], checksum: Checksum) {
     packet.extend_from_slice(&checksum.short().to_le_bytes());
     packet.extend_from_slice(body.get(CHECK..).unwrap_or_default());
 }
 
-/// The bodies of the packets that a receiver may take as the base of the next ones.
+/// The bodies of packets that may become a baseline.
 #[derive(Debug)]
 pub(super) struct Bodies {
     list: Vec<Body>,
     free: Vec<u32>,
-    /// Those of this tick, which another receiver may want as well.
+    /// Bodies of this tick, which other receivers may share.
     recent: Vec<u32>,
     next_serial: u64,
-    /// How often mentions were coded, for tests that others are spared it.
+    /// Number of times that mentions were coded, for tests of sharing.
     #[cfg(test)]
     pub(super) coded: u64,
     #[cfg(test)]
     pub(super) coded_mentions: u64,
     pristine: Model,
     most_mentions: usize,
-    /// Bodies have room for as many as there ever were, so that in time none has to grow.
+    /// Size of the longest body so far, in bytes; all bodies reserve as much, so that in time none
+    /// has to grow.
     most_bytes: usize,
     scratch: Vec<u8>,
 }
 
-/// A body, and what it was made of.
+/// A body, and the baseline and objects that it was coded from.
 #[derive(Debug, Default)]
 struct Body {
     serial: u64,
     users: u32,
     bytes: Vec<u8>,
-    /// Over its mentions.
+    /// Sums over its mentions.
     check: Check,
-    /// What is learned with it.
+    /// Model after the body.
     model: Model,
     base: Option<u64>,
     is_complete: bool,
-    /// What it was made of is written down, so that others can find it.
+    /// `objects` and `before` are filled in, so that other receivers can share the body.
     is_shared: bool,
-    /// The room that was too small for it, if it was: it has no bytes then.
+    /// The room in bytes that was too small for the body, which has no bytes then. `None` if it
+    /// fitted.
     too_long_for: Option<usize>,
     objects: Vec<(u32, Change, Basis)>,
-    /// Of the objects that the base mentions, for the level that makes use of how much they change.
+    /// Baselines of the objects that the base mentions, for the level that predicts from how much
+    /// they change.
     before: Vec<Basis>,
 }
 
-/// What a body is made of.
+/// The input of a body; equal inputs give equal bodies.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recipe<'r> {
     pub(super) view: &'r View,
     pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
-    /// There are others who may want the same.
+    /// There are other receivers that may share the body.
     pub(super) is_shared: bool,
 }
 
 impl<'r> Recipe<'r> {
-    /// What is known of the objects that the base mentions.
+    /// Returns the baselines of the objects that the base mentions.
     fn before(self) -> impl Iterator<Item = Basis> {
         let objects = self.view.base().map_or(&[][..], |base| &base.objects);
         objects.iter().map(move |object| self.view.objects[object.slot as usize].basis())
     }
 
-    /// What is chosen, and what is known of it.
+    /// Returns the chosen objects with their baselines.
     fn objects(self) -> impl Iterator<Item = (u32, Change, Basis)> + 'r {
         self.chosen.iter().map(move |&Candidate { slot, change, .. }| {
             (slot, change, self.view.objects[slot as usize].basis())
@@ -196,14 +201,14 @@ impl Bodies {
         }
     }
 
-    /// Begins a tick, of which there are no bodies yet.
+    /// Begins a tick, which has no bodies yet.
     pub(super) fn begin_tick(&mut self) {
         while let Some(body) = self.recent.pop() {
             self.release(body);
         }
     }
 
-    /// A body that was made of the same before, in this tick. `Some(None)` if it was tried, and takes more
+    /// Finds a body of this tick with the same input. `Some(None)` if one was tried and takes more
     /// than `room` bytes.
     pub(super) fn find(&self, recipe: Recipe<'_>, room: usize) -> Option<Option<u32>> {
         let base = self.serial_of_base(recipe.view);
@@ -221,7 +226,7 @@ impl Bodies {
         Some((body.too_long_for.is_none() && body.bytes.len() <= room).then_some(found))
     }
 
-    /// Makes a body, if it fits into `limit` bytes.
+    /// Codes a body; `None` if it takes more than `limit` bytes.
     pub(super) fn make(
         &mut self,
         protocol: &Protocol,
@@ -281,17 +286,17 @@ impl Bodies {
         &self.list[body as usize].bytes
     }
 
-    /// The sums over the mentions of a body.
+    /// Returns the sums over the mentions of a body.
     pub(super) fn check(&self, body: u32) -> Check {
         self.list[body as usize].check
     }
 
-    /// Somebody may take the body as a base.
+    /// Counts a receiver that may have the body as a baseline.
     pub(super) fn retain(&mut self, body: u32) {
         self.list[body as usize].users += 1;
     }
 
-    /// Somebody no longer needs it.
+    /// Uncounts a receiver; the last one frees the body.
     pub(super) fn release(&mut self, body: u32) {
         let users = &mut self.list[body as usize].users;
         *users -= 1;

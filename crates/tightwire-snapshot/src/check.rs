@@ -1,5 +1,6 @@
-//! Checksums: over all that a packet says, and over all that it is relative to. A damaged packet is noticed, a
-//! receiver that does not compute as its sender does, and a packet that is relative to those of another sender.
+//! Checksums over the contents of a packet and over its baseline. They reveal a damaged packet, a
+//! receiver that decodes differently from its sender, and a packet whose baseline is of another
+//! sender.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,29 +9,30 @@ use super::header::{Header, SPAN};
 use super::mention::{Change, Mention};
 use tightwire_core::schema::ObjectId;
 
-/// The sums over mentions: two, with two numbers at a time, since a sum has to wait for what was added before.
+/// Running sums over mentions: two that take turns, two cells each, since one sum would have to
+/// wait for its last addition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
     one: u64,
     other: u64,
 }
 
-/// The checksum of a packet: over its mentions, its header, and the checksums of the packets that it is
-/// relative to. Its highest bits travel with the packet.
+/// Checksum of a packet: over its mentions, its header, and the checksums of the packets of its
+/// baseline. The highest bits are in the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Checksum(u64);
 
-/// What a packet without a base is relative to.
+/// The baseline of a keyframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Origin {
-    /// Sum over the objects that both sides know from the beginning, whatever their order.
+    /// Sum over the initial objects, which both sides have from the beginning, in any order.
     pub(super) initial: u64,
 }
 
-/// Checksums of packets that were sent, or that arrived, by their numbers: a ring of [`SPAN`].
+/// Checksums of packets that were sent, or that arrived: a ring of [`SPAN`] by sequence number.
 #[derive(Debug)]
 pub(super) struct Checksums {
-    /// The number of the packet with each; 0 for none.
+    /// Sequence number and checksum of each packet; number 0 is an empty entry.
     list: Vec<(u32, Checksum)>,
 }
 
@@ -48,7 +50,8 @@ impl Check {
         rest.iter().for_each(|&cell| add(&mut self.one, cell, 0));
     }
 
-    /// The checksum of a packet with these mentions; `None` if a packet that it is relative to has none.
+    /// Returns the checksum of a packet with these mentions; `None` if a packet of its baseline has
+    /// no checksum here.
     pub(super) fn packet(
         self,
         header: &Header,
@@ -83,7 +86,7 @@ impl Default for Check {
 }
 
 impl Checksum {
-    /// The bits that travel.
+    /// Returns the bits that are in the packet.
     pub(super) fn short(self) -> u16 {
         (self.0 >> 48) as u16
     }
@@ -94,7 +97,7 @@ impl Checksum {
 }
 
 impl Origin {
-    /// Adds an object that is known from the beginning, instead of another state of the same.
+    /// Replaces the state `before` of an initial object by `now`.
     pub(super) fn replace(
         &mut self,
         id: ObjectId,
@@ -125,8 +128,8 @@ impl Checksums {
         self.list.fill(NONE);
     }
 
-    /// 16 bits over the checksums of the packet `newest`, and of those before it whose bits are set in
-    /// `earlier`: `None` if one of them is not there.
+    /// Returns 16 bits over the checksums of the packet `newest`, and of the earlier packets whose
+    /// bits are set in `earlier`; `None` if one of them has no checksum here.
     pub(super) fn tag(&self, newest: u32, earlier: u32) -> Option<u16> {
         let mut sum = !MULTIPLIER;
         self.get(newest)?.add_to(&mut sum);
@@ -151,7 +154,7 @@ fn add(sum: &mut u64, low: u32, high: u32) {
     *sum = (*sum ^ both).wrapping_mul(MULTIPLIER).rotate_left(29);
 }
 
-/// Every bit of the sum in every bit of the checksum: others are made of it.
+/// Mixes every bit of the sum into every bit of the checksum, since later checksums are made of it.
 fn finished(sum: u64) -> Checksum {
     let product = sum.wrapping_mul(MULTIPLIER);
     let product = (product ^ product >> 32).wrapping_mul(MULTIPLIER);
@@ -165,7 +168,7 @@ const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 mod tests {
     use super::*;
 
-    /// A packet relative to two others.
+    /// Checksum of a packet whose baseline is two others.
     fn packet(change: impl FnOnce(&mut Header, &mut Checksums)) -> Option<Checksum> {
         let mut checksums = Checksums::default();
         (1..=9).for_each(|number| checksums.set(number, finished(number.into())));

@@ -1,16 +1,17 @@
-//! When to show what arrives at irregular times.
+//! The playback clock: chooses the tick to show, although snapshots arrive at irregular times.
 
 use core::time::Duration;
 
-/// The time of the sender, as far behind as the network makes necessary: in ticks.
+/// The sender's time minus the delay that the network's jitter makes necessary, in ticks.
 #[derive(Debug)]
 pub(super) struct Clock {
     ticks_per_second: f64,
-    /// The ticks from the sender's clock to ours for the quickest snapshots.
+    /// Difference of the local and the sender's clock by the fastest snapshots, in ticks. `None`
+    /// before the first snapshot.
     offset: Option<f64>,
-    /// How much later than the quickest the slow ones are.
+    /// Jitter: lateness of slow snapshots compared with the fastest, in ticks.
     lateness: f64,
-    /// The ticks from one snapshot to the next.
+    /// Average interval of snapshots, in ticks.
     interval: f64,
     newest: u32,
     bounds: [f64; 2],
@@ -18,7 +19,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Is at least and at most so far behind.
+    /// Creates a clock with the least and the largest delay.
     pub(super) fn new(ticks_per_second: u32, bounds: [Duration; 2]) -> Self {
         let ticks_per_second = f64::from(ticks_per_second);
         let bounds = bounds.map(|bound| bound.as_secs_f64() * ticks_per_second);
@@ -33,7 +34,7 @@ impl Clock {
         }
     }
 
-    /// A snapshot of `tick` came.
+    /// Handles the arrival of a snapshot of `tick`.
     pub(super) fn handle_tick(&mut self, now: Duration, tick: u32) {
         let measured = self.local(now) - f64::from(tick);
         let Some(offset) = self.offset else {
@@ -42,12 +43,12 @@ impl Clock {
             return;
         };
         if measured - offset > self.ticks_per_second {
-            // The sender paused, or lost so much time: what was is of no use.
+            // The sender paused for longer than a second: the measurements before are of no use.
             (self.offset, self.lateness) = (Some(measured), 0.0);
             self.newest = self.newest.max(tick);
             return;
         }
-        // Clocks drift apart, and routes change: the quickest of long ago is forgotten slowly.
+        // Clocks drift and routes change: the offset of the fastest snapshot rises slowly.
         let offset = measured.min(offset + (measured - offset) * FORGETTING);
         self.offset = Some(offset);
         let lateness = measured - offset;
@@ -58,14 +59,14 @@ impl Clock {
         self.newest = self.newest.max(tick);
     }
 
-    /// How far behind the newest snapshots to be, in ticks: the next one has to be there, also if it
-    /// is slow, and one is lost.
+    /// Returns the delay behind the newest snapshot, in ticks: the next snapshot must have arrived,
+    /// even if it is late and one is lost.
     pub(super) fn delay(&self) -> f64 {
         let [least, most] = self.bounds;
         (self.lateness + 2.0 * self.interval).clamp(least, most.max(least))
     }
 
-    /// Sets the time, which never goes back; none before there was a snapshot.
+    /// Advances the shown time, which never goes back; `None` before the first snapshot.
     pub(super) fn advance(&mut self, now: Duration) -> Option<f64> {
         let local = self.local(now);
         let target = local - self.offset? - self.delay();
@@ -73,14 +74,14 @@ impl Clock {
             None => target,
             Some((_, time)) if (target - time).abs() > self.ticks_per_second => target.max(time),
             Some((before, time)) => {
-                // A little faster or slower than real time is not seen; a jump is.
+                // A slightly stretched time is not noticed; a jump is.
                 let passed = (local - before).max(0.0);
                 let error = target - (time + passed);
                 let correction = (error * CORRECTION).clamp(-passed * STRETCH, passed * STRETCH);
                 time + passed + correction
             }
         };
-        // There is nothing behind the newest snapshot; time waits for the next one.
+        // There is no state after the newest snapshot: time waits for the next one.
         let time = match self.time {
             Some((_, before)) => time.min(f64::from(self.newest)).max(before),
             None => time.min(f64::from(self.newest)),
@@ -89,7 +90,7 @@ impl Clock {
         Some(time)
     }
 
-    /// The time that is shown.
+    /// Returns the shown time, in ticks.
     pub(super) fn time(&self) -> Option<f64> {
         self.time.map(|(_, time)| time)
     }
@@ -99,13 +100,13 @@ impl Clock {
     }
 }
 
-/// The part of what was learned that a snapshot makes forget.
+/// Share of the measured offset and jitter that each snapshot replaces.
 const FORGETTING: f64 = 0.005;
 
-/// The weight of a new interval.
+/// Weight of a new interval in the average.
 const SMOOTHING: f64 = 0.1;
 
-/// The part of an error that a step corrects, and by how much time may be stretched for it.
+/// Share of the error that a step corrects, and the most that time is stretched for that.
 const CORRECTION: f64 = 0.1;
 const STRETCH: f64 = 0.1;
 
@@ -117,8 +118,8 @@ mod tests {
 
     const BOUNDS: [Duration; 2] = [Duration::ZERO, Duration::from_millis(500)];
 
-    /// Plays snapshots that take as long as `latency` says, in milliseconds; gives the clock, and how
-    /// often the time was behind no snapshot.
+    /// Plays snapshots with this `latency` in milliseconds; returns the clock, and how often the
+    /// shown time had no later snapshot.
     fn play(latency: impl Fn(u32) -> u64, frames: u32) -> (Clock, u32) {
         let mut clock = Clock::new(60, BOUNDS);
         let mut arrivals: Vec<(u64, u32)> =

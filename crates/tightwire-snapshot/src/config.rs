@@ -1,11 +1,10 @@
-//! What both sides agree on, and how much there may be.
+//! The configuration of a snapshot protocol.
 
 use tightwire_core::Wire;
 
-/// How worlds are replicated. Both sides need the same; [`max_objects`](Self::max_objects) and
-/// [`history`](Self::history) are not part of the
-/// [fingerprint](crate::Protocol::fingerprint), since only a receiver with too small a number of
-/// objects would notice.
+/// Configuration of replication. Both sides need the same; [`max_objects`](Self::max_objects) and
+/// [`history`](Self::history) are not part of the [fingerprint](crate::Protocol::fingerprint),
+/// since only a receiver whose `max_objects` is too small would notice.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Level};
@@ -15,23 +14,23 @@ use tightwire_core::Wire;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// How hard snapshots are compressed.
+    /// Compression of snapshots. The default is [`Level::Modeled`].
     pub level: Level,
-    /// How many ticks a second has, for fields that are `derivative_of` another.
+    /// Ticks per second, for fields that are `derivative_of` another. The default is 60.
     pub ticks_per_second: u32,
-    /// How many objects there can be, those that are gone but not yet for everyone included.
+    /// Largest number of objects, including despawned ones whose despawn is not yet acked by every
+    /// receiver. The default is 4096.
     pub max_objects: usize,
-    /// For how many ticks the sender remembers what objects were like: a receiver that is further
-    /// behind with an object gets it anew. At least 64.
+    /// Number of ticks after which a state expires on the sender. An object whose acked states have
+    /// all expired is sent without a baseline. At least 64, which is the default.
     ///
-    /// It is also the bound of the sender's memory, which holds `history + 1` states of an object at most;
-    /// a receiver holds as many as packets can be on their way. What is learned with
-    /// [`Level::Modeled`] is kept for each packet that can be the base of another: some tens of kilobytes
-    /// each.
+    /// It also bounds the sender's memory: at most `history + 1` states of an object. A receiver
+    /// holds as many states as packets can be in flight. With [`Level::Modeled`], a model is kept
+    /// for each packet that can be the baseline of another: some tens of kilobytes each.
     pub history: u32,
 }
 
-/// How hard snapshots are compressed.
+/// Compression of snapshots.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Level};
@@ -41,14 +40,15 @@ pub struct Config {
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Level {
-    /// Changed bits and small differences, in bits: the fastest.
+    /// Changed bits and small differences, bit-packed: the fastest.
     Packed,
-    /// Predicted, and coded by a model that learns what this game's objects do: the smallest.
+    /// Predictions, with residuals coded by a model that learns how this game's objects behave: the
+    /// smallest.
     #[default]
     Modeled,
 }
 
-/// What becomes of an object, for a receiver that is no longer to see it.
+/// The fate of an object on a receiver to which it is no longer relevant.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Leaving};
@@ -61,14 +61,16 @@ pub enum Level {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Leaving {
-    /// It is gone. A [`Playback`](crate::Playback) moves it on until then, as its last velocity says.
+    /// The object despawns. A [`Playback`](crate::Playback) extrapolates it until then, by its last
+    /// velocity.
     #[default]
     Despawn,
-    /// It stays as it was last.
+    /// The object stays in its last state.
     Freeze,
 }
 
-/// How old a version other than the newest can be to predict with: the sender still has it.
+/// Largest age, in ticks, of a baseline state other than the newest to predict from: the sender
+/// still has such a state.
 pub(super) const PAST_TICKS: u32 = 48;
 
 impl Default for Config {

@@ -1,4 +1,4 @@
-//! A snapshot protocol as data, for those who read snapshots without the program.
+//! A snapshot protocol as data, for tools that read snapshots without the program.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,10 +13,10 @@ use tightwire_core::schema::{Difference, DifferenceKind, Schema};
 use tightwire_core::stream::{Stream, Target, Wire};
 
 /// A [`Protocol`] as data: its configuration, and its classes with their names and
-/// [schemas](Schema). It is in captures, so that tools read snapshots without the program.
+/// [schemas](Schema). Captures have it, so that tools read snapshots without the program.
 ///
-/// It is [`Wire`](trait@tightwire_core::stream::Wire), in the form that docs/WIRE.md gives. One that comes from outside may
-/// ask for anything: [`Protocol::from_description`] is where it is judged.
+/// It is [`Wire`](trait@tightwire_core::stream::Wire), in the form that docs/WIRE.md gives. A
+/// description from outside may ask for anything: [`Protocol::from_description`] validates it.
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -53,7 +53,7 @@ struct ClassDescription {
 }
 
 impl Description {
-    /// The [fingerprint](Protocol::fingerprint) of the protocol that was described.
+    /// Returns the [fingerprint](Protocol::fingerprint) of the described protocol.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -67,7 +67,7 @@ impl Description {
         self.fingerprint
     }
 
-    /// How the protocol was configured.
+    /// Returns the configuration of the described protocol.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -87,7 +87,7 @@ impl Description {
         }
     }
 
-    /// The classes in their order: what they are called, and the layout of their objects.
+    /// Iterates over the classes in their order: name and schema.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -102,8 +102,9 @@ impl Description {
         self.classes.iter().map(|class| (&*class.name, &class.schema))
     }
 
-    /// Compares the protocol of this side with that of the other: settings first, then classes in their order,
-    /// down to the field. Empty if both have the same [fingerprint](Self::fingerprint).
+    /// Compares the protocol of this side with that of the other: settings first, then classes in
+    /// their order, down to the field. Empty if both have the same
+    /// [fingerprint](Self::fingerprint).
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -177,7 +178,7 @@ impl Description {
 }
 
 impl Protocol {
-    /// The protocol as data.
+    /// Returns the protocol as data.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -191,7 +192,7 @@ impl Protocol {
         let Config { level, ticks_per_second, history, max_objects } = *self.config();
         let classes = self.classes().iter().map(|class| {
             let mut name = class.declared.name.to_string();
-            // Rust's own names of types have any length.
+            // Rust's names of types have no limit.
             while name.len() > MAX_NAME {
                 name.pop();
             }
@@ -207,13 +208,13 @@ impl Protocol {
         }
     }
 
-    /// The protocol that was described, as far as it makes sense here. Its classes are no Rust types:
-    /// look at objects with [`Receiver::get_dynamic`](crate::Receiver::get_dynamic).
+    /// Creates the described protocol, within limits. Its classes have no Rust types: read objects
+    /// with [`Receiver::get_dynamic`](crate::Receiver::get_dynamic).
     ///
-    /// A description from outside may ask for anything, so there is less room than in the program itself:
-    /// its classes have 65536 fields, elements and parts of conditions in all, the longest condition has
-    /// 128, and what is learned of a packet takes at most 2 MiB. Of many or large objects, a receiver
-    /// takes no more than 8 million numbers at once, whatever `max_objects` says.
+    /// A description from outside may ask for anything, so its limits are lower than the program's
+    /// own: at most 65536 fields, elements and parts of conditions in all classes together, 128
+    /// parts in the longest condition, and 2 MiB of learned state per packet. With many or large
+    /// objects, a receiver takes no more than 8 million cells at once, whatever `max_objects` says.
     ///
     /// ```
     /// use tightwire::{snapshot, Wire};
@@ -240,10 +241,9 @@ impl Protocol {
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`], as for a protocol of types;
-    /// [`TooLarge`](ProtocolError::TooLarge) beyond the limits above, and
-    /// [`Fingerprint`](ProtocolError::Fingerprint) if it becomes another protocol than the one
-    /// that was described.
+    /// [`ProtocolError`], as for a protocol of types; [`TooLarge`](ProtocolError::TooLarge) beyond
+    /// the limits above, and [`Fingerprint`](ProtocolError::Fingerprint) if the result differs from
+    /// the protocol that was described.
     pub fn from_description(description: &Description) -> Result<Self, ProtocolError> {
         let largest = largest_of(description.classes())?;
         let mut config = description.config();
@@ -262,7 +262,8 @@ impl Protocol {
     }
 }
 
-/// The parts of the largest class that came as data, if all of them together are not too many.
+/// Returns the number of parts of the largest class, or an error if all classes together have too
+/// many.
 pub(super) fn largest_of<'a>(
     classes: impl Iterator<Item = (&'a str, &'a Schema)>,
 ) -> Result<u64, ProtocolError> {
@@ -277,7 +278,7 @@ pub(super) fn largest_of<'a>(
     Ok(largest)
 }
 
-/// Whether a receiver has room for a copy of what is learned for each packet that it remembers.
+/// Refuses a protocol whose learned state is too large to keep a copy for each remembered packet.
 pub(super) fn check_learned(protocol: &Protocol) -> Result<(), ProtocolError> {
     if protocol.plan().pristine.size() > MAX_LEARNED / SPAN {
         let class = protocol.classes().last().map(|class| class.declared.name.to_string());
@@ -286,7 +287,7 @@ pub(super) fn check_learned(protocol: &Protocol) -> Result<(), ProtocolError> {
     Ok(())
 }
 
-/// As docs/WIRE.md says.
+/// The form of docs/WIRE.md.
 impl Wire for Description {
     fn serialize<S: Stream>(
         mut this: Target<'_, S::Access, Self>,
@@ -307,7 +308,7 @@ impl Wire for ClassDescription {
         stream: &mut S,
     ) -> Result<(), S::Error> {
         stream.string(at!(this.name), MAX_NAME)?;
-        // It is shown to people, and a terminal obeys control characters.
+        // The name is shown to people, and a terminal obeys control characters.
         if this.name.chars().any(char::is_control) {
             return stream.refuse();
         }
@@ -315,14 +316,14 @@ impl Wire for ClassDescription {
     }
 }
 
-/// The bytes of a class's name.
+/// Largest size of a class's name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// What the classes of a description may take to be made and used.
+/// Largest number of parts of all classes of a description: bounds the work to build and use them.
 const MAX_PARTS: u64 = 1 << 16;
 
-/// The numbers of all objects of a receiver.
+/// Largest number of cells of all objects of a receiver.
 const MAX_CELLS: u64 = 1 << 23;
 
-/// The bytes of what a receiver learns, with all its copies.
+/// Largest size of a receiver's learned state, with all its copies, in bytes.
 const MAX_LEARNED: usize = 512 << 20;

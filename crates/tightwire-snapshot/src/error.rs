@@ -1,4 +1,4 @@
-//! What can go wrong with snapshots.
+//! Errors of the snapshot layer.
 
 use alloc::string::String;
 use core::error::Error;
@@ -8,7 +8,7 @@ use super::Config;
 use tightwire_core::schema::{DynamicError, ObjectId};
 use tightwire_core::stream::{ExplainedError, ReadError};
 
-/// Why there is no [`Protocol`](crate::Protocol).
+/// Reason why a [`Protocol`](crate::Protocol) cannot be built.
 ///
 /// ```
 /// use tightwire::snapshot;
@@ -20,34 +20,34 @@ use tightwire_core::stream::{ExplainedError, ReadError};
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The history is too short, or another number is zero.
+    /// The history is shorter than 64 ticks, or another number is zero.
     Config(Config),
     /// There are more than 1024 classes.
     TooManyClasses,
     /// A class was given twice.
     Twice {
-        /// The name of its type.
+        /// Name of its type.
         class: String,
     },
     /// A class cannot be replicated.
     Layout {
-        /// The name of its type.
+        /// Name of its type.
         class: String,
-        /// The field, why not, and what to do.
+        /// The field, the reason, and the remedy.
         reason: String,
     },
-    /// A description asks for more than a file from outside gets: its classes have too many fields,
-    /// lists or variants in all, up to this one.
+    /// A description from outside exceeds its limits: the classes up to this one have too many
+    /// fields, lists or variants in all.
     TooLarge {
-        /// The name of the class.
+        /// Name of the class.
         class: String,
     },
-    /// A description does not become the protocol that was described: it was changed, or is of another
-    /// version of this library.
+    /// The protocol that is built from a description has another fingerprint: the description was
+    /// changed, or is of another version of this library.
     Fingerprint {
-        /// Of the protocol that was described.
+        /// Fingerprint of the protocol that was described.
         described: u64,
-        /// Of what became of it here.
+        /// Fingerprint of the protocol that was built.
         here: u64,
     },
 }
@@ -80,7 +80,7 @@ impl fmt::Display for ProtocolError {
 
 impl Error for ProtocolError {}
 
-/// Why an object was not set.
+/// Reason why an object was not set.
 ///
 /// ```
 /// use tightwire::snapshot;
@@ -95,38 +95,38 @@ impl Error for ProtocolError {}
 pub enum SetError {
     /// The type is no class of the protocol.
     NoClass {
-        /// The name of the type.
+        /// Name of the type.
         name: &'static str,
     },
     /// The value cannot be written.
     Value {
-        /// The name of the type.
+        /// Name of the type.
         name: &'static str,
-        /// The field, its value, and the values that are allowed.
+        /// The field, its value, and its range.
         error: ExplainedError,
     },
-    /// The type does not write what it describes.
+    /// The type writes other bits than its schema describes.
     Unreadable {
-        /// The name of the type.
+        /// Name of the type.
         name: &'static str,
-        /// Where its description does not fit.
+        /// Bit at which the packet does not match the schema.
         error: ReadError,
     },
-    /// The protocol has no class at this place.
+    /// The protocol has no class at this index.
     NoSuchClass {
-        /// The place.
+        /// The index.
         class: u16,
     },
     /// A tree is no value of its class.
     Tree {
-        /// Where, and why not.
+        /// The path in the tree, and the reason.
         error: DynamicError,
     },
-    /// There are as many objects as the protocol allows.
+    /// The number of objects is at [`Config::max_objects`].
     TooManyObjects,
-    /// A receiver has its snapshot of this tick already, in which this is not.
+    /// The tick is frozen: a snapshot of it was sent.
     TickIsSent,
-    /// What is known from the beginning has to be set before it.
+    /// Initial objects have to be set before the first tick or snapshot.
     HasBegun,
 }
 
@@ -171,37 +171,38 @@ impl Error for SetError {
     }
 }
 
-/// Why a snapshot was refused. The world is as it was.
+/// Reason why a snapshot was refused. The world is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// It is older than the newest one, or the same: an honest network does that.
+    /// The snapshot is older than the newest one, or the same: normal on a network that reorders or
+    /// doubles.
     Late,
-    /// It is relative to a snapshot that is not here, or no longer: bases do not go back.
+    /// The baseline packet did not arrive here, or is no longer kept: bases never go back.
     UnknownBase,
-    /// It is cut short, has too much, or says what cannot be.
+    /// The packet is cut short, too long, or has a value out of range.
     Malformed(ReadError),
-    /// It is of another sender than the snapshots before, or of one that began anew: call
+    /// The snapshot is of another sender than those before, or of one that restarted: call
     /// [`resync`](crate::Receiver::resync), or make a new receiver.
     OtherSender {
         /// The [epoch](crate::Sender::with_epoch) of the snapshots before.
         here: u32,
-        /// That of this one. If it is the same, the sender began anew without another.
+        /// The epoch of this snapshot. If it is the same, the sender restarted without a new epoch.
         sent: u32,
     },
-    /// It says something else than its sender meant, or is relative to others than those that are here: it was
-    /// damaged, its sender is another one or began anew, or the two sides are not of the same version.
+    /// The check does not match: the packet was damaged, its baseline is of another sender or of
+    /// one that restarted, or the two sides are of different versions.
     Check {
-        /// The byte where the check begins.
+        /// Byte at which the check begins.
         at: usize,
-        /// The check that is there.
+        /// The check in the packet.
         sent: u16,
-        /// The check of what the snapshot says.
+        /// The check of the decoded packet and its baseline.
         computed: u16,
     },
-    /// It is about more objects than the protocol allows.
+    /// The snapshot has more objects than the protocol allows.
     TooManyObjects,
-    /// What it says of an object is no value of its class.
+    /// The decoded cells of an object are no value of its class.
     Object(ObjectId),
 }
 

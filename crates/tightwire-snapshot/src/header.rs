@@ -1,66 +1,67 @@
-//! What a packet says of itself, and of the packets before it.
+//! The header of a packet: its sequence number and tick, and which packets are its baseline.
 //!
-//! The sender knows of some packets that they arrived: these are *known*, and what they said is what
-//! the next packet is relative to. Both sides have to mean the same packets, although either may not
-//! have heard of what the other sent last. So each packet says which the newest known one is, its
-//! *base*, and for the packets between that and those of which the base itself told, whether they are
-//! known. What is older is settled: a packet that was acknowledged `LATE` packets after a newer one
-//! counts as lost for ever.
+//! Acked packets are called *known* in this file, and the newest of them is the *base*, the
+//! baseline packet. The states in known packets are the baseline of the next packet. Both sides
+//! have to mean the same packets, although neither knows whether the last packets of its own
+//! arrived. Therefore each packet names its base, and says which packets before the base are known,
+//! as far back as the base itself did not settle that. Older packets are settled: a packet whose
+//! ack comes `LATE` packets after that of a newer one counts as lost for good.
 
 use super::trace::{Mark, Marked};
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// How many packets can be on their way: so many after the base, the sender starts anew.
+/// Largest number of packets in flight: when so many follow the base, the sender resyncs.
 pub(super) const IN_FLIGHT: u32 = 96;
 
-/// An acknowledgement of a packet so far before the base comes too late: as many as an
-/// acknowledgement tells of, so that one that arrives tells everything.
+/// Number of packets before the base whose acks still count. It is the number of packets that an
+/// ack covers, so that one ack that arrives covers all of them.
 pub(super) const LATE: u32 = 32;
 
-/// How far apart packets can be that are told apart: the base of the base and what it tells of, the
-/// base, and what came after.
+/// Number of packets that are told apart: those before the base of the base that are not settled,
+/// then up to the base, then those in flight.
 pub(super) const SPAN: usize = (2 * IN_FLIGHT + LATE).next_power_of_two() as usize;
 
-/// The bits of a packet's number.
+/// Bits of the sequence number in the header.
 const NUMBER_BITS: u32 = 12;
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Header {
-    /// Counted from the first packet to this receiver.
+    /// Sequence number, counted per receiver.
     pub(super) number: u32,
     pub(super) tick: u32,
-    /// Every object that is not mentioned is as the known packets say.
+    /// Every object that is not mentioned is in its baseline state.
     pub(super) is_complete: bool,
-    /// Tells senders apart, of a packet without a base.
+    /// Epoch of the sender; only a packet without a base has it.
     pub(super) epoch: u32,
-    /// The first packet that counts: a sender that lost its receiver starts anew.
+    /// Sequence number of the first packet since the last keyframe: a sender that resyncs starts
+    /// over.
     pub(super) start: u32,
-    /// The newest known packet; none of them is, at the start.
+    /// The baseline packet: the newest acked one. `None` in a keyframe.
     pub(super) base: Option<u32>,
     pub(super) known: Known,
 }
 
-/// Which packets are known.
+/// Set of acked packets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Known {
-    /// What is older is settled.
+    /// The first packet that is not settled.
     pub(super) first: u32,
     bits: [u64; SPAN / 64],
 }
 
-/// What the receiver of a packet already knows of another one.
+/// Header of an earlier packet, as far as the headers of later ones refer to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Told {
     pub(super) tick: u32,
     pub(super) is_complete: bool,
-    /// The first packet that counts, as that packet said.
+    /// Sequence number of the first packet since the last keyframe.
     pub(super) start: u32,
     pub(super) base: Option<u32>,
 }
 
 impl Header {
-    /// Writes or reads the header. `newest` is the newest packet that the receiver has or a later one,
-    /// `told` what was said by a packet that it has.
+    /// Writes or reads the header. `newest` is the sequence number of the newest packet that the
+    /// receiver has, or a later one; `told` returns the header of a packet that the receiver has.
     pub(super) fn serialize<S: Stream + Marked>(
         &mut self,
         stream: &mut S,
@@ -74,7 +75,7 @@ impl Header {
             self.number = nearest(newest, low as u32);
         }
         stream.bool(&mut self.is_complete)?;
-        // Kept for a later version.
+        // Reserved for a later version.
         let (mut is_other, bit) = (false, stream.position());
         stream.bool(&mut is_other)?;
         if is_other {
@@ -101,7 +102,7 @@ impl Header {
 
     fn serialize_start<S: Stream + Marked>(&mut self, stream: &mut S) -> Result<(), S::Error> {
         stream.mark(Mark::Number);
-        // After an outage the lowest bits are not enough.
+        // After an outage the lowest bits are ambiguous.
         let mut number = u64::from(self.number);
         stream.bits(&mut number, u32::BITS)?;
         if S::READING {
@@ -115,7 +116,7 @@ impl Header {
         let mut tick = u64::from(self.tick);
         stream.bits(&mut tick, u32::BITS)?;
         if S::READING {
-            // There is always a number after it.
+            // The next sequence number must exist.
             if self.number == u32::MAX {
                 return refuse(stream);
             }
@@ -165,20 +166,20 @@ impl Header {
 
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 
-/// The first packet of which the base did not tell for good whether it is known.
+/// Returns the first packet that `base` does not settle: it may still become known after `base`.
 pub(super) fn first_untold(base: Told) -> u32 {
     base.base.map_or(base.start, |base_of_base| base_of_base.saturating_sub(LATE).max(base.start))
 }
 
-/// How many ticks after its base a packet is, if packets go on as from the base of the base to the
-/// base: most senders send one a tick, or every so many.
+/// Predicts the number of ticks from the base to a packet by the pace from the base of the base to
+/// the base: most senders send one packet a tick, or every few ticks.
 fn regular_age(behind: u32, base: (u32, u32), before: Option<(u32, u32)>) -> u32 {
     let Some((number, tick)) = before else { return behind };
     let (packets, ticks) = (base.0.saturating_sub(number).max(1), base.1.saturating_sub(tick));
     (u64::from(behind) * u64::from(ticks) / u64::from(packets)).min(u64::from(u32::MAX)) as u32
 }
 
-/// The number with these lowest bits that is nearest to `newest`.
+/// Returns the number with these lowest bits that is nearest to `newest`.
 fn nearest(newest: u32, low: u32) -> u32 {
     let half = 1 << (NUMBER_BITS - 1);
     let ahead = low.wrapping_sub(newest).wrapping_add(half) & NUMBER_MASK as u32;

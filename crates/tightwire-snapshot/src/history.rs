@@ -1,74 +1,74 @@
-//! What objects were like, for as long as somebody may need it.
+//! Storage of the versions of objects: a state is here from when it is set until it expires.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Versions of objects: for each object a list, the newest first.
+/// Versions of objects: a linked list for each object, the newest first.
 ///
-/// Versions that are removed leave their memory to the next ones of their class, so that a world that
-/// neither grows nor changes faster than before allocates nothing.
+/// The block of an expired version is reused for the next version of its class, so that a world
+/// that neither grows nor changes faster than before allocates nothing.
 #[derive(Debug)]
 pub(super) struct History {
-    /// A block for each version: when it came to be, which one is older, its class, its cells. They are
-    /// beside each other since whoever asks for one wants all, and memory is far away.
+    /// A block for each version: tick, packet, the next older version, class and cells. They are
+    /// adjacent because a lookup needs all of them, and a cache miss for each would be slow.
     words: Vec<u32>,
-    /// By class.
+    /// Number of columns, by class.
     columns: Vec<usize>,
     blocks: Vec<Blocks>,
 }
 
-/// The blocks of a class: how many there are, and which have no version.
+/// The blocks of a class: their number, and the free ones.
 #[derive(Clone, Debug, Default)]
 struct Blocks {
     count: usize,
     free: Vec<Versions>,
 }
 
-/// An object's versions, of which the history knows the rest: where the newest one is.
+/// An object's list of versions: the block of the newest one, which links to the older ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Versions(u32);
 
-/// When a version came to be.
+/// Tick and packet of a version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Stamp {
     pub(super) tick: u32,
-    /// The packet that it came in; nothing for the side that sends.
+    /// Sequence number of the packet that had the version; 0 on the sending side.
     pub(super) packet: u32,
 }
 
-/// An object as it was.
+/// A version of an object, as it is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State<'h> {
     pub(super) stamp: Stamp,
     pub(super) class: u16,
-    /// None where the object is gone.
+    /// `None` if the object is despawned.
     pub(super) cells: Option<&'h [u32]>,
 }
 
 impl State<'_> {
-    /// The same, as a packet of this tick told it.
+    /// Returns the state with the tick of the packet that it was sent in.
     pub(super) fn told_at(self, tick: u32) -> Self {
         Self { stamp: Stamp { tick, ..self.stamp }, ..self }
     }
 }
 
-/// The words of a block before its cells: the tick, the packet, the older version, and the class with
-/// the flag for what is gone.
+/// Words of a block before its cells: the tick, the packet, the older version, and the class with
+/// the flag [`GONE`].
 const HEAD: usize = 4;
 const GONE: u32 = 1 << 16;
 
-/// Blocks begin at multiples of so many words: 2^32 of these are more memory than there is.
+/// Alignment of blocks, in words: 2^32 such units are more than the memory of any machine.
 const UNIT: usize = 4;
 
 impl History {
-    /// For classes of as many columns as given.
+    /// Creates an empty history for classes with these numbers of columns.
     pub(super) fn new(columns: impl Iterator<Item = usize>) -> Self {
         let columns: Vec<_> = columns.collect();
         let blocks = vec![Blocks::default(); columns.len()];
         Self { words: Vec::new(), columns, blocks }
     }
 
-    /// Adds the newest version; `cells` is none if the object is gone.
+    /// Adds the newest version; `cells` is `None` if the object is despawned.
     pub(super) fn push(
         &mut self,
         versions: &mut Versions,
@@ -87,7 +87,7 @@ impl History {
         *versions = place;
     }
 
-    /// A block that has no version, and how many cells it holds.
+    /// Returns a free block, and the number of its cells.
     fn free_block(&mut self, class: u16) -> Option<(Versions, usize)> {
         let columns = *self.columns.get(usize::from(class))?;
         let blocks = self.blocks.get_mut(usize::from(class))?;
@@ -97,12 +97,12 @@ impl History {
         let place = Versions(u32::try_from(self.words.len() / UNIT).ok()?);
         self.words.resize(self.words.len() + (HEAD + columns).next_multiple_of(UNIT), 0);
         blocks.count += 1;
-        // All of them may be free at a time: then there is room for that.
+        // All blocks may be free at once; reserved here, so that `release` never allocates.
         blocks.free.reserve(blocks.count);
         Some((place, columns))
     }
 
-    /// The versions, the newest first.
+    /// Iterates over the versions, the newest first.
     #[inline]
     pub(super) fn iter(&self, versions: Versions) -> impl Iterator<Item = State<'_>> {
         let mut next = versions;
@@ -113,7 +113,7 @@ impl History {
         })
     }
 
-    /// A version, and the older ones.
+    /// Returns a version, and the list of the older ones.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn version(&self, versions: Versions) -> Option<(State<'_>, Versions)> {
         let block = self.words.get(versions.start()..)?;
@@ -124,20 +124,20 @@ impl History {
         Some((State { stamp: Stamp { tick, packet }, class, cells }, Versions(older)))
     }
 
-    /// The newest version.
+    /// Returns the newest version.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn newest(&self, versions: Versions) -> Option<State<'_>> {
         self.version(versions).map(|(state, _)| state)
     }
 
-    /// A version that held at a tick then; none if it is forgotten. Its place may have another one
-    /// by now, but only one that came to be later.
+    /// Returns a version that was the newest one at `tick`; `None` if it has expired. Its block may
+    /// have been reused, but only for a version of a later tick.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
         self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
 
-    /// Keeps the versions for which `keep`, which sees the newest first.
+    /// Keeps the versions for which `keep` returns true; the newest is passed first.
     pub(super) fn retain(
         &mut self,
         versions: &mut Versions,
@@ -164,13 +164,14 @@ impl History {
         }
     }
 
-    /// Gives up a block. Nothing was ever so late: whoever still has its place finds that out.
+    /// Frees a block. Its tick becomes the highest one, so that [`remembered`](Self::remembered) no
+    /// longer finds a version there.
     fn release(&mut self, place: Versions, class: u16) {
         self.words[place.start()] = u32::MAX;
         self.blocks[usize::from(class)].free.push(place);
     }
 
-    /// Forgets the newest version.
+    /// Drops the newest version.
     pub(super) fn forget_newest(&mut self, versions: &mut Versions) {
         if let Some((State { class, .. }, older)) = self.version(*versions) {
             self.release(*versions, class);
@@ -178,7 +179,7 @@ impl History {
         }
     }
 
-    /// Forgets what is older than a version of this tick, if that is still there.
+    /// Lets the versions expire that are older than this one of `tick`, if that is still there.
     pub(super) fn forget_older(&mut self, version: Versions, tick: u32) {
         let found = self.version(version).filter(|(state, _)| state.stamp.tick == tick);
         if let Some((_, mut older)) = found
@@ -189,14 +190,15 @@ impl History {
         }
     }
 
-    /// Stamps the newest version with another packet.
+    /// Changes the packet of the newest version.
     pub(super) fn set_packet(&mut self, versions: Versions, packet: u32) {
         if let Some(word) = self.words.get_mut(versions.start().wrapping_add(1)) {
             *word = packet;
         }
     }
 
-    /// Forgets versions that did not hold at `tick` or later.
+    /// Lets the versions expire that were replaced before `tick`: keeps the newest one of that tick
+    /// or earlier.
     pub(super) fn forget_before(&mut self, versions: &mut Versions, tick: u32) {
         let mut found = false;
         self.retain(versions, |stamp, _| {
@@ -214,7 +216,7 @@ impl Default for Versions {
 }
 
 impl Versions {
-    /// Of an object that nothing is known of.
+    /// The list of an object without versions.
     pub(super) const NONE: Self = Self(u32::MAX);
 
     #[inline]
@@ -222,10 +224,10 @@ impl Versions {
         self == Self::NONE
     }
 
-    /// The first of its words.
+    /// Index of the first word of the block.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn start(self) -> usize {
-        // With words of 32 bits, none of what is there wraps, and none is at what `NONE` wraps to.
+        // With 32-bit `usize`, no block in memory wraps, and none is where `NONE` wraps to.
         (self.0 as usize).wrapping_mul(UNIT)
     }
 }

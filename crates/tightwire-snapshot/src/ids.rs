@@ -1,15 +1,15 @@
-//! Which object has which place.
+//! Map from object ids to slots.
 
 use alloc::vec::Vec;
 
 use tightwire_core::schema::ObjectId;
 
-/// The places of objects, by their ids. Lists in order: a search that no choice of ids can slow down,
-/// and objects come in the order of their ids.
+/// Slots of objects, by id. Two sorted lists: no choice of ids can slow down a binary search, and
+/// iteration is in the order of ids.
 ///
-/// A long list is slow to change in its middle. So what is new goes into a short one, which is merged
-/// into the long one from time to time, and what is removed stays as an entry without a place until
-/// there are many.
+/// Inserting into the middle of a long list is slow. Therefore new entries go into a short list,
+/// which is merged into the long one from time to time, and a removed entry stays without a slot
+/// until there are many.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     long: Vec<Entry>,
@@ -19,10 +19,10 @@ pub(super) struct Ids {
 
 type Entry = (ObjectId, u32);
 
-/// The place of what is removed.
+/// Slot of a removed entry.
 const NONE: u32 = u32::MAX;
 
-/// The short list is merged when it has so many entries.
+/// Number of entries of the short list at which it is merged.
 const SHORT: usize = 256;
 
 impl Ids {
@@ -68,7 +68,7 @@ impl Ids {
         }
     }
 
-    /// The objects in the order of their ids.
+    /// Iterates over the objects in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
         let (mut long, mut short) = (self.long.iter().peekable(), self.short.iter().peekable());
         let entries = core::iter::from_fn(move || match (long.peek(), short.peek()) {
@@ -79,7 +79,7 @@ impl Ids {
         entries.copied().filter(|entry| entry.1 != NONE)
     }
 
-    /// Merges the short list into the long one, from behind, so that nothing is overwritten.
+    /// Merges the short list into the long one, from the end, so that no entry is overwritten.
     fn merge(&mut self) {
         let mut from = self.long.len();
         self.long.resize(from + self.short.len(), (ObjectId(0), NONE));

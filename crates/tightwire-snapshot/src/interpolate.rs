@@ -1,7 +1,7 @@
-//! An object between two of its states.
+//! Interpolation and extrapolation of an object's state.
 //!
-//! Only what is shown depends on it, and nothing that both sides have to compute alike: floats will
-//! do.
+//! Only the shown state depends on this, and nothing that both sides have to compute alike: floats
+//! will do.
 
 use core::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 
@@ -14,10 +14,10 @@ pub(super) struct Sample<'s> {
     pub(super) cells: &'s [u32],
 }
 
-/// Makes `cells` the state at `time`, in ticks, which is between those of the samples.
+/// Computes the state at `time`, in ticks, between two samples, into `cells`.
 ///
-/// Positions move along a line, or along a curve that fits to the velocities if the class has some;
-/// rotations turn the shorter way; what has no values in between is as it was.
+/// Positions move along a line, or along a curve that fits the velocities if the class has some;
+/// rotations turn the shorter way; a group without values in between keeps the earlier one.
 pub(super) fn interpolate(
     layout: &Layout,
     before: Sample<'_>,
@@ -68,8 +68,8 @@ pub(super) fn interpolate(
     }
 }
 
-/// Makes `cells` the state of an object that is about to be gone, at a `time` after its last state: what has
-/// a velocity goes on with it, for at most so many ticks.
+/// Computes the state of an object that is about to despawn, at a `time` after its last state, into
+/// `cells`: positions with a velocity go on with it, for at most `most` ticks.
 pub(super) fn extrapolate(
     layout: &Layout,
     last: Sample<'_>,
@@ -94,7 +94,7 @@ pub(super) fn extrapolate(
     }
 }
 
-/// How far it is from one code to another, the shorter way if the codes wrap.
+/// Returns the signed distance from one code to another, the shorter way if the codes wrap.
 fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
     let way = f64::from(to) - f64::from(from);
     let Some(max) = wraps_after else { return way };
@@ -119,14 +119,15 @@ fn floor(value: f64) -> i64 {
     whole - i64::from((whole as f64) > value)
 }
 
-/// Codes of the position per tick.
+/// Returns the velocity in codes of the position per tick.
 fn slope(layout: &Layout, derivative: Derivative, component: usize, cells: &[u32]) -> f64 {
     const ONE: f64 = (1u64 << 32) as f64;
     let velocity = f64::from(cells[layout.groups[derivative.group].first + component]);
     (velocity - derivative.zero as f64 / ONE) * (derivative.scale as f64 / ONE)
 }
 
-/// The part of a way of `end` that is done, with the slopes at both ends in ways per whole time.
+/// Returns the part of the distance `end` that is done at `fraction`; slopes are in distances per
+/// whole interval.
 fn hermite(end: f64, start_slope: f64, end_slope: f64, fraction: f64) -> f64 {
     let (square, cube) = (fraction * fraction, fraction * fraction * fraction);
     (cube - 2.0 * square + fraction) * start_slope
@@ -134,7 +135,7 @@ fn hermite(end: f64, start_slope: f64, end_slope: f64, fraction: f64) -> f64 {
         + (cube - square) * end_slope
 }
 
-/// The rotation of codes of which `max` is the largest.
+/// Decodes a rotation; `max` is its largest code.
 fn quaternion(codes: [u32; 4], max: u32) -> [f64; 4] {
     let component = |code: u32| (f64::from(code) / f64::from(max) * 2.0 - 1.0) * FRAC_1_SQRT_2;
     let mut rest = codes[1..].iter().map(|&code| component(code));
@@ -148,8 +149,8 @@ fn quaternion(codes: [u32; 4], max: u32) -> [f64; 4] {
     quaternion
 }
 
-/// The rotation between two, the shorter way round. Over the angles between two snapshots, a straight
-/// line that is made as long as a rotation differs from an arc by nothing that is seen.
+/// Interpolates two rotations, the shorter way. Over the angles between two snapshots, a normalised
+/// straight line differs from an arc by nothing that is seen.
 fn turn(from: [f64; 4], to: [f64; 4], fraction: f64) -> [f64; 4] {
     let product: f64 = from.iter().zip(to).map(|(a, b)| a * b).sum();
     let sign = if product < 0.0 { -1.0 } else { 1.0 };
@@ -159,7 +160,7 @@ fn turn(from: [f64; 4], to: [f64; 4], fraction: f64) -> [f64; 4] {
     if length > 0.0 { turned.map(|part| part / length) } else { from }
 }
 
-/// The codes of a rotation.
+/// Encodes a rotation.
 fn smallest_three(rotation: [f64; 4], max: u32) -> [u32; 4] {
     let mut largest = 0;
     for place in 1..4 {
@@ -237,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_falls_is_where_physics_has_it() {
-        // Thrown with 6 m/s upwards, and 30 ticks later: a curve of second degree, which is exact.
+        // Thrown upwards with 6 m/s, 30 ticks later: a curve of second degree, which is exact.
         let at = |time: f32| 6.0 * time - 5.0 * time * time;
         let speed = |time: f32| 6.0 - 10.0 * time;
         let start = Mover { velocity: [1.0, 0.0, 6.0], ..still() };

@@ -1,5 +1,5 @@
-//! What a packet is relative to, for the side that writes it and for the side that reads it. Both
-//! have to find the same.
+//! The baseline of a packet: the states of objects in acked packets. Sender and receiver each look
+//! up the baseline in their own history, and have to find the same states.
 
 use super::config::PAST_TICKS;
 use super::header::{Header, Told};
@@ -11,7 +11,8 @@ use super::view::View;
 use super::world::{Got, World};
 use tightwire_core::schema::ObjectId;
 
-/// What the sender says of objects that it chose: what it had told, and knows to have arrived.
+/// Baseline on the sending side: the states of the chosen objects in packets that the receiver
+/// acked.
 pub(super) struct SenderKnowledge<'s> {
     store: &'s Store,
     view: &'s View,
@@ -48,11 +49,12 @@ impl Knowledge for SenderKnowledge<'_> {
     }
 }
 
-/// What the receiver finds by the header of a packet.
+/// Baseline on the receiving side: the states in the packets that the header of a packet says are
+/// acked.
 pub(super) struct ReceiverKnowledge<'w> {
     world: &'w World,
     header: &'w Header,
-    /// How old the base is, if it is complete.
+    /// Age of the baseline packet in ticks; `None` unless that packet is complete.
     complete_age: Option<u32>,
 }
 

@@ -1,13 +1,48 @@
-//! Snapshots: the state of many objects, as what changed since a state that the receiver has.
+//! Snapshots: the states of many objects, as deltas against a baseline that the receiver has acked.
 //!
-//! This is a part of [Tightwire](https://docs.rs/tightwire), the crate to add, which has it as the module
-//! `snapshot`.
+//! This is a part of [Tightwire](https://docs.rs/tightwire), the crate to add, which has it as the
+//! module `snapshot`.
 //!
-//! From the bottom: `layout` makes an object a row of cells; `history` keeps rows of the past; `mention` is
-//! the delta of one object in a packet, and `body` the bytes of all of them, by one of the levels. Above, the
-//! sender's `store` of the world, a `view` of it for each receiver, and `select`, which collects the dirty
-//! objects of a receiver; and the receiver's `world`. `knowledge` is the baseline, the same on both sides.
-//! A [`Trace`] says what each bit of a packet is for.
+//! # The life of a state
+//!
+//! A state of an object lives as follows, for each receiver on its own:
+//!
+//! ```text
+//! set       Store, History    store.rs, history.rs   Sender::set adds a version of this tick
+//!  |
+//!  v
+//! dirty     View::outdated    view.rs                select.rs collects them by priority
+//!  |   ^
+//!  v   | lost: the object stayed dirty, and is sent again in its then current state
+//! sent      Sent, SentObject  view.rs                sender/make.rs writes it: in flight
+//!  |
+//!  v   Ack, of ack.rs, comes from the receiver
+//! acked     Seen::told        view.rs                View::handle_ack keeps the newest ones
+//!  |
+//!  v
+//! baseline  SenderKnowledge,  knowledge.rs           later packets are deltas against this state
+//!  |        ReceiverKnowledge
+//!  v
+//! expired   History           history.rs             after Config::history ticks: memory reused
+//! ```
+//!
+//! An object is dirty until the receiver acks its current state; sending it only resets its
+//! priority. An object whose acked states have expired is sent without a baseline. After 96 packets
+//! in flight without an ack the sender resyncs: it drops the whole baseline of the receiver, and
+//! the next packet is a keyframe.
+//!
+//! On the receiving side, `World` (`world/mod.rs`) keeps the states of received packets until the
+//! header of a later packet (`header.rs`) says which of them are acked: the two sides then have the
+//! same baseline.
+//!
+//! # The files
+//!
+//! From the bottom: `layout` makes an object a row of cells; `history` has the versions of rows;
+//! `mention` is one object in a packet, and `body` the bytes of all mentions, by one of the levels
+//! `packed` and `modeled`. Above, on the sending side, the `store` of the world, a `view` for each
+//! receiver, and `select`; on the receiving side, the `world`. A [`Trace`] tells which field each
+//! bit of a packet belongs to. `clock`, `interpolate` and `playback` show the world between
+//! snapshots.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

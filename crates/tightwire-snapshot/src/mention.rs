@@ -1,4 +1,4 @@
-//! What a packet says of objects, and what it is relative to.
+//! Mentions: the objects in a packet, each with a delta against its baseline.
 
 use alloc::vec::Vec;
 
@@ -6,45 +6,48 @@ use super::check::Check;
 use super::{modeled, packed};
 use tightwire_core::schema::ObjectId;
 
-/// What a packet says of one object.
+/// An object in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mention {
     pub(super) id: ObjectId,
     pub(super) class: u16,
     pub(super) change: Change,
-    /// Where its cells begin among those of all, and how many there are.
+    /// Index of its first cell in [`Mentions::cells`], and the number of its cells.
     pub(super) start: usize,
     pub(super) columns: usize,
 }
 
-/// What became of an object.
+/// Kind of a mention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
-    /// It is as its cells say, relative to what is known of it.
+    /// A delta against the baseline state of the object.
     Update,
-    /// It is as its cells say: nothing is known of it, or it is of another class now.
+    /// A state without a baseline: the object has spawned, is of another class now, or its baseline
+    /// expired.
     Fresh,
-    /// It is no more.
+    /// The object has despawned.
     Gone,
 }
 
-/// All that a packet says of objects, in the order of their ids.
+/// The mentions of a packet, in the order of their ids.
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
     pub(super) list: Vec<Mention>,
     pub(super) cells: Vec<u32>,
-    /// Over what a writer has added: while the next one is added, that takes no time of its own.
+    /// Sums over the mentions that a writer added. Summing here takes no time of its own: it
+    /// overlaps with adding the next mention.
     pub(super) check: Check,
-    /// Memory for the coding.
+    /// Buffers of the coders.
     pub(super) packed: packed::Scratch,
     pub(super) modeled: modeled::Scratch,
 }
 
-/// As many mentions as records of packets have room for from the first on, if there ever were so
-/// many: in time none has to grow, and a single large packet does not make all of them large.
+/// Upper bound of the mentions that the record of every packet reserves room for, once a packet had
+/// as many: in time no record has to grow, and a single large packet does not make all of them
+/// large.
 pub(super) const MANY: usize = 512;
 
-/// Whether it is worth saying of each object that the base mentions whether it is mentioned again.
+/// Whether a flag for each object of the base, that it is mentioned again, is worth its bits.
 pub(super) fn goes_on(list: &[Mention], before: &[ObjectId]) -> bool {
     let mut before_rest = before.iter().peekable();
     let again = list.iter().filter(|mention| {
@@ -54,34 +57,35 @@ pub(super) fn goes_on(list: &[Mention], before: &[ObjectId]) -> bool {
     is_worth_it(again.count(), before.len())
 }
 
-/// The same, if so many of `before` objects are mentioned again.
+/// Whether the flags are worth their bits, if `again` of the `before` objects of the base are
+/// mentioned again.
 pub(super) fn is_worth_it(again: usize, before: usize) -> bool {
     again * 3 >= before
 }
 
-/// How many states of an object are of use.
+/// Largest number of baseline states of an object that predictions use.
 pub(super) const MOST_PASTS: usize = 3;
 
-/// A state of an object that both sides know.
+/// A baseline state of an object.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Past<'a> {
-    /// How many ticks it is old; at least one.
+    /// Age in ticks, at least 1.
     pub(super) age: u32,
     pub(super) cells: &'a [u32],
 }
 
-/// States that both sides know of an object, the newest first.
+/// Baseline states of an object, newest first.
 #[derive(Debug, Default)]
 pub(super) struct Pasts<'a> {
     states: [Past<'a>; MOST_PASTS],
     len: usize,
 }
 
-/// What both sides know when a packet is written and when it is read.
+/// The baseline of a packet, the same when the packet is written and when it is read.
 pub(super) trait Knowledge {
-    /// The class of an object; none if it is unknown or known to be gone. `each` is told of its states,
-    /// the newest first, as long as it asks for more. A writer finds the object by the place of its
-    /// mention, a reader by its id.
+    /// Returns the class of an object; `None` if it has no baseline state, or is despawned in the
+    /// baseline. Passes its baseline states to `each`, newest first, until that returns false. A
+    /// writer looks the object up by the index of its mention, a reader by its id.
     fn pasts<'k>(
         &'k self,
         mention: usize,
@@ -89,16 +93,17 @@ pub(super) trait Knowledge {
         each: impl FnMut(Past<'k>) -> bool,
     ) -> Option<u16>;
 
-    /// The same by the id alone, for an object that the base of the packet mentions.
+    /// As [`pasts`](Self::pasts), by the id alone, for an object that the base mentions.
     fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16>;
 
-    /// The objects that the base of the packet mentions, in the order of their ids; none if it is so
-    /// old that the sender may have forgotten what they were like.
+    /// Returns the ids of the objects that the base mentions, in order; empty if the base is so old
+    /// that their states may have expired on the sender.
     fn mentioned_before(&self) -> &[ObjectId];
 }
 
-/// Tells `each` of an object's states. If the base of the packet is complete, newer than the newest
-/// state, and does not mention the object, that is at rest: its state is that of the base's time too.
+/// Passes the baseline states of an object to `each`. If the base is complete, newer than the
+/// newest state, and does not mention the object, the object is at rest: its state is also that of
+/// the base's tick.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn tell<'a>(
     newest: Past<'a>,
@@ -125,12 +130,12 @@ impl Mentions {
         self.check = Check::default();
     }
 
-    /// The state of a mentioned object; none if it is gone.
+    /// Returns the state of a mentioned object; `None` if it has despawned.
     pub(super) fn cells_of(&self, mention: &Mention) -> Option<&[u32]> {
         (mention.change != Change::Gone).then(|| &self.cells[mention.start..][..mention.columns])
     }
 
-    /// The sums over what was read.
+    /// Returns the sums over the mentions that were read.
     pub(super) fn check_of_read(&self) -> Check {
         let mut check = Check::default();
         for mention in &self.list {
@@ -139,7 +144,7 @@ impl Mentions {
         check
     }
 
-    /// Adds an object with its cells; one that is gone has neither cells nor a class.
+    /// Adds an object with its cells; a despawned one has neither cells nor a class.
     pub(super) fn push(&mut self, id: ObjectId, class: u16, change: Change, cells: &[u32]) {
         let start = self.cells.len();
         let (class, cells) = if change == Change::Gone { (0, &[][..]) } else { (class, cells) };
@@ -155,7 +160,7 @@ impl<'a> Pasts<'a> {
         self.len = 0;
     }
 
-    /// Adds an older state; whether there is room for more.
+    /// Adds an older state; returns whether there is room for more.
     pub(super) fn push(&mut self, older: Past<'a>) -> bool {
         if let Some(state) = self.states.get_mut(self.len) {
             *state = older;
@@ -164,7 +169,7 @@ impl<'a> Pasts<'a> {
         self.len < MOST_PASTS
     }
 
-    /// The newest first.
+    /// Returns the states, newest first.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn states(&self) -> &[Past<'a>] {
         self.states.get(..self.len).unwrap_or_default()

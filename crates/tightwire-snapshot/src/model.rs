@@ -1,19 +1,19 @@
-//! What is learned.
+//! The model of a packet: what a coder learned up to it.
 
 use super::protocol::Protocol;
 use super::{modeled, packed};
 
-/// What is learned with each packet, for those that it is the base of.
+/// Model of a packet: packets that have this one as their baseline continue from it.
 #[derive(Debug, Default)]
 pub(super) struct Model {
-    /// What the writer of the level `Packed` goes by; its reader needs nothing.
+    /// Statistics of the level `Packed`, for its writer only; its reader needs none.
     pub(super) packed: packed::Tuning,
-    /// What the level `Modeled` has learned.
+    /// Probabilities of the level `Modeled`.
     pub(super) modeled: modeled::State,
 }
 
 impl Model {
-    /// Before anything is learned.
+    /// Creates the model of a keyframe, before anything is learned.
     pub(super) fn new(protocol: &Protocol) -> Self {
         Self { modeled: protocol.plan().pristine.clone(), ..Self::default() }
     }
@@ -25,7 +25,7 @@ impl Clone for Model {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        // Into the memory that is there, which a derived one would not do.
+        // Reuses the memory of `self`, which a derived `Clone` would not.
         self.packed.clone_from(&source.packed);
         self.modeled.clone_from(&source.modeled);
     }

@@ -1,4 +1,4 @@
-//! An object as the code that decides about its relevancy sees it.
+//! An object, as the relevancy function of the application sees it.
 
 use core::fmt;
 
@@ -10,8 +10,8 @@ use tightwire_core::stream::{ReadError, Wire};
 /// An object whose relevancy and priority for a receiver are asked for: see
 /// [`Sender::snapshot_with`](crate::Sender::snapshot_with).
 ///
-/// Its value is that of the current tick, quantised, as receivers get it. Reading it takes no memory, but for
-/// values of more than 256 bytes.
+/// Its value is the state of the current tick, quantised, as receivers get it. Reading the value
+/// allocates only if it has more than 256 bytes.
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -44,7 +44,7 @@ use tightwire_core::stream::{ReadError, Wire};
 pub struct ObjectView<'s> {
     /// The id of the object.
     pub id: ObjectId,
-    /// The place of its class in the protocol, as [`Protocol::place_of`] says.
+    /// Index of the object's class in the protocol, as [`Protocol::place_of`] returns it.
     pub class: u16,
     protocol: &'s Protocol,
     cells: &'s [u32],
@@ -55,7 +55,7 @@ impl<'s> ObjectView<'s> {
         Self { id, class, protocol, cells }
     }
 
-    /// Reads the object into `value`; false if it is no `T`.
+    /// Reads the object into `value`; returns false if the object is no `T`.
     ///
     /// # Errors
     ///
@@ -64,14 +64,14 @@ impl<'s> ObjectView<'s> {
         self.protocol.read_cells(self.class, self.cells, value)
     }
 
-    /// The object, if it is a `T`.
+    /// Returns the object, if it is a `T`.
     #[must_use]
     pub fn get<T: Wire + Default + 'static>(&self) -> Option<T> {
         let mut value = T::default();
         self.read(&mut value).ok()?.then_some(value)
     }
 
-    /// The object as a tree of values, for classes without a Rust type. A tree takes memory.
+    /// Returns the object as a tree of values, for classes without a Rust type. A tree allocates.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};

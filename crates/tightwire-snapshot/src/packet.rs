@@ -1,11 +1,11 @@
-//! A snapshot within a message.
+//! Field type for a snapshot within a message.
 
 use alloc::vec::Vec;
 
 use tightwire_core::Wire;
 
-/// A packet of a [`Sender`](crate::Sender) as a field of a message: tools that read
-/// recorded messages know by this type where snapshots are.
+/// A packet of a [`Sender`](crate::Sender) as a field of a message. Tools that read captured
+/// messages find snapshots by this type.
 ///
 /// ```
 /// use tightwire::{snapshot, Message, Wire};
@@ -39,10 +39,10 @@ pub struct SnapshotPacket {
 }
 
 impl SnapshotPacket {
-    /// The longest packet that can be sent in one.
+    /// Size of the longest packet, in bytes.
     pub const MAX_LEN: usize = 65_000;
 
-    /// Has these bytes from now on, in the memory that is there.
+    /// Replaces the packet by `bytes`, and reuses the memory.
     ///
     /// ```
     /// let mut packet = tightwire::snapshot::SnapshotPacket::default();

@@ -1,4 +1,4 @@
-//! The world at the time that is shown.
+//! Playback: the world at the shown time.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use super::{Protocol, Received, Receiver};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ReadError, Wire};
 
-/// How far behind a [`Playback`] can be.
+/// Bounds of the delay of a [`Playback`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -23,9 +23,9 @@ use tightwire_core::stream::{ReadError, Wire};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlaybackConfig {
-    /// At least so far behind the sender, apart from the network's latency.
+    /// Least delay behind the sender, apart from the network's latency.
     pub min_delay: Duration,
-    /// At most so far behind.
+    /// Largest delay behind the sender, apart from the network's latency.
     pub max_delay: Duration,
 }
 
@@ -35,15 +35,15 @@ impl Default for PlaybackConfig {
     }
 }
 
-/// Shows the world of a [`Receiver`] at a time that passes evenly, however snapshots arrive:
-/// a little behind, so that there is a snapshot before and one after, and everything is between.
+/// Shows the world of a [`Receiver`] at a time that passes evenly, however snapshots arrive: a
+/// little behind, so that every shown state is between two snapshots.
 ///
 /// Quantised floats and vectors, `wraps`, `spatial` and rotations are interpolated; with a
-/// `derivative_of` along a curve. Everything else is as in the snapshot before. How far behind to be
-/// follows from how irregularly snapshots arrive.
+/// `derivative_of`, along a curve. All other fields are as in the earlier snapshot. The delay
+/// follows the jitter of arriving snapshots.
 ///
-/// An object that is despawned, or leaves what the receiver sees, moves on from its last state as its last
-/// velocity says, for up to half a second, until the tick in which it is gone.
+/// An object that despawns, or is no longer relevant to the receiver, is extrapolated by its last
+/// velocity, for up to half a second, until the tick in which it is gone.
 ///
 /// ```
 /// use std::time::Duration;
@@ -56,7 +56,7 @@ impl Default for PlaybackConfig {
 /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
 /// ```
 ///
-/// The guide `replicate_a_world` shows it at work.
+/// The guide `replicate_a_world` shows a playback at work.
 #[derive(Debug)]
 pub struct Playback {
     protocol: Protocol,
@@ -68,9 +68,9 @@ pub struct Playback {
     newest: Option<u32>,
     /// The newest snapshot is complete.
     is_complete: bool,
-    /// The tracks of objects that are gone, once the time comes.
+    /// Tracks of objects that have despawned, to be freed when the shown time gets there.
     gone: Vec<u32>,
-    /// Nothing that is more ticks old is shown any more.
+    /// Age in ticks after which no state is shown any more.
     most_ticks: u32,
     cells: Vec<u32>,
 }
@@ -82,7 +82,7 @@ struct Track {
 }
 
 impl Playback {
-    /// Shows nothing yet.
+    /// Creates a playback that shows nothing yet.
     #[must_use]
     pub fn new(protocol: &Protocol, config: PlaybackConfig) -> Self {
         let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
@@ -99,14 +99,14 @@ impl Playback {
             newest: None,
             is_complete: false,
             gone: Vec::new(),
-            // Time is stretched only so much, so it may be behind for a while.
+            // Time is stretched only a little, so it may be behind for a while.
             most_ticks: most_ticks.saturating_add(ticks_per_second),
             cells: Vec::new(),
         }
     }
 
-    /// Takes over what the newest snapshot of `receiver` changed, which arrived `now`. To be called
-    /// after each [`handle_snapshot`](Receiver::handle_snapshot).
+    /// Takes over the changes by the newest snapshot of `receiver`, which arrived at `now`. To be
+    /// called after each [`handle_snapshot`](Receiver::handle_snapshot).
     pub fn handle_snapshot(&mut self, now: Duration, receiver: &Receiver) {
         let Some(Received { tick, is_complete }) = receiver.newest() else { return };
         let was_complete = core::mem::replace(&mut self.is_complete, is_complete);
@@ -120,33 +120,34 @@ impl Playback {
         self.clock.handle_tick(now, tick);
         for change in receiver.changes() {
             let gone = State { stamp: Stamp::default(), class: 0, cells: None };
-            // What begins to move was at rest until then, if the snapshot before would have said else.
+            // An object that begins to move was at rest until then, if the snapshot before was
+            // complete.
             let rested = if was_complete { before } else { 0 };
             self.add(change.id, tick, rested, receiver.row(change.id).unwrap_or(gone));
         }
         self.forget_gone();
     }
 
-    /// Sets the time that is shown; `now` is of the same clock as for the snapshots.
+    /// Advances the shown time; `now` is of the same clock as for the snapshots.
     pub fn advance(&mut self, now: Duration) {
         self.clock.advance(now);
     }
 
-    /// The tick that is shown, with a fraction: none before the first snapshot.
+    /// Returns the shown tick, with a fraction; `None` before the first snapshot.
     #[must_use]
     pub fn time(&self) -> Option<f64> {
         self.clock.time()
     }
 
-    /// How far behind the sender it is, apart from the network's latency.
+    /// Returns the delay behind the sender, apart from the network's latency.
     #[must_use]
     pub fn delay(&self) -> Duration {
         let ticks = self.clock.delay() / f64::from(self.protocol.config().ticks_per_second);
         Duration::try_from_secs_f64(ticks).unwrap_or(Duration::MAX)
     }
 
-    /// The objects that are shown, in the order of their ids, with the places of their classes in the
-    /// protocol.
+    /// Iterates over the shown objects in the order of their ids, with the indices of their classes
+    /// in the protocol.
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
         self.ids.iter().filter_map(|(id, track)| {
             let versions = self.tracks[track as usize].versions;
@@ -155,19 +156,19 @@ impl Playback {
         })
     }
 
-    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender sent and
-    /// that is no `T`, as text that is not UTF-8, is left out.
+    /// Iterates over the shown objects that are a `T`, in the order of their ids. Leaves out an
+    /// object that the sender sent and that is no valid `T`, as text that is not UTF-8.
     pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
         let class = self.protocol.place_of::<T>();
         let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
         self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
     }
 
-    /// Reads an object as it is shown into `value`; whether it is there, and is a `T`.
+    /// Reads the shown state of an object into `value`; returns whether it exists and is a `T`.
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
+    /// [`ReadError`] if the sender sent no valid `T`, as text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
         &self,
         id: impl Into<ObjectId>,
@@ -178,14 +179,15 @@ impl Playback {
         shown.unwrap_or(Ok(false))
     }
 
-    /// An object as it is shown, if it is there and is a `T`.
+    /// Returns the shown state of an object, if it exists and is a `T`.
     #[must_use]
     pub fn get<T: Wire + Default + 'static>(&self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// Passes the class and the interpolated cells of an object to `with`; `None` if it is not shown.
+    /// Passes the class and the interpolated cells of an object to `with`; `None` if it is not
+    /// shown.
     fn show<R>(&self, id: ObjectId, with: impl FnOnce(u16, &[u32]) -> R) -> Option<R> {
         let time = self.clock.time()?;
         let versions = self.tracks[self.ids.get(id)? as usize].versions;
@@ -212,14 +214,16 @@ impl Playback {
         }
     }
 
-    /// Whether an object was in a state for a while, whatever its velocity says.
+    /// Whether an object had the same state in an earlier version: at rest, whatever its velocity
+    /// says.
     fn is_at_rest(&self, versions: Versions, state: State<'_>) -> bool {
         let mut older = self.history.iter(versions);
         let older = older.find(|older| older.stamp.tick < state.stamp.tick);
         older.is_some_and(|older| older.class == state.class && older.cells == state.cells)
     }
 
-    /// An object is as it is since `tick`, and was as before until the snapshot `before`.
+    /// Adds a state of an object at `tick`; the object had its previous state until the tick
+    /// `before`.
     fn add(&mut self, id: ObjectId, tick: u32, before: u32, state: State<'_>) {
         let track = match self.ids.get(id) {
             Some(track) => track,
@@ -244,7 +248,7 @@ impl Playback {
         self.history.forget_before(&mut self.tracks[track as usize].versions, oldest);
     }
 
-    /// The oldest tick that may be shown.
+    /// Returns the oldest tick that may still be shown.
     fn oldest(&self, newest: u32) -> u32 {
         let shown = self.clock.time().map_or(0, |time| time.max(0.0) as u32);
         shown.max(newest.saturating_sub(self.most_ticks))
@@ -276,7 +280,7 @@ impl Playback {
             }
             None => {
                 self.tracks.push(track);
-                // All of them may be gone at a time: then there is room for that.
+                // All tracks may be free at once; reserved here, so that no list has to grow later.
                 self.free.reserve(self.tracks.len());
                 self.gone.reserve(self.tracks.len());
                 self.tracks.len() as u32 - 1
@@ -287,7 +291,7 @@ impl Playback {
     }
 }
 
-/// The state that an object has at a time, or had last.
+/// Returns the newest state of an object at or before a time.
 fn before(history: &History, versions: Versions, time: f64) -> Option<State<'_>> {
     history.iter(versions).find(|state| f64::from(state.stamp.tick) <= time)
 }

@@ -1,4 +1,4 @@
-//! Which classes of objects there are.
+//! The classes of objects and the configuration that both sides share.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -16,14 +16,14 @@ use super::{Config, Level, ProtocolError, SetError};
 use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
 
-/// Another number for each change of what snapshots look like.
+/// Version of the wire form of snapshots: changes with it.
 const FORM: u8 = 3;
 
-/// Fewer than a `u16` counts, and more than any game has.
+/// Largest number of classes: below the range of `u16`, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;
 
-/// The classes of objects that are replicated, and how: made once, and given to whoever sends and
-/// whoever receives. A clone is the same protocol, and costs nothing.
+/// The classes of objects that are replicated, and the configuration: built once, and given to
+/// senders and receivers. A clone is the same protocol, and costs nothing.
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -56,7 +56,7 @@ pub struct Protocol {
 struct Shared {
     config: Config,
     classes: Vec<ClassLayout>,
-    /// Of all classes, for the level that learns.
+    /// Plan of all classes for the level `Modeled`.
     plan: Plan,
     fingerprint: u64,
 }
@@ -66,16 +66,16 @@ pub(super) struct ClassLayout {
     pub(super) declared: Declared,
     pub(super) layout: Layout,
     pub(super) plan: ClassPlan,
-    /// The bytes of the longest packet of a value.
+    /// Size of the longest packet of a value, in bytes.
     pub(super) max_bytes: usize,
 }
 
-/// A class before anything is made of it.
+/// A class before its layout is built.
 #[derive(Debug)]
 pub(super) struct Declared {
-    /// What people call it.
+    /// Name for people.
     pub(super) name: Name,
-    /// None of a class that came as data.
+    /// `None` for a class that came as data.
     pub(super) type_id: Option<TypeId>,
     pub(super) schema: Schema,
 }
@@ -84,31 +84,31 @@ pub(super) struct Declared {
 #[derive(Debug)]
 pub struct ProtocolBuilder {
     config: Config,
-    /// With the names that errors call them by.
+    /// The classes, with the names that errors use.
     classes: Vec<(String, Declared)>,
 }
 
 impl Protocol {
-    /// Begins with no class.
+    /// Begins a protocol without classes.
     #[must_use]
     pub fn builder(config: Config) -> ProtocolBuilder {
         ProtocolBuilder { config, classes: Vec::new() }
     }
 
-    /// What it was made with.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.shared.config
     }
 
-    /// The same on both sides if they understand each other's snapshots. A session compares it:
-    /// `SessionConfig::with_snapshots`.
+    /// Returns the fingerprint, equal on both sides if they understand each other's snapshots. A
+    /// session compares it: `SessionConfig::with_snapshots`.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.shared.fingerprint
     }
 
-    /// What the class at this place is called: the name of its type.
+    /// Returns the name of the class at an index: the name of its type.
     ///
     /// ```
     /// use tightwire::{snapshot, Wire};
@@ -131,7 +131,7 @@ impl Protocol {
         self.shared.classes.get(usize::from(class)).map(|class| &*class.declared.name)
     }
 
-    /// The layout of the objects of the class at this place.
+    /// Returns the schema of the class at an index.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -154,8 +154,8 @@ impl Protocol {
         &self.shared.classes
     }
 
-    /// The place of a class in the protocol: what [`ObjectChange`](crate::ObjectChange) and
-    /// `objects` call it by.
+    /// Returns the index of a class in the protocol, as [`ObjectChange`](crate::ObjectChange) and
+    /// `objects` have it.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -171,7 +171,8 @@ impl Protocol {
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
     }
 
-    /// Reads the cells of an object of a class into `value`; whether it is a `T`.
+    /// Reads the cells of an object of a class into `value`; returns whether the class is that of
+    /// `T`.
     pub(super) fn read_cells<T: Wire + 'static>(
         &self,
         class: u16,
@@ -188,7 +189,7 @@ impl Protocol {
         })
     }
 
-    /// A value as cells; its class.
+    /// Quantises a value into cells; returns its class.
     pub(super) fn quantise<T: Wire + 'static>(
         &self,
         value: &T,
@@ -213,7 +214,7 @@ impl Protocol {
 
 #[cfg(test)]
 impl Protocol {
-    /// Of classes that are no types.
+    /// Creates a protocol of classes that have no types.
     pub(super) fn of_layouts(config: Config, layouts: Vec<Layout>) -> Self {
         let mut classes = Vec::<ClassLayout>::new();
         for layout in layouts {
@@ -241,12 +242,12 @@ impl ProtocolBuilder {
         self
     }
 
-    /// Adds a class that is no Rust type: its objects are set with
-    /// [`Sender::set_dynamic`](crate::Sender::set_dynamic). For the same snapshots, a class of the same schema is as
-    /// good as the type.
+    /// Adds a class without a Rust type: its objects are set with
+    /// [`Sender::set_dynamic`](crate::Sender::set_dynamic). A class with the same schema as a type
+    /// has the same snapshots.
     ///
-    /// The schema may come from outside: there is as much room for such classes as in
-    /// [a description](Protocol::from_description).
+    /// The schema may come from outside: the limits are those of [a
+    /// description](Protocol::from_description).
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -266,11 +267,11 @@ impl ProtocolBuilder {
         self
     }
 
-    /// The protocol, if it makes sense.
+    /// Builds the protocol.
     ///
     /// # Errors
     ///
-    /// [`ProtocolError`], which says which class cannot be replicated, and why.
+    /// [`ProtocolError`], with the class that cannot be replicated, and the reason.
     pub fn build(self) -> Result<Protocol, ProtocolError> {
         for (place, (name, class)) in self.classes.iter().enumerate() {
             let is_it = |(other, earlier): &(String, Declared)| match class.type_id {
@@ -294,7 +295,7 @@ impl ProtocolBuilder {
 }
 
 impl Protocol {
-    /// Of classes with the names that errors call them by.
+    /// Builds a protocol of classes with the names that errors use.
     pub(super) fn assemble(
         config: Config,
         declared: impl ExactSizeIterator<Item = (String, Declared)>,
@@ -334,7 +335,8 @@ impl Protocol {
     }
 }
 
-/// The level that learns nothing has no use for a plan, and for copies of what it would learn.
+/// Builds the plan of the level `Modeled`; the other level needs none, and no copies of learned
+/// state.
 fn plan_of(config: &Config, classes: &[ClassLayout]) -> Plan {
     let classes = if config.level == Level::Modeled { classes } else { &[] };
     Plan::new(classes.iter().map(|class| &class.layout))

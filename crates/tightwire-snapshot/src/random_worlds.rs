@@ -1,4 +1,4 @@
-//! Random classes, and what is known and said of their objects, for the tests of every level.
+//! Random classes, baselines and mentions, for the tests of every level.
 
 #[path = "../../tightwire/tests/common/seed.rs"]
 mod seed;
@@ -93,7 +93,7 @@ pub(super) fn any_layout(dice: &mut Dice) -> Layout {
     Layout::of_groups(columns, groups, &presence)
 }
 
-/// Moves an object: some groups a little, some far, most not at all.
+/// Changes an object: some groups a little, some far, most not at all.
 pub(super) fn stir(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: bool) {
     for (index, group) in layout.groups.iter().enumerate() {
         let far = all || dice.is_one_in(30);
@@ -110,10 +110,10 @@ pub(super) fn stir(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: boo
     }
 }
 
-/// A class, and states with their ages, the newest first.
+/// A class, and baseline states with their ages, newest first.
 pub(super) type Remembered = (u16, Vec<(u32, Vec<u32>)>);
 
-/// What both sides know.
+/// A baseline.
 #[derive(Default)]
 pub(super) struct Known {
     pub(super) objects: BTreeMap<u32, Remembered>,
@@ -144,12 +144,12 @@ impl Knowledge for Known {
 
 pub(super) const MOST: usize = 40;
 
-/// Says something of random objects, of which some are known, and every change occurs in every
-/// state of knowledge in which it can.
+/// Mentions random objects, some with a baseline; every kind of change occurs with every baseline
+/// with which it can.
 pub(super) fn mention(dice: &mut Dice, protocol: &Protocol, known: &Known, into: &mut Mentions) {
     into.clear();
     for place in 0..MOST as u32 {
-        // At both ends of what ids can be.
+        // Ids at both ends of their range.
         let id = ObjectId(if place % 2 == 0 { place } else { u32::MAX - MOST as u32 + place });
         let past = known.objects.get(&id.0);
         let change = match dice.below(20) {
@@ -173,7 +173,7 @@ pub(super) fn mention(dice: &mut Dice, protocol: &Protocol, known: &Known, into:
     into.list.sort_by_key(|mention| mention.id);
 }
 
-/// What is known after the mentions.
+/// Updates the baseline by the mentions.
 pub(super) fn learn(dice: &mut Dice, known: &mut Known, mentions: &Mentions) {
     known.before = mentions.list.iter().map(|mention| mention.id).collect();
     for (_, states) in known.objects.values_mut() {
@@ -196,14 +196,14 @@ pub(super) fn learn(dice: &mut Dice, known: &mut Known, mentions: &Mentions) {
     }
 }
 
-/// What is said, whatever the order of its memory.
+/// Returns the mentions with their cells, independent of the order of cells in memory.
 pub(super) fn said(mentions: &Mentions) -> Vec<(ObjectId, u16, Change, Option<&[u32]>)> {
     let said = |mention| (mention, mentions.cells_of(mention));
     let list = mentions.list.iter().map(said);
     list.map(|(mention, cells)| (mention.id, mention.class, mention.change, cells)).collect()
 }
 
-/// A packet that is cut short, or any bytes, or has a few wrong bits.
+/// Returns a packet that is cut short, random, or has a few wrong bits.
 pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
     let mut bytes = packet.to_vec();
     match dice.below(4) {
@@ -220,7 +220,7 @@ pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whatever a packet says of objects, each is said once, and its cells are those of its class.
+/// Asserts that each object is mentioned once, and its cells are in the range of its class.
 pub(super) fn assert_in_order_and_range(protocol: &Protocol, mentions: &Mentions) {
     assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
     for mention in &mentions.list {

@@ -1,4 +1,4 @@
-//! The side that gets the world.
+//! The receiving side: [`Receiver`] has a copy of the world.
 
 mod handle;
 
@@ -14,10 +14,10 @@ use super::{Ack, Protocol, ReceiveError, SetError};
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 
-/// Gets the world from a [`Sender`](crate::Sender), packet by packet.
+/// Receives the world of a [`Sender`](crate::Sender), packet by packet.
 ///
-/// Each packet goes to [`handle_snapshot`](Self::handle_snapshot), and what
-/// [`ack`](Self::ack) says goes back with whatever is sent next.
+/// Each packet goes to [`handle_snapshot`](Self::handle_snapshot), and the [`ack`](Self::ack) goes
+/// back with the next message to the sender.
 ///
 /// ```
 /// use tightwire::snapshot::{self, ChangeKind, Leaving};
@@ -46,50 +46,50 @@ pub struct Receiver {
     world: World,
     changes: Vec<ObjectChange>,
     mentions: Mentions,
-    /// The model of the packet that is being read.
+    /// Model of the packet that is being read.
     model: Model,
     pristine: Model,
     value: Vec<u8>,
     cells: Vec<u32>,
 }
 
-/// What a snapshot did to an object.
+/// A change of an object by a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectChange {
-    /// Which object.
+    /// Id of the object.
     pub id: ObjectId,
-    /// The place of its class in the protocol, as [`Protocol::place_of`] says; of one that is
-    /// gone, the class that it had.
+    /// Index of its class in the protocol, as [`Protocol::place_of`] returns it; of a despawned
+    /// object, the class that it had.
     pub class: u16,
-    /// What happened to it.
+    /// Kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What happened to an object.
+/// Kind of a change of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It was not there before.
+    /// The object is new.
     Spawned,
-    /// It has another value.
+    /// The object has another value.
     Changed,
-    /// It is not there any more.
+    /// The object is gone.
     Despawned,
 }
 
-/// What a snapshot was.
+/// Tick and completeness of a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Received {
-    /// The tick of the sender.
+    /// Tick of the sender.
     pub tick: u32,
-    /// All that is for this receiver to see is now as it was for the sender at that tick. Otherwise some
-    /// of it is, since not everything fitted.
+    /// Every object that is relevant to this receiver is now as it was on the sender at that tick.
+    /// If false, only some are, since not all dirty objects fitted into the budget.
     pub is_complete: bool,
 }
 
 impl Receiver {
-    /// An empty world.
+    /// Creates a receiver with an empty world.
     #[must_use]
     pub fn new(protocol: &Protocol) -> Self {
         Self {
@@ -104,9 +104,8 @@ impl Receiver {
         }
     }
 
-    /// Adds an object that is known from the beginning: see
-    /// [`Sender::set_initial`](crate::Sender::set_initial). To be called before the
-    /// first snapshot.
+    /// Adds an object that both sides have from the beginning: see
+    /// [`Sender::set_initial`](crate::Sender::set_initial). To be called before the first snapshot.
     ///
     /// # Errors
     ///
@@ -126,21 +125,22 @@ impl Receiver {
         }
     }
 
-    /// Takes a packet of the sender.
+    /// Handles a packet of the sender.
     ///
     /// # Errors
     ///
-    /// [`ReceiveError`], and nothing has changed. [`ReceiveError::Late`] is no fault of anybody.
+    /// [`ReceiveError`], and the world is unchanged. [`ReceiveError::Late`] is normal on a network
+    /// that reorders or doubles packets.
     pub fn handle_snapshot(&mut self, packet: &[u8]) -> Result<Received, ReceiveError> {
         self.handle(packet, None)
     }
 
-    /// The same, and says what every bit of the packet was for. Packets may be taken with and without
-    /// a trace in turn.
+    /// Handles a packet, and records in `trace` which field each bit belongs to. Packets may be
+    /// handled with and without a trace in turn.
     ///
     /// # Errors
     ///
-    /// As [`handle_snapshot`](Self::handle_snapshot); the trace has what was read up to the refusal.
+    /// As [`handle_snapshot`](Self::handle_snapshot); the trace has the parts up to the refusal.
     pub fn handle_snapshot_traced(
         &mut self,
         packet: &[u8],
@@ -150,11 +150,13 @@ impl Receiver {
         self.handle(packet, Some(trace))
     }
 
-    /// Takes snapshots of any sender from now on, beginning with one that is relative to no other. For a
-    /// receiver that goes on with another sender, as one that was started again, which it otherwise
-    /// [refuses](ReceiveError::OtherSender). Objects stay as they are until a snapshot is complete.
+    /// Accepts snapshots of any sender from now on, beginning with a keyframe. For a receiver that
+    /// goes on with another sender, as one that was restarted, whose snapshots it otherwise
+    /// [refuses](ReceiveError::OtherSender). Objects keep their states until a snapshot is
+    /// complete.
     ///
-    /// A [`Playback`](crate::Playback) of the same world begins anew too if the ticks of the sender do.
+    /// A [`Playback`](crate::Playback) of the same world starts over too if the ticks of the sender
+    /// do.
     ///
     /// ```
     /// use tightwire::snapshot::{self, Leaving};
@@ -181,48 +183,49 @@ impl Receiver {
         self.world.resync();
     }
 
-    /// What arrived, for the sender: send it with whatever goes there next. None at the beginning.
+    /// Returns the ack of the received snapshots: send it with the next message to the sender.
+    /// `None` before the first snapshot.
     #[must_use]
     pub fn ack(&self) -> Option<Ack> {
         Ack::new(self.world.next.checked_sub(1)?, &self.world.checksums)
     }
 
-    /// What the newest snapshot was.
+    /// Returns tick and completeness of the newest snapshot; `None` before the first one.
     #[must_use]
     pub fn newest(&self) -> Option<Received> {
         self.world.newest
     }
 
-    /// What the newest snapshot did.
+    /// Returns the changes of objects by the newest snapshot.
     #[must_use]
     pub fn changes(&self) -> &[ObjectChange] {
         &self.changes
     }
 
-    /// The state of an object.
+    /// Returns the state of an object.
     pub(super) fn row(&self, id: ObjectId) -> Option<State<'_>> {
         self.world.shown(id)
     }
 
-    /// The objects with their states.
+    /// Iterates over the objects and their states.
     pub(super) fn rows(&self) -> impl Iterator<Item = (ObjectId, State<'_>)> {
         self.world.iter()
     }
 
-    /// The objects that the newest snapshot mentions.
+    /// Iterates over the objects that the newest snapshot mentions.
     #[cfg(test)]
     pub(super) fn mentioned(&self) -> impl Iterator<Item = ObjectId> {
         self.mentions.list.iter().map(|mention| mention.id)
     }
 
-    /// The objects that are there, in the order of their ids, with the places of their classes in the
-    /// protocol.
+    /// Iterates over the objects in the order of their ids, with the indices of their classes in
+    /// the protocol.
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
         self.world.iter().map(|(id, shown)| (id, shown.class))
     }
 
-    /// The objects that are a `T`, in the order of their ids. One that the sender sent and that is no `T`,
-    /// as text that is not UTF-8, is left out.
+    /// Iterates over the objects that are a `T`, in the order of their ids. Leaves out an object
+    /// that the sender sent and that is no valid `T`, as text that is not UTF-8.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};
@@ -245,11 +248,11 @@ impl Receiver {
         self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
     }
 
-    /// Reads an object into `value`; whether it is there, and is a `T`.
+    /// Reads an object into `value`; returns whether it exists and is a `T`.
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if the sender sent what is no `T`, as text that is not UTF-8.
+    /// [`ReadError`] if the sender sent no valid `T`, as text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
         &self,
         id: impl Into<ObjectId>,
@@ -260,16 +263,16 @@ impl Receiver {
         self.protocol.read_cells(class, cells, value)
     }
 
-    /// An object, if it is there and is a `T`.
+    /// Returns an object, if it exists and is a `T`.
     #[must_use]
     pub fn get<T: Wire + Default + 'static>(&self, id: impl Into<ObjectId>) -> Option<T> {
         let mut value = T::default();
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// An object as a tree of values, if it is there: for those who have no Rust type for it, as with a
-    /// protocol [from a description](Protocol::from_description). None also if the sender sent
-    /// what is no value, as text that is not UTF-8.
+    /// Returns an object as a tree of values, if it exists: for programs that have no Rust type for
+    /// it, as with a protocol [from a description](Protocol::from_description). `None` also if the
+    /// sender sent no valid value, as text that is not UTF-8.
     ///
     /// ```
     /// use tightwire::snapshot::{self, Leaving};

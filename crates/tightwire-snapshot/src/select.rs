@@ -1,4 +1,4 @@
-//! Which objects a packet mentions.
+//! Selection of the objects of a packet: the dirty ones, by priority.
 
 use alloc::vec::Vec;
 
@@ -9,27 +9,28 @@ use super::view::View;
 use super::{Leaving, ObjectView, Protocol};
 use tightwire_core::schema::ObjectId;
 
-/// How important an object is to the receiver; none if it is not for it to see.
+/// Relevancy function: returns the weight of an object for the receiver, or `None` if the object is
+/// not relevant.
 pub(super) type Interest<'i> = dyn FnMut(ObjectView<'_>) -> Option<u32> + 'i;
 
-/// The same of the object in a slot, by its class and cells.
+/// Relevancy function of the object in a slot, by its class and cells.
 type Ask<'a> = dyn FnMut(u32, u16, &[u32]) -> Option<u32> + 'a;
 
-/// In how many snapshots every object is asked for its relevance at least once.
+/// Number of snapshots in which the relevancy of every object is asked for at least once.
 const PATROL: usize = 16;
 
-/// The weight of an object that is gone: it is mentioned in a few bits, and its ghost is in the way.
+/// Weight of a despawned object: its mention takes few bits, and its ghost is in the way.
 const GONE: u32 = u16::MAX as u32;
 
-/// What should be mentioned.
+/// The dirty objects of a receiver, and those of them that go into the packet.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     pub(super) candidates: Vec<Candidate>,
-    /// Those that a packet is made of, in the order of their ids.
+    /// The objects of the packet, in the order of their ids.
     pub(super) chosen: Vec<Candidate>,
-    /// How many candidates a complete packet mentions.
+    /// Number of candidates that a complete packet mentions: those whose baseline state differs.
     pub(super) differing: usize,
-    /// No packet can be complete.
+    /// No packet of this tick can be complete.
     pub(super) never_complete: bool,
 }
 
@@ -38,15 +39,16 @@ pub(super) struct Candidate {
     pub(super) slot: u32,
     pub(super) id: ObjectId,
     pub(super) change: Change,
-    /// The receiver is known to have something else; otherwise it may have something else.
+    /// The baseline state differs from the current one; otherwise only a state in flight may
+    /// differ.
     differs: bool,
-    /// How it is now.
+    /// The current version.
     pub(super) version: Versions,
 }
 
 impl Selection {
-    /// Finds what the receiver does not have, and lets it become more urgent. Without `interest`
-    /// everything is for everyone, and equally important.
+    /// Collects dirty objects and raises their priority. Without `interest` every object is
+    /// relevant, with the same weight.
     pub(super) fn collect(
         &mut self,
         protocol: &Protocol,
@@ -85,7 +87,7 @@ impl Selection {
         self.differing = self.candidates.iter().filter(|candidate| candidate.differs).count();
     }
 
-    /// Chooses all that differs.
+    /// Chooses all objects whose baseline state differs.
     pub(super) fn choose_all(&mut self) {
         self.chosen.clear();
         if self.differing == self.candidates.len() {
@@ -97,22 +99,23 @@ impl Selection {
     }
 
     fn sort_chosen(&mut self) {
-        // The places of objects that were added in the order of their ids are in that order too.
+        // Slots of objects that were added in the order of their ids are in that order too.
         if !self.chosen.is_sorted_by_key(|candidate| candidate.id) {
             self.chosen.sort_unstable_by_key(|candidate| candidate.id);
         }
     }
 
-    /// If not everything fits, what may differ waits in the same line as what does.
+    /// Sorts the candidates by priority. If not all fit, objects that are only in flight compete
+    /// with those whose baseline state differs.
     pub(super) fn sort_by_urgency(&mut self, view: &View) {
-        // The id decides between equals, so that the same world makes the same packets.
+        // The id decides between equal priorities, so that the same world makes the same packets.
         let urgency = |candidate: &Candidate| view.objects[candidate.slot as usize].urgency;
         self.candidates
             .sort_unstable_by_key(|candidate| (u64::MAX - urgency(candidate), candidate.id));
     }
 
-    /// Of objects that may take a large part of a packet, keeps the one that is the first of the line, if
-    /// one is; whether it is.
+    /// Drops candidates that may take a large part of a packet, except the one of the highest
+    /// priority if it is such an object; returns whether it is.
     pub(super) fn keep_one_large(&mut self, store: &Store, room: usize) -> bool {
         let is_large = |candidate: &Candidate| {
             let class = store.newest(candidate.slot).map(|now| now.class);
@@ -128,14 +131,14 @@ impl Selection {
         is_first
     }
 
-    /// Chooses the first of the line.
+    /// Chooses the `count` candidates of the highest priority.
     pub(super) fn choose_first(&mut self, count: usize) {
         self.chosen.clear();
         self.chosen.extend_from_slice(&self.candidates[..count]);
         self.sort_chosen();
     }
 
-    /// Whether the receiver may not have the object as it is.
+    /// Adds the object to the candidates if it is dirty; returns whether it is.
     fn consider(
         &mut self,
         store: &Store,
@@ -162,8 +165,8 @@ impl Selection {
         } else if view.leaving == Leaving::Despawn || known_cells.is_none() && !is_in_flight {
             target = None;
         } else {
-            // What the receiver has of it must not depend on which packets were lost: it freezes as
-            // it is in the first that is known to have arrived.
+            // The receiver's state of the object must not depend on which packets were lost: the
+            // object freezes in the first state that is acked.
             let left = *seen.left.get_or_insert(store.tick);
             if seen.newest().is_some_and(|known| known >= left) {
                 self.never_complete |= is_in_flight;
@@ -178,7 +181,7 @@ impl Selection {
         let differs = match change {
             Change::Update => differs(known_cells.unwrap_or(&[]), target.unwrap_or(&[])),
             Change::Fresh => true,
-            // Also if what it has is from so long ago that nobody remembers.
+            // Also if the acked state has expired.
             Change::Gone => known_cells.is_some() || known.is_none() && seen.was_told(),
         };
         if !differs && !is_in_flight {
@@ -191,7 +194,7 @@ impl Selection {
     }
 }
 
-/// What changed since the last snapshot may be outdated; for a new receiver everything is.
+/// Marks the objects dirty that changed since the last snapshot; without a baseline, all objects.
 fn take_changes(store: &Store, view: &mut View) {
     match view.recorded.and_then(|recorded| store.changed_since(recorded)) {
         Some((slots, _)) => slots.for_each(|slot| view.set_outdated(slot, true)),
@@ -200,7 +203,7 @@ fn take_changes(store: &Store, view: &mut View) {
     view.recorded = Some(store.recorded());
 }
 
-/// Everything is for the receiver now, also what was not.
+/// Marks the objects dirty that were not relevant: without `interest` all are.
 fn show_hidden(view: &mut View) {
     for slot in 0..view.objects.len() {
         if view.objects[slot].is_outside {
@@ -209,7 +212,8 @@ fn show_hidden(view: &mut View) {
     }
 }
 
-/// Looks for objects that do not change and yet come into view, or leave it, since the receiver does.
+/// Looks for unchanged objects that became relevant, or ceased to be, as when the receiver's own
+/// position moves.
 fn patrol(store: &Store, view: &mut View, ask: &mut Ask<'_>) {
     let slots = store.slots();
     for _ in 0..slots.div_ceil(PATROL) {
@@ -224,8 +228,8 @@ fn patrol(store: &Store, view: &mut View, ask: &mut Ask<'_>) {
     }
 }
 
-/// Whether rows of cells differ. All are looked at, since a branch at the first that differs would be
-/// foreseen wrong.
+/// Whether two rows of cells differ. Compares all cells, since a branch at the first difference
+/// would be mispredicted.
 fn differs(one: &[u32], other: &[u32]) -> bool {
     let cells = one.iter().zip(other);
     one.len() != other.len() || cells.fold(0, |any, (one, other)| any | (one ^ other)) != 0

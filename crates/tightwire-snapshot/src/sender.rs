@@ -1,4 +1,4 @@
-//! The side that has the world.
+//! The sending side: [`Sender`] has the world and makes a snapshot per tick for each receiver.
 
 mod dynamic;
 mod make;
@@ -14,20 +14,20 @@ use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::Wire;
 
-/// Which receiver of a [`Sender`].
+/// Handle of a receiver of a [`Sender`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReceiverId {
     place: u32,
-    /// Which receiver of those that had the place: another one has another.
+    /// Generation of the place: a receiver that reuses the place has another one.
     generation: u32,
 }
 
-/// Replicates a world: takes its objects, and gives each receiver a packet a tick with what that
-/// receiver does not have.
+/// Replicates a world: takes its objects, and makes a snapshot per tick for each receiver, with the
+/// objects that are dirty for that receiver.
 ///
-/// A tick is [`begin_tick`](Self::begin_tick), [`set`](Self::set) and [`remove`](Self::remove) for
-/// what changed, and [`snapshot`](Self::snapshot) for each receiver. What receivers say goes to
-/// [`handle_ack`](Self::handle_ack).
+/// A tick is [`begin_tick`](Self::begin_tick), then [`set`](Self::set) and [`remove`](Self::remove)
+/// for the objects that changed, then [`snapshot`](Self::snapshot) for each receiver. The acks of
+/// receivers go to [`handle_ack`](Self::handle_ack).
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -61,13 +61,13 @@ pub struct Sender {
     protocol: Protocol,
     store: Store,
     views: Vec<Option<View>>,
-    /// Which receiver each place has, or had last.
+    /// Generation of the current or last receiver of each place.
     generations: Vec<u32>,
     epoch: u32,
-    /// The number of the first packet to a new receiver: above those of all that were removed, so that one that
-    /// goes on with another view knows that it begins anew.
+    /// Sequence number of the first packet to a new receiver: above those of all removed receivers,
+    /// so that a remote receiver that goes on with a new view sees that its packets start over.
     first_number: u32,
-    /// Somebody has a snapshot of this tick: nothing of it can change any more.
+    /// The tick is frozen: a snapshot of it was sent.
     is_sent: bool,
     bodies: Bodies,
     selection: Selection,
@@ -78,7 +78,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// An empty world without receivers.
+    /// Creates a sender with an empty world and no receivers.
     #[must_use]
     pub fn new(protocol: &Protocol) -> Self {
         Self {
@@ -98,13 +98,15 @@ impl Sender {
         }
     }
 
-    /// Gives the sender an epoch, by which receivers tell it from others, as from the one before a restart: any
-    /// number that those are not likely to have, as a random one or the time. 0 unless given.
+    /// Sets the epoch, by which receivers tell this sender from others, as from the one before a
+    /// restart. Use a number that other senders are unlikely to have, as a random one or the time.
+    /// The default is 0.
     ///
-    /// A receiver that goes on with a sender of another epoch
-    /// [refuses](crate::ReceiveError::OtherSender) its snapshots, until it is told to
-    /// [resync](crate::Receiver::resync). Two senders of the same epoch are told apart by what they
-    /// sent, and never mixed up either, but the refusal may not name the reason.
+    /// A receiver that had snapshots of a sender of another epoch
+    /// [refuses](crate::ReceiveError::OtherSender) those of this one, until its application calls
+    /// [resync](crate::Receiver::resync). Two senders of the same epoch are told apart by the
+    /// checksums of their packets, and never mixed up either, but the refusal may not name the
+    /// reason.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -120,9 +122,9 @@ impl Sender {
         self
     }
 
-    /// Before the first tick: adds an object that every receiver knows from the beginning, as one that
-    /// is part of the level. The receivers [do the same](crate::Receiver::set_initial), and as
-    /// long as it is as it was nothing is sent of it.
+    /// Adds an object that every receiver has from the beginning, as one that is part of the level.
+    /// To be called before the first tick. The receivers [do the
+    /// same](crate::Receiver::set_initial), and nothing of the object is sent until it changes.
     ///
     /// # Errors
     ///
@@ -140,9 +142,10 @@ impl Sender {
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
     }
 
-    /// Begins a tick, which is after the one before. Objects stay as they are until they are set.
+    /// Begins a tick, whose number must be above that of the tick before. Objects keep their states
+    /// until they are set.
     ///
-    /// A tick that is not after the one before changes nothing.
+    /// A tick that is not above the one before is ignored.
     pub fn begin_tick(&mut self, tick: u32) {
         if tick <= self.store.tick {
             return;
@@ -153,15 +156,14 @@ impl Sender {
         self.store.begin_tick(tick);
     }
 
-    /// The state of an object from this tick on: it is added, or changed if it is different. Receivers
-    /// get it as it is quantised.
+    /// Sets the state of an object from this tick on: adds the object, or changes it if the state
+    /// differs. Receivers get the state quantised.
     ///
     /// # Errors
     ///
-    /// [`SetError`] if `T` is no class of the protocol, an integer is out of its range, a float is not
-    /// finite, there are too many objects, or the tick is sent: what is set after its first snapshot
-    /// belongs to the next tick. A quantised float beyond its bounds is no error, and becomes the nearer
-    /// one.
+    /// [`SetError`] if `T` is no class of the protocol, an integer is out of its range, a float is
+    /// not finite, there are too many objects, or the tick is frozen: after its first snapshot, set
+    /// objects in the next tick. A quantised float beyond its bounds is no error, and is clamped.
     pub fn set<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
@@ -175,7 +177,7 @@ impl Sender {
         if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
     }
 
-    /// The object is gone from this tick on; nothing happens if there is none.
+    /// Despawns an object from this tick on. Does nothing if there is no such object.
     ///
     /// # Errors
     ///
@@ -188,7 +190,7 @@ impl Sender {
         Ok(())
     }
 
-    /// Adds a receiver, which has nothing.
+    /// Adds a receiver that has no states yet: its first snapshot is a keyframe.
     pub fn add_receiver(&mut self, leaving: Leaving) -> ReceiverId {
         let free = self.views.iter().position(Option::is_none);
         let place = free.unwrap_or_else(|| {
@@ -201,7 +203,8 @@ impl Sender {
         ReceiverId { place: place as u32, generation: self.generations[place] }
     }
 
-    /// Forgets a receiver. While a sender has one, it remembers what that one may know.
+    /// Removes a receiver. While a sender has a receiver, it keeps the states that the receiver may
+    /// have.
     pub fn remove_receiver(&mut self, receiver: ReceiverId) {
         if let Some(view) = self.place_of(receiver).and_then(|place| self.views[place].take()) {
             view.bodies().for_each(|body| self.bodies.release(body));
@@ -209,7 +212,7 @@ impl Sender {
         }
     }
 
-    /// What the receiver said that it has.
+    /// Handles an ack of the receiver: the states in the acked packets become its baseline.
     pub fn handle_ack(&mut self, receiver: ReceiverId, ack: Ack) {
         if let Some(place) = self.place_of(receiver)
             && let Some(view) = &mut self.views[place]
@@ -242,20 +245,21 @@ impl Sender {
         Some(self.views[self.place_of(receiver)?].as_ref()?.in_flight())
     }
 
-    /// The packet of this tick for a receiver, of at most `budget` bytes: as much as fits of what the
-    /// receiver does not have. None if it had one in this tick, if it was removed, or if the budget is
-    /// below 64 bytes.
+    /// Makes the packet of this tick for a receiver, of at most `budget` bytes: as many of the
+    /// dirty objects as fit, by priority. `None` if the receiver already had a packet in this tick,
+    /// if it was removed, or if the budget is below 64 bytes.
     pub fn snapshot(&mut self, receiver: ReceiverId, budget: usize) -> Option<&[u8]> {
         self.make_snapshot(receiver, budget, None)
     }
 
-    /// As [`snapshot`](Self::snapshot) for a receiver that is not to see everything, or to see some
-    /// things first.
+    /// As [`snapshot`](Self::snapshot), with the relevancy and priority of objects for this
+    /// receiver.
     ///
-    /// `interest` gives the weight of an object, or `None` if it is not for the receiver; it can look at the
-    /// [value](ObjectView::get) of the object. What does not fit waits, and what waits gains its weight
-    /// with every snapshot, so that nothing waits for ever.
-    /// It is asked for what changed, and for everything else from time to time: within 16 snapshots.
+    /// `interest` returns the weight of an object, or `None` if the object is not relevant to the
+    /// receiver; it can look at the [value](ObjectView::get) of the object. Each snapshot that
+    /// leaves out a dirty object raises the priority of the object by its weight, so that no object
+    /// waits for ever. `interest` is called for every dirty object, and for each other object at
+    /// least once in 16 snapshots.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};
@@ -282,7 +286,7 @@ impl Sender {
         self.make_snapshot(receiver, budget, Some(&mut interest))
     }
 
-    /// The place of a receiver that is there.
+    /// The place of a receiver, if it was not removed.
     fn place_of(&self, receiver: ReceiverId) -> Option<usize> {
         let place = receiver.place as usize;
         let is_it = self.generations.get(place) == Some(&receiver.generation);
@@ -295,7 +299,7 @@ impl Sender {
         (self.bodies.coded, self.bodies.coded_mentions)
     }
 
-    /// Objects that are gone for everyone leave their place to others.
+    /// Frees the slots of despawned objects whose despawn every receiver has acked.
     fn forget_gone(&mut self) {
         let Self { store, views, .. } = self;
         let mut gone = core::mem::take(&mut store.gone);

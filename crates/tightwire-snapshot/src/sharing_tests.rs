@@ -1,4 +1,4 @@
-//! Receivers that have the same get the same packets, and each is coded once.
+//! Receivers with equal baselines get equal packets, and each body is coded once.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,8 +17,8 @@ struct Body {
 
 const EQUALS: usize = 16;
 
-/// Sends 16 receivers that were added together `ticks` snapshots of a budget that changes, with the same
-/// losses for all. How many bodies were coded.
+/// Sends `ticks` snapshots, with a budget that changes and the same losses for all, to 16 receivers
+/// that were added together. Returns the number of coded bodies.
 fn coded(level: Level, ticks: u32, budget: impl Fn(u32) -> usize) -> u64 {
     let config = Config { level, ..Config::default() };
     let protocol = Protocol::builder(config).class::<Body>().build().unwrap();
@@ -63,7 +63,7 @@ fn equal_receivers_get_equal_packets_and_share_their_coding_when_the_budget_is_t
         for budget in budgets {
             let ticks = 120;
             let coded = coded(level, ticks, budget);
-            // A few tries of a tick, until one fits, whoever they are for.
+            // A few tries per tick until a body fits, independent of the number of receivers.
             assert!(
                 coded < 6 * u64::from(ticks),
                 "{level:?}: {coded} codings for {EQUALS} receivers"

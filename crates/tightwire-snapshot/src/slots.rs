@@ -1,4 +1,4 @@
-//! Places for objects, which are found by their ids.
+//! Slots of objects, found by their ids.
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
@@ -6,7 +6,8 @@ use core::ops::{Index, IndexMut};
 use super::ids::Ids;
 use tightwire_core::schema::ObjectId;
 
-/// What is kept of each object, at a place that it has for as long as anybody may know of it.
+/// A `T` for each object, in a slot that the object keeps as long as sender or receiver may refer
+/// to it.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     ids: Ids,
@@ -15,12 +16,12 @@ pub(super) struct Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// How many objects there are.
+    /// Returns the number of objects.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// How many places there are, those that are free included.
+    /// Returns the number of slots, free ones included.
     pub(super) fn places(&self) -> usize {
         self.list.len()
     }
@@ -29,17 +30,17 @@ impl<T> Slots<T> {
         self.ids.get(id)
     }
 
-    /// The objects in the order of their ids, with their places.
+    /// Iterates over the objects in the order of their ids, with their slots.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         self.ids.iter()
     }
 
-    /// What is at each place, also at those that are free.
+    /// Iterates over the contents of all slots, free ones included.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.list.iter_mut()
     }
 
-    /// A place for an object that has none.
+    /// Adds an object that has no slot, and returns its slot.
     pub(super) fn add(&mut self, id: ObjectId, new: T) -> u32 {
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -48,7 +49,7 @@ impl<T> Slots<T> {
             }
             None => {
                 self.list.push(new);
-                // All of them may be free at a time: then there is room for that.
+                // All slots may be free at once; reserved here, so that `remove` never allocates.
                 self.free.reserve(self.list.len());
                 self.list.len() as u32 - 1
             }
@@ -57,7 +58,7 @@ impl<T> Slots<T> {
         slot
     }
 
-    /// Gives up the place of an object.
+    /// Frees the slot of an object.
     pub(super) fn remove(&mut self, id: ObjectId, slot: u32) {
         self.ids.remove(id);
         self.free.push(slot);

@@ -1,4 +1,4 @@
-//! The world of the side that sends, as it is and as it was.
+//! The sender's world: the current states of objects, and their history.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -11,37 +11,38 @@ use super::protocol::Protocol;
 use super::slots::Slots;
 use tightwire_core::schema::ObjectId;
 
-/// The objects, and what they were like in the last ticks.
+/// The objects, with the versions of the last ticks.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) tick: u32,
     slots: Slots<Slot>,
     pub(super) history: History,
-    /// The slots that changed in each of the last ticks.
+    /// Slots that changed in each of the last ticks, oldest first.
     changes: VecDeque<Changes>,
-    /// The slots of objects that are gone, but not yet for everyone.
+    /// Slots of despawned objects whose despawn is not yet acked by every receiver.
     pub(super) gone: Vec<u32>,
-    /// By class.
+    /// Bytes of the largest value, by class.
     max_bytes: Vec<usize>,
     most: usize,
-    /// Records have room for as many as there ever were, so that in time none has to grow.
+    /// Largest number of changes of a tick so far; all records reserve as much, so that in time
+    /// none has to grow.
     most_changes: usize,
     remembered: u32,
     pub(super) origin: Origin,
 }
 
-/// The place of an object, while anybody may know of it.
+/// An object, until every receiver has acked its despawn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub(super) id: ObjectId,
     pub(super) versions: Versions,
-    /// What everyone knows of it from the beginning.
+    /// The state that every receiver has from the beginning; empty if there is none.
     pub(super) initial: Versions,
-    /// It is among those that are gone, or were and are back.
+    /// The slot is in [`Store::gone`], although the object may have spawned again.
     pub(super) is_listed_gone: bool,
 }
 
-/// A place in the record of changes.
+/// Position in the record of changes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recorded {
     pub(super) tick: u32,
@@ -52,9 +53,10 @@ pub(super) struct Recorded {
 struct Changes {
     tick: u32,
     slots: Vec<u32>,
-    /// What each of them was then; another version of the tick may have taken its place.
+    /// The version of each slot; its block may have been reused for another version of the same
+    /// tick.
     versions: Vec<Versions>,
-    /// What is older than these is forgotten.
+    /// The versions before these have expired.
     is_oldest: bool,
 }
 
@@ -76,12 +78,12 @@ impl Store {
         }
     }
 
-    /// Begins a tick: the states of before become history.
+    /// Begins a tick, and lets versions expire that are older than the history.
     pub(super) fn begin_tick(&mut self, tick: u32) {
         self.tick = tick;
         let oldest = tick.saturating_sub(self.remembered);
-        // Nobody is told of what was before a version that is this old. Version by version, and not
-        // object by object, whose lists are long and all over the memory.
+        // No state from before a version of this age is a baseline any more. Goes by versions and
+        // not by objects, whose lists are long and scattered in memory.
         let is_old = |changes: &&mut Changes| changes.tick <= oldest;
         for changes in self.changes.iter_mut().take_while(is_old) {
             if !replace(&mut changes.is_oldest, true) {
@@ -103,8 +105,8 @@ impl Store {
         self.changes.push_back(changes);
     }
 
-    /// The slots that changed since a place in the record of changes, and the place of now. None if
-    /// so much is not recorded.
+    /// Returns the slots that changed since a position in the record of changes, and the current
+    /// end of the record. `None` if the record does not go back so far.
     pub(super) fn changed_since(
         &self,
         from: Recorded,
@@ -121,7 +123,7 @@ impl Store {
         Some((slots, self.recorded()))
     }
 
-    /// The end of the record of changes.
+    /// Returns the end of the record of changes.
     pub(super) fn recorded(&self) -> Recorded {
         let newest = self.changes.back();
         newest.map_or_else(Recorded::default, |changes| Recorded {
@@ -139,7 +141,7 @@ impl Store {
         &self.slots[slot]
     }
 
-    /// The bytes that a value of the class takes at most.
+    /// Returns the size of the largest value of a class, in bytes.
     pub(super) fn max_bytes(&self, class: u16) -> usize {
         self.max_bytes.get(usize::from(class)).copied().unwrap_or(0)
     }
@@ -152,7 +154,7 @@ impl Store {
         self.slots.find(id)
     }
 
-    /// Every object, those that are gone included, in the order of their ids.
+    /// Iterates over all objects, despawned ones included, in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         self.slots.iter()
     }
@@ -161,7 +163,8 @@ impl Store {
         self.history.newest(self.slot(slot).versions)
     }
 
-    /// The state of an object from now on; `None` says that it is gone. Whether there was room.
+    /// Sets the state of an object from this tick on; `None` despawns it. Returns whether there was
+    /// room.
     pub(super) fn set(&mut self, id: ObjectId, class: u16, cells: Option<&[u32]>) -> bool {
         let slot = match self.slots.find(id) {
             Some(slot) => slot,
@@ -193,7 +196,7 @@ impl Store {
             if is_new {
                 changes.slots.push(slot);
             }
-            // By where the newest is, those before it are forgotten later.
+            // By the newest version, `begin_tick` later finds the older ones that expire.
             if is_new || versions != before {
                 changes.versions.push(versions);
             }
@@ -201,7 +204,7 @@ impl Store {
         true
     }
 
-    /// The state of an object that every receiver knows from the beginning. Whether there was room.
+    /// Sets the state that every receiver has from the beginning. Returns whether there was room.
     pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
         if !self.set(id, class, Some(cells)) {
             return false;
@@ -221,12 +224,12 @@ impl Store {
         let none = Versions::NONE;
         let new = Slot { id, versions: none, initial: none, is_listed_gone: false };
         let slot = self.slots.add(id, new);
-        // All of them may be gone at a time: then there is room for that.
+        // All objects may despawn at once; reserved here, so that `set` does not allocate for them.
         self.gone.reserve(self.slots.places());
         slot
     }
 
-    /// Forgets an object that is gone, once nobody knows of it.
+    /// Frees the slot of a despawned object, once every receiver has acked the despawn.
     pub(super) fn forget(&mut self, slot: u32) {
         let mut versions = take(&mut self.slots[slot].versions);
         self.history.retain(&mut versions, |_, _| false);

@@ -1,4 +1,4 @@
-//! Whole worlds over bad networks.
+//! Whole worlds over networks with loss, jitter, duplicates and reordering.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -9,7 +9,7 @@ use super::*;
 use tightwire_core::Wire;
 use tightwire_core::schema::ObjectId;
 
-/// Moves.
+/// An object that moves.
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 struct Body {
     #[wire(range = 0..=1000)]
@@ -21,7 +21,7 @@ struct Body {
     speed: u8,
 }
 
-/// Opens and closes.
+/// An object that opens and closes.
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 struct Door {
     open: bool,
@@ -34,7 +34,7 @@ enum Thing {
     Door(Door),
 }
 
-/// The numbers of a test: the same seed, the same test.
+/// Random numbers of a test: the same seed gives the same test.
 struct Dice(u64);
 
 impl Dice {
@@ -50,7 +50,7 @@ impl Dice {
     }
 }
 
-/// A network: loses, delays, doubles and reorders.
+/// A network that loses, delays, doubles and reorders packets.
 #[derive(Clone, Copy)]
 struct Bad {
     loss: u32,
@@ -97,7 +97,7 @@ struct Client {
     up: Wire_<Ack>,
     budget: usize,
     every: u32,
-    /// It sees three of four objects, which change with time.
+    /// Three of four objects are relevant to the client; which ones changes with time.
     sees_a_part: bool,
     freezes: bool,
     decoded: u32,
@@ -206,7 +206,7 @@ impl Test {
         self.exchange();
     }
 
-    /// A tick in which nothing changes.
+    /// Runs a tick in which nothing changes.
     fn quiet_tick(&mut self) {
         self.tick += 1;
         self.sender.begin_tick(self.tick);
@@ -278,7 +278,7 @@ impl Test {
     }
 }
 
-/// What a client that sees a part sees: for a while, and at last for good.
+/// Whether an object is relevant to a client that sees a part: changes for a while, then no more.
 fn is_seen(id: u32, tick: u32) -> bool {
     !(id + (tick / 40).min(40)).is_multiple_of(4)
 }
@@ -372,7 +372,7 @@ fn what_was_told_in_tick_0_is_not_what_was_never_told() {
         sender.set(1, &Body { x, ..Body::default() }).unwrap();
         for (place, receiver) in receivers.iter_mut().enumerate() {
             let packet = sender.snapshot(ids[place], 1000).unwrap();
-            // The first one for the second receiver is lost.
+            // The first packet to the second receiver is lost.
             if (tick, place) != (0, 1) {
                 receiver.handle_snapshot(packet).unwrap();
                 assert_eq!(receiver.get::<Body>(1).unwrap().x, x);

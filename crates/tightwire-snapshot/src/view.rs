@@ -1,4 +1,5 @@
-//! What the sender knows of what one receiver has.
+//! The sender's view of one receiver: which objects are dirty for it, which packets were sent,
+//! which of those are acked.
 
 use alloc::vec::Vec;
 use core::mem::take;
@@ -12,34 +13,36 @@ use super::store::{Recorded, Store};
 use super::{Ack, Leaving};
 use tightwire_core::schema::ObjectId;
 
-/// What one receiver has.
+/// The dirty, sent and acked states of one receiver.
 #[derive(Debug)]
 pub(super) struct View {
-    /// By slot of the store.
+    /// The acked states of each object, by slot of the store.
     pub(super) objects: Vec<Seen>,
-    /// A bit for each slot: the receiver may not have the object as it is. In this order objects are
-    /// mostly in the order of their ids too.
+    /// Bit set of dirty slots: objects of which the receiver may not have the current state. The
+    /// order of slots is mostly the order of ids too.
     pub(super) outdated: Vec<u64>,
-    /// The changes that went into `outdated`.
+    /// End of the recorded changes that are in `outdated`; `None` for a receiver without a
+    /// baseline.
     pub(super) recorded: Option<Recorded>,
-    /// Where the search for objects that became relevant, or are no longer, goes on.
+    /// Slot at which the search for objects whose relevancy changed goes on.
     pub(super) patrol: usize,
     pub(super) leaving: Leaving,
-    /// Somebody decided what the receiver sees.
+    /// The last snapshot had a relevancy function.
     pub(super) has_interest: bool,
-    /// The packets of late, by their numbers.
+    /// Ring of the last [`SPAN`] packets, by sequence number.
     packets: Vec<Sent>,
     pub(super) checksums: Checksums,
     next: u32,
-    /// The first packet that counts.
+    /// Sequence number of the first packet since the last keyframe; earlier packets are ignored.
     start: u32,
-    /// The newest packet that is known.
+    /// The baseline packet: the newest acked one. `None` until a packet is acked.
     base: Option<u32>,
     known: Known,
-    /// Records have room for as many as there ever were, so that in time none has to grow.
+    /// Largest number of mentions of a packet so far, up to [`MANY`]; all records reserve as much,
+    /// so that in time none has to grow.
     most_mentions: usize,
-    /// Running average of the size of a mention to this receiver, in 1/16 bits. Receivers that have the
-    /// same must get the same packets, so it moves by the packets of this receiver only.
+    /// Running average of the size of a mention to this receiver, in 1/16 bits. Receivers with the
+    /// same baselines must get the same packets, so only packets of this receiver change it.
     pub(super) mention_cost: usize,
     /// Mentions in packets of late, less two for each in a packet that was acked. Work for a receiver that
     /// withholds acks is bounded by it.
@@ -60,33 +63,34 @@ const MENTIONS_UNACKED: usize = 64;
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Seen {
-    /// What the known packets told that mention it, the newest first.
+    /// States of this object in acked packets, newest first.
     told: [ToldState; MOST_PASTS],
     len: u8,
-    /// When the newest known packet was made that says that it is gone: what was before is of no use.
+    /// Tick of the newest acked packet that despawned the object; states before are no baseline.
+    /// `None` if there is no such packet.
     gone: Option<u32>,
-    /// It is not for this receiver to see.
+    /// The object is not relevant to this receiver.
     pub(super) is_outside: bool,
-    /// When it was mentioned last, if the packet may still arrive.
+    /// Tick in which the object was last sent; `None` if no packet with it is in flight.
     pub(super) sent: Option<u32>,
-    /// When it left what the receiver sees, and is frozen.
+    /// Tick in which the object ceased to be relevant, and froze; `None` while it is relevant.
     pub(super) left: Option<u32>,
-    /// Grows while it waits to be mentioned.
+    /// Priority: grows while the object is dirty and not sent.
     pub(super) urgency: u64,
 }
 
-/// What a packet told of an object.
+/// A state of an object in an acked packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct ToldState {
     tick: u32,
-    /// Where it is, if it is not forgotten.
+    /// Block of the version in the history, which may have expired.
     version: Versions,
 }
 
-/// Which states of an object a receiver has: how many, and of which ticks.
+/// Identity of an object's baseline: the number of acked states, and their ticks.
 pub(super) type Basis = (u8, [u32; MOST_PASTS]);
 
-/// An object that a packet mentions.
+/// An object in a packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentObject {
     pub(super) slot: u32,
@@ -101,12 +105,12 @@ pub(super) struct Sent {
     told: Option<Told>,
     pub(super) objects: Vec<SentObject>,
     pub(super) ids: Vec<ObjectId>,
-    /// Which body it had, while it can be the base of another.
+    /// Its body, as long as a later packet may have this one as its baseline.
     pub(super) body: Option<u32>,
 }
 
 impl View {
-    /// Of a receiver that has nothing; its packets are numbered from `first` on.
+    /// Creates the view of a receiver without a baseline; its packets are numbered from `first` on.
     pub(super) fn new(leaving: Leaving, first: u32) -> Self {
         Self {
             objects: Vec::new(),
@@ -129,7 +133,7 @@ impl View {
         }
     }
 
-    /// Learns from a body of `bytes` bytes what a mention takes.
+    /// Updates the average size of a mention with a body of `bytes` bytes.
     pub(super) fn measure_mentions(&mut self, mentions: usize, bytes: usize) {
         if mentions >= 8 {
             self.mention_cost = (self.mention_cost * 7 + bytes * 8 * 16 / mentions) / 8;
@@ -153,28 +157,28 @@ impl View {
         self.next - self.base.unwrap_or(self.start) > IN_FLIGHT
     }
 
-    /// The packets after the newest that is known.
+    /// Returns the number of packets after the newest acked one.
     pub(super) fn in_flight(&self) -> u32 {
         self.next - self.base.map_or(self.start, |base| base + 1)
     }
 
-    /// The number of the next packet.
+    /// Returns the sequence number of the next packet.
     pub(super) fn next(&self) -> u32 {
         self.next
     }
 
-    /// Whether the receiver had a packet of this tick, or of a later one.
+    /// Whether a packet of this tick, or of a later one, was sent.
     pub(super) fn is_served(&self, tick: u32) -> bool {
         let newest = self.next.checked_sub(1).and_then(|newest| self.told(newest));
         newest.is_some_and(|told| told.tick >= tick)
     }
 
-    /// The bodies that may be the base of another.
+    /// Iterates over the bodies of packets that may become the baseline of another.
     pub(super) fn bodies(&self) -> impl Iterator<Item = u32> {
         self.packets.iter().filter_map(|sent| sent.body)
     }
 
-    /// Forgets what the receiver has.
+    /// Drops the baseline: the next packet is a keyframe.
     pub(super) fn restart(&mut self, release: impl FnMut(u32)) {
         self.packets.iter_mut().filter_map(|sent| sent.body.take()).for_each(release);
         self.start = self.next;
@@ -186,7 +190,7 @@ impl View {
         self.is_keyframe = true;
     }
 
-    /// The header of the next packet.
+    /// Returns the header of the next packet.
     pub(super) fn header(&self, tick: u32, epoch: u32) -> Header {
         let mut known = self.known.clone();
         known.first = match self.base.and_then(|base| self.told(base)) {
@@ -201,7 +205,7 @@ impl View {
         self.packet(number)?.told
     }
 
-    /// The packet that the next one is relative to.
+    /// Returns the baseline packet of the next packet.
     pub(super) fn base(&self) -> Option<&Sent> {
         self.packet(self.base?)
     }
@@ -210,7 +214,7 @@ impl View {
         self.packets.get(number as usize % SPAN).filter(|sent| sent.number == Some(number))
     }
 
-    /// Forgets an object.
+    /// Drops all that is recorded of an object.
     pub(super) fn forget(&mut self, slot: u32) {
         if let Some(seen) = self.objects.get_mut(slot as usize) {
             *seen = Seen::default();
@@ -218,13 +222,13 @@ impl View {
         }
     }
 
-    /// Room for so many objects.
+    /// Makes room for `slots` objects.
     pub(super) fn resize(&mut self, slots: usize) {
         self.objects.resize(slots, Seen::default());
         self.outdated.resize(slots.div_ceil(64), 0);
     }
 
-    /// Whether the receiver may not have the object as it is.
+    /// Whether the object is dirty for this receiver.
     pub(super) fn is_outdated(&self, slot: u32) -> bool {
         self.outdated.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
     }
@@ -235,8 +239,8 @@ impl View {
         }
     }
 
-    /// Remembers the packet with this header as sent, and gives its record, to be filled with
-    /// `mentions` of them.
+    /// Records the packet with this header as sent, and returns the record, to be filled with its
+    /// `mentions` objects.
     pub(super) fn sent(
         &mut self,
         header: &Header,
@@ -266,21 +270,23 @@ impl View {
         sent
     }
 
-    /// The first packet of which an acknowledgement would still count.
+    /// Returns the sequence number of the first packet whose ack would still count.
     fn first_in_flight(&self) -> u32 {
         self.base.map_or(self.start, |base| base.saturating_sub(LATE).max(self.start))
     }
 
-    /// The tick of that one.
+    /// Returns the tick of the oldest packet whose ack would still count; `u32::MAX` if there is
+    /// none.
     pub(super) fn oldest_in_flight(&self) -> u32 {
         let first = self.first_in_flight();
         (first..self.next).find_map(|number| self.told(number)).map_or(u32::MAX, |told| told.tick)
     }
 
-    /// What the receiver says that it has.
+    /// Handles an ack: the states in the acked packets become baselines, and objects that changed
+    /// since are dirty.
     pub(super) fn handle_ack(&mut self, store: &Store, ack: Ack, mut release: impl FnMut(u32)) {
         let Some(newest_sent) = self.next.checked_sub(1) else { return };
-        // Of packets that this receiver was never sent, as of another sender.
+        // The ack is of packets that this view never sent, as those of another sender.
         let Some(packets) = ack.packets(newest_sent, &self.checksums) else { return };
         let (first_base, first) = (self.base.unwrap_or(self.start), self.first_in_flight());
         for number in packets {
@@ -314,20 +320,22 @@ impl View {
         }
     }
 
-    /// Whether the receiver has nothing of an object that is gone since `tick`, and never will.
+    /// Whether the receiver has no state of an object that despawned at `tick`, and no packet in
+    /// flight has one.
     pub(super) fn has_forgotten(&self, slot: u32, tick: u32) -> bool {
         let Some(seen) = self.objects.get(slot as usize) else { return true };
         let has_heard = self.recorded.is_some_and(|recorded| recorded.tick > tick);
         !self.is_outdated(slot) && seen.sent.is_none() && (!seen.was_told() || has_heard)
     }
 
-    /// How old the base of the next packet is, if that one is complete.
+    /// Returns the age in ticks of the baseline packet; `None` if it is not complete.
     pub(super) fn complete_age(&self, tick: u32) -> Option<u32> {
         let told = self.base()?.told.filter(|told| told.is_complete)?;
         Some(tick - told.tick)
     }
 
-    /// The state of an object that the receiver has for sure.
+    /// Returns the newest baseline state of an object; `None` if there is none, or if it has
+    /// expired.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
         let seen = &self.objects[slot as usize];
@@ -340,7 +348,8 @@ impl View {
         }
     }
 
-    /// The same with the states before it, and its class.
+    /// Passes the baseline states of an object to `each`, newest first, and returns the class of
+    /// the object.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn pasts<'s>(
         &self,
@@ -374,28 +383,28 @@ impl Seen {
         self.told.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Whether the receiver has a state of it.
+    /// Whether a packet with a state of the object was acked.
     pub(super) fn was_told(&self) -> bool {
         self.len > 0
     }
 
-    /// Whoever has the same knows the same of it.
+    /// Returns the identity of the baseline: equal ones code the object alike.
     pub(super) fn basis(&self) -> Basis {
         let mut ticks = [0; MOST_PASTS];
         for (tick, told) in ticks.iter_mut().zip(self.told()) {
             *tick = told.tick;
         }
-        // What is gone is not as it was at first.
+        // A despawned object does not have its initial state as its baseline.
         let is_gone = self.gone.is_some() && !self.was_told();
         (if is_gone { u8::MAX } else { self.len }, ticks)
     }
 
-    /// When the receiver heard of it last, for sure.
+    /// Returns the tick of the newest acked packet that mentions the object.
     pub(super) fn newest(&self) -> Option<u32> {
         self.told().first().map(|told| told.tick).max(self.gone)
     }
 
-    /// A packet of this tick, which mentions it, arrived.
+    /// Records that a packet with this state of the object was acked.
     fn learn(&mut self, state: ToldState, change: Change) {
         let tick = state.tick;
         if change == Change::Gone {

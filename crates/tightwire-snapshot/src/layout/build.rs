@@ -1,4 +1,4 @@
-//! From a schema to columns: every value that can be there gets its place.
+//! From a schema to columns: every value of the schema gets its columns.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -16,10 +16,10 @@ use super::{Column, Derivative, Kind, Layout, LayoutError};
 use tightwire_core::schema::{Schema, has_value, newtype, ordered, rotation_code};
 use tightwire_core::stream::{Field, Hints, Name, Shape};
 
-/// Shapes that are looked at: a schema can ask for many that have no columns.
+/// Limit of shapes that are visited: a schema can have many that have no columns.
 const MAX_WORK: usize = 1 << 16;
 
-/// The most components of a group.
+/// Largest number of components of a group.
 pub(super) const MAX_COMPONENTS: usize = 4;
 
 pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, LayoutError> {
@@ -50,12 +50,12 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
     Ok(Layout { columns, groups, presence, guards, fields, program })
 }
 
-/// Where a value is.
+/// The columns and groups of a value.
 pub(super) struct Place<'s> {
     pub(super) shape: &'s Shape,
     /// Its first column.
     pub(super) column: usize,
-    /// All its columns, in a row: those of what is absent are 0.
+    /// All its columns, which are adjacent: those of absent parts are 0.
     pub(super) columns: Range<usize>,
     /// The fields of a struct.
     pub(super) fields: Vec<(&'s Field, Place<'s>)>,
@@ -68,12 +68,12 @@ pub(super) struct Builder {
     pub(super) drafts: Vec<Draft>,
     guards: Vec<Guard>,
     pub(super) steps: Vec<Step>,
-    /// Steps from here on can be made one: nothing jumps between them.
+    /// First step that may be merged with later ones: no skip jumps between them.
     pub(super) seam: usize,
     pub(super) fields: Fields,
-    /// The length of the name that every path begins with.
+    /// Length of the name that every path begins with.
     pub(super) root: usize,
-    /// Where the walk is; where it stopped, after a refusal.
+    /// Path of the value that is visited; after a refusal, of the value that was refused.
     pub(super) path: String,
     work: usize,
     ticks_per_second: f64,
@@ -123,7 +123,7 @@ impl Builder {
             Shape::Array { .. } if hints.rotation && rotation_code(shape).is_some() => {
                 let max = rotation_code(shape).unwrap_or_default();
                 self.codes(&[max; 4], Kind::Rotation { max }, hints, guard);
-                // The first is a place.
+                // The first component is an index.
                 self.steps.push(Step::Wide { column, parts: 1, span: 3 });
             }
             Shape::Array { len, element } => match (ordered(element), usize::try_from(*len)) {
@@ -148,7 +148,7 @@ impl Builder {
                         inside.element(index, element, guard)
                     })?;
                 }
-                // Behind the first that is absent there are no more.
+                // Elements behind the first absent one are absent.
                 for at in skips {
                     self.end_skip(at);
                 }
@@ -206,7 +206,7 @@ impl Builder {
         Ok(places)
     }
 
-    /// Ties the groups of a velocity to those of its position.
+    /// Links the groups of a velocity to those of its position.
     fn tie(
         &mut self,
         velocity: &Place<'_>,
@@ -242,7 +242,7 @@ impl Builder {
         self.guards.len() - 1
     }
 
-    /// What is there only if the test holds.
+    /// Builds a part that is present only if the test holds.
     fn guarded<T>(
         &mut self,
         test: Test,
@@ -259,7 +259,7 @@ impl Builder {
         Ok(result)
     }
 
-    /// The skip at this step, if it is one, goes to the end of what there is by now.
+    /// Ends the skip at step `at`, if it is one: it jumps to the current end.
     fn end_skip(&mut self, at: usize) {
         let (end, last) = (self.columns.len(), self.steps.len());
         if let Some(Step::Skip { columns, to, .. }) = self.steps.get_mut(at) {
@@ -274,7 +274,7 @@ impl Builder {
         })
     }
 
-    /// Goes a step down the path, and up again if all is well.
+    /// Appends a step to the path, and removes it again if the inner shape is accepted.
     fn step<T>(
         &mut self,
         step: core::fmt::Arguments<'_>,

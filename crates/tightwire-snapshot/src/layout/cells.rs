@@ -1,4 +1,4 @@
-//! Packets to cells and back, by one function for both.
+//! Conversion of packets to cells and back, by one function for both.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,56 +10,56 @@ use tightwire_core::stream::{
     ErrorKind, ReadError, ReadStream, Stream, WriteError, WriteStream, is_rotation,
 };
 
-/// What a packet is made of, in the order of its bits.
+/// The steps that read or write a packet, in the order of its bits.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Program {
     steps: Vec<Step>,
-    /// If every packet has all columns, one after the other.
+    /// Set if every packet has all columns, one after the other; `None` otherwise.
     pub(super) fixed: Option<Fixed>,
-    /// What such a packet must keep to beside the maxima of its columns.
+    /// Constraints of such a packet besides the maxima of its columns.
     checks: Vec<Step>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Step {
-    /// Cells, each in the bits that the maximum of its column needs: a word at most in all.
+    /// Cells, each in the bits that the maximum of its column needs: at most a word in all.
     Codes {
         columns: Range<usize>,
         bits: u32,
     },
-    /// The cells before are one number, and not above this one.
+    /// Constraint: the cells before are one number, which is at most `span`.
     Wide {
         column: usize,
         parts: usize,
         span: u128,
     },
-    /// The cells before are a rotation.
+    /// Constraint: the cells before are a rotation.
     Rotation {
         column: usize,
         bits: u32,
     },
-    /// A varint; the cells are its zigzag code, the lowest bits first.
+    /// A varint; the cells are its zigzag code, lowest bits first.
     Varint {
         column: usize,
         bits: u32,
     },
     Align,
-    /// The value of a check.
+    /// A check with this value.
     Check(u32),
-    /// Aligned bytes, four to a cell; as many as the cell of the length says, if there is one.
+    /// Aligned bytes, four per cell; as many as the cell `length` says, if there is one.
     Bytes {
         length: Option<usize>,
         first: usize,
         len: usize,
         is_text: bool,
     },
-    /// UTF-16, a unit to a cell.
+    /// UTF-16, one unit per cell.
     WideText {
         length: usize,
         first: usize,
         max_len: usize,
     },
-    /// Goes on at another step if the guard does not hold; these columns are then 0.
+    /// Jumps to another step if the guard does not hold; the columns are then 0.
     Skip {
         guard: usize,
         columns: Range<usize>,
@@ -81,13 +81,13 @@ impl Program {
     }
 }
 
-/// The bits of a code.
+/// Returns the number of bits of a code.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn width(max: u32) -> u32 {
     u32::BITS - max.leading_zeros()
 }
 
-/// A row that is read into, or only looked at.
+/// A row that is read into, or only compared with.
 trait Row {
     fn cells(&self) -> &[u32];
     fn put(&mut self, column: usize, value: u32);
@@ -115,7 +115,7 @@ impl Row for &[u32] {
     fn put(&mut self, _: usize, _: u32) {}
 }
 
-/// As [`Layout::cells_of`].
+/// Implements [`Layout::cells_of`].
 pub(super) fn read(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Result<(), ReadError> {
     if cells.len() != layout.columns.len() {
         return Err(ReadError { kind: ErrorKind::Mismatch, bit: 0 });
@@ -127,14 +127,14 @@ pub(super) fn read(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Res
     {
         return Ok(());
     }
-    // What is not right is read once more, to say where.
+    // A malformed packet is read again step by step, to find the bit.
     cells.fill(0);
     let mut stream = ReadStream::new(packet);
     walk(layout, steps, &mut cells, &mut stream)?;
     stream.finish()
 }
 
-/// As [`Layout::packet_of`].
+/// Implements [`Layout::packet_of`].
 pub(super) fn write<'b>(
     layout: &Layout,
     mut cells: &[u32],
@@ -153,7 +153,7 @@ pub(super) fn write<'b>(
         }
         return Ok(packet);
     }
-    // A writer does not stop at a value that it refuses, and all that follows relies on it.
+    // A writer does not stop at a value that it refuses, and the steps below rely on the ranges.
     let is_above = |(cell, column): (&u32, &Column)| *cell > column.max;
     if cells.iter().zip(&layout.columns).fold(false, |any, pair| any | is_above(pair)) {
         return Err(WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 });
@@ -163,12 +163,12 @@ pub(super) fn write<'b>(
     stream.finish()
 }
 
-/// As [`Layout::accepts`].
+/// Implements [`Layout::accepts`].
 pub(super) fn accepts(layout: &Layout, mut cells: &[u32], buffer: &mut [u8]) -> bool {
     let Program { fixed: Some(_), checks, .. } = &layout.program else {
         return write(layout, cells, buffer).is_ok();
     };
-    // Nothing has to be written to know.
+    // A fixed layout is validated without writing.
     let is_in_range = |(cell, column): (&u32, &Column)| *cell <= column.max;
     if cells.len() != layout.columns.len() || !cells.iter().zip(&layout.columns).all(is_in_range) {
         return false;
@@ -247,7 +247,7 @@ fn walk<S: Stream, R: Row>(
     Ok(())
 }
 
-/// Codes that are a word together.
+/// Codes that fit into a word together.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn codes<S: Stream, R: Row>(
     all: &[Column],
@@ -285,7 +285,7 @@ fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
     stream.refuse_at(kind, bit)
 }
 
-/// The cells of what is absent are 0. A row that is read into begins with that.
+/// Checks that the cells of an absent part are 0. A row that is read into begins with zeros.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn absent<S: Stream, R: Row>(
     row: &R,
@@ -306,7 +306,7 @@ fn varint<S: Stream, R: Row>(
 ) -> Result<(), S::Error> {
     let parts = bits.div_ceil(u32::BITS) as usize;
     let mut code = joined(row.cells(), column, parts);
-    // The zigzag code of an unsigned number is itself.
+    // The zigzag code of an unsigned number is the number itself.
     macro_rules! of {
         ($int:ty) => {{
             let mut narrow = code as $int;
@@ -333,7 +333,7 @@ fn bytes<S: Stream, R: Row>(
     len: usize,
     stream: &mut S,
 ) -> Result<(), S::Error> {
-    // Also where there are none.
+    // Also if there are no bytes.
     stream.raw_align()?;
     for (column, at) in (first..).zip((0..len).step_by(4)) {
         let count = (len - at).min(4);
@@ -352,7 +352,7 @@ fn bytes<S: Stream, R: Row>(
     Ok(())
 }
 
-/// Whether the first `len` bytes of the cells are text, a few at a time.
+/// Checks that the first `len` bytes of the cells are UTF-8 without zeros, a few bytes at a time.
 fn check_text(cells: &[u32], len: usize) -> Result<(), ErrorKind> {
     let (mut pending, mut held) = ([0; 8], 0);
     for (cell, at) in cells.iter().zip((0..len).step_by(4)) {
@@ -364,7 +364,7 @@ fn check_text(cells: &[u32], len: usize) -> Result<(), ErrorKind> {
         held += word.len();
         let whole = match core::str::from_utf8(&pending[..held]) {
             Ok(_) => held,
-            // A character goes on in the next cell.
+            // A character continues in the next cell.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             Err(_) => return Err(ErrorKind::MalformedText),
         };

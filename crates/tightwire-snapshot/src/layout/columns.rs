@@ -1,4 +1,4 @@
-//! From an operation to its columns.
+//! From an operation of a schema to its columns.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -76,7 +76,7 @@ impl Builder {
         Ok(())
     }
 
-    /// The groups from `first` on have values between two values, if the operation is of that kind.
+    /// Marks the groups from `first` on as continuous, if the operation has values in between.
     pub(super) fn note_continuous(&mut self, shape: &Shape, first: usize) {
         let Shape::Op(op) = shape else { return };
         let is_continuous = matches!(
@@ -97,7 +97,7 @@ impl Builder {
         Ok(())
     }
 
-    /// A length, and its column.
+    /// Adds a length, and returns its column.
     pub(super) fn length(&mut self, max_len: u64, guard: Option<usize>) -> Built<usize> {
         let max = u32::try_from(max_len).map_err(|_| "a length has 32 bits".to_string())?;
         self.number(max, 1, &Hints::default(), guard);
@@ -115,14 +115,14 @@ impl Builder {
         self.codes(&[max; MAX_COMPONENTS][..components], kind, hints, guard);
     }
 
-    /// An integer of more than 32 bits.
+    /// Adds an integer of more than 32 bits.
     fn wide(&mut self, span: u128, guard: Option<usize>) {
         let (column, parts) = (self.columns.len(), columns_for(span));
         for part in 1..=parts {
             let max = if part < parts { u32::MAX } else { (span >> (32 * (part - 1))) as u32 };
             self.codes(&[max], Kind::Raw, &Hints::default(), guard);
         }
-        // All ones: the maxima of the columns say it already.
+        // A span of all ones is already checked by the maxima of the columns.
         if span & (span.wrapping_add(1)) != 0 {
             self.steps.push(Step::Wide { column, parts, span });
         }
@@ -134,7 +134,7 @@ impl Builder {
         }
     }
 
-    /// Bytes, four to a column; those beyond a length are absent.
+    /// Adds bytes, four per column; those beyond a length are absent.
     fn bytes(&mut self, len: usize, length: Option<usize>, is_text: bool, guard: Option<usize>) {
         let first = self.columns.len();
         for at in (0..len).step_by(4) {
@@ -148,7 +148,7 @@ impl Builder {
         self.steps.push(Step::Bytes { length, first, len, is_text });
     }
 
-    /// Columns of one group, each sent in the bits that its maximum needs.
+    /// Adds the columns of one group, each sent in the bits that its maximum needs.
     pub(super) fn codes(
         &mut self,
         maxima: &[u32],
@@ -174,7 +174,7 @@ impl Builder {
     fn group(&mut self, maxima: &[u32], kind: Kind, hints: &Hints, guard: Option<usize>) {
         let first = self.columns.len();
         self.columns.extend(maxima.iter().map(|&max| Column { max }));
-        // What can only be 0 need not be coded.
+        // A group whose cells can only be 0 is not coded.
         if maxima.iter().any(|&max| max > 0) {
             let Hints { spatial, reference, wraps, .. } = *hints;
             let is_continuous = spatial || wraps || matches!(kind, Kind::Rotation { .. });

@@ -1,4 +1,4 @@
-//! Conditions as they are evaluated on cells.
+//! Conditions, compiled to tests of cells.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -13,51 +13,51 @@ use tightwire_core::stream::{
     Binary, Condition, Field, FloatRange, Int, Name, Number, Op, Shape, Variant,
 };
 
-/// When a part of a value is there: if this holds, and all that is around it.
+/// Presence of a part of a value: the test and all outer guards hold.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Guard {
     pub(super) test: Test,
     pub(super) outer: Option<usize>,
 }
 
-/// What cells come to: yes or no. It has a result for any cells.
+/// A predicate over cells. It has a result for any cells.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Test {
     Always(bool),
-    /// The cell is this number.
+    /// The cell equals this number.
     Is {
         column: usize,
         value: u32,
     },
-    /// The cell is more than this number.
+    /// The cell is above this number.
     Above {
         column: usize,
         value: u32,
     },
-    /// Cells from these columns on are equal.
+    /// The cells from these two columns on are equal.
     Same {
         columns: [usize; 2],
         count: usize,
     },
     Not(Box<Test>),
-    /// All hold: not nested, since a schema from outside can have thousands of them.
+    /// All hold. Not nested, since a schema from outside can have thousands of them.
     And(Vec<Test>),
     Or(Box<[Test; 2]>),
     Equal(Box<[Test; 2]>),
     Compare(Binary, Box<[Quantity; 2]>),
 }
 
-/// A number that cells stand for.
+/// A number that is computed from cells.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Quantity {
     Constant(Number),
-    /// An integer of adjacent columns, the lowest bits first, above this one.
+    /// An integer in adjacent columns, lowest bits first, as an offset from `least`.
     Offset {
         column: usize,
         parts: usize,
         least: Number,
     },
-    /// The same in zigzag code.
+    /// An integer in adjacent columns, in zigzag code.
     Zigzag {
         column: usize,
         parts: usize,
@@ -68,13 +68,13 @@ pub(super) enum Quantity {
     CommonBits(Box<[Quantity; 2]>),
 }
 
-/// A cell. Rows have as many as there are columns; of a shorter one, what is missing counts as 0.
+/// Returns a cell; 0 beyond the end of a row that is too short.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn cell(cells: &[u32], column: usize) -> u32 {
     cells.get(column).copied().unwrap_or(0)
 }
 
-/// Adjacent cells as one number, the lowest bits first.
+/// Joins adjacent cells to one number, lowest bits first.
 pub(super) fn joined(cells: &[u32], column: usize, parts: usize) -> u128 {
     let part = |number, index| number << 32 | u128::from(cell(cells, column + index));
     (0..parts).rev().fold(0, part)
@@ -107,7 +107,7 @@ impl Test {
         }
     }
 
-    /// The columns that it depends on.
+    /// Collects the columns that the test depends on.
     pub(super) fn columns(&self, found: &mut Vec<usize>) {
         match self {
             Self::Always(_) => {}
@@ -146,7 +146,7 @@ impl Quantity {
             Self::Compressed(column, range) => Number::Float(range.dequantize(cell(cells, column))),
             Self::CommonBits(ref both) => {
                 let [a, b] = &**both;
-                // Floats have none, and were refused.
+                // Floats have no common bits, and were refused when the test was built.
                 common_bits(a.number(cells), b.number(cells)).unwrap_or(Number::Unsigned(0))
             }
         }
@@ -173,7 +173,7 @@ impl Quantity {
     }
 }
 
-/// The condition of a field, over those that stand `before` it.
+/// Compiles the condition of a field over the fields `before` it.
 pub(super) fn test<'s>(
     condition: &'s Condition,
     before: &[(&'s Field, Place<'s>)],
@@ -193,7 +193,7 @@ pub(super) fn test<'s>(
     })
 }
 
-/// What stands between the `&&` of a condition.
+/// Splits a condition at its `&&` operators.
 fn conjuncts(condition: &Condition) -> Vec<&Condition> {
     match condition {
         Condition::Binary(Binary::And, both) => [conjuncts(&both[0]), conjuncts(&both[1])].concat(),
@@ -201,21 +201,21 @@ fn conjuncts(condition: &Condition) -> Vec<&Condition> {
     }
 }
 
-/// What a part of a condition can look at.
+/// The fields and conditions that a part of a condition may refer to.
 struct Scope<'a, 's> {
     before: &'a [(&'s Field, Place<'s>)],
-    /// What holds where the part is asked.
+    /// Conditions that hold where the part is evaluated.
     asked: &'a [&'s Condition],
 }
 
-/// What a part of a condition is.
+/// A compiled part of a condition.
 enum Part<'s> {
     Test(Test),
     Quantity(Quantity),
     Enum(Range<usize>, &'s [Variant]),
     Variant(&'s Name),
     Option(usize),
-    /// Something with this many elements.
+    /// A value with this many elements.
     Counted(Quantity),
 }
 
@@ -316,8 +316,8 @@ impl<'s> Scope<'_, 's> {
                     shown()
                 ));
             };
-            // Cells of what is absent are 0, and its value is whatever its type's default is: a
-            // condition must not see it.
+            // Cells of an absent field are 0, but its value is the default of its type: a condition
+            // must not depend on it.
             if let Some(when) = &field.when
                 && !conjuncts(when).iter().all(|own| asked.contains(own))
             {
@@ -327,7 +327,7 @@ impl<'s> Scope<'_, 's> {
                     shown()
                 ));
             }
-            // The conditions of a struct's own fields have other names.
+            // The conditions of a nested struct's fields use other names.
             (fields, asked) = (&place.fields, &[]);
             found = Some(place);
         }
@@ -340,8 +340,8 @@ impl<'s> Scope<'_, 's> {
     }
 }
 
-/// Whether values of a field are equal exactly if their cells are. Floats are not, as 0 and -0, and
-/// directions have several codes for one.
+/// Whether values of a field are equal exactly if their cells are. Not so for floats, as 0 and -0,
+/// and for directions, which have several codes for one value.
 fn is_exact(field: &Field) -> bool {
     fn is_exact_shape(shape: &Shape) -> bool {
         match shape {
@@ -373,7 +373,7 @@ fn unclear(condition: &Condition) -> String {
     )
 }
 
-/// What a condition can know of a field.
+/// Returns the part of a condition that a field is; `None` if cells do not tell its value.
 fn value_of<'s>(place: &Place<'s>) -> Option<Part<'s>> {
     let column = place.column;
     let length = || Quantity::Offset { column, parts: 1, least: Number::Unsigned(0) };
@@ -404,12 +404,12 @@ fn value_of<'s>(place: &Place<'s>) -> Option<Part<'s>> {
         Op::CompressedFloat(range) => Quantity::Compressed(column, range),
         Op::Blob { .. } | Op::String { .. } => return Some(Part::Counted(length())),
         Op::Bytes { len } | Op::Pod { size: len } => return Some(known(len as u64)),
-        // The length of wide text is that of its UTF-8, which cells do not say.
+        // The length of wide text is that of its UTF-8, which cells do not have.
         _ => return None,
     }))
 }
 
-/// How many columns hold every number up to this one.
+/// Returns the number of columns for every number up to `span`.
 pub(super) fn columns_for(span: u128) -> usize {
     ((u128::BITS - span.leading_zeros()).div_ceil(u32::BITS) as usize).max(1)
 }

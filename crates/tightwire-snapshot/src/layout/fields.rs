@@ -1,23 +1,23 @@
-//! What the groups of a class are called.
+//! Names of the groups of a class.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A path of more characters is cut: a schema from outside can ask for a thousand that are much longer
-/// than itself.
+/// Limit of a path, in characters: a schema from outside can ask for a thousand paths that are much
+/// longer than itself.
 const MAX_PATH: usize = 255;
 
-/// The path of each group within the class, as in `inventory[3].count`. Groups that follow one
-/// another may be of the same field: the parts of a text, a bit that says whether there is a value.
+/// Path of each group within the class, as `inventory[3].count`. Adjacent groups may have the same
+/// field: the parts of a text, or an option and its value.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Fields {
     paths: Vec<String>,
-    /// The field of each group.
+    /// Index of the field of each group.
     of_groups: Vec<usize>,
 }
 
 impl Fields {
-    /// The place of the field with this path, which is the last one or a new one.
+    /// Returns the index of the field with this path, which is the last one or a new one.
     pub(super) fn add(&mut self, path: &str) -> usize {
         let path: String = path.chars().take(MAX_PATH).collect();
         if self.paths.last() != Some(&path) {
@@ -30,7 +30,7 @@ impl Fields {
         self.of_groups = of_groups;
     }
 
-    /// The place of the field that a group is of.
+    /// Returns the index of a group's field.
     pub(crate) fn of_group(&self, group: usize) -> usize {
         self.of_groups.get(group).copied().unwrap_or_default()
     }

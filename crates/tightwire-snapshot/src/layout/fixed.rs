@@ -1,4 +1,4 @@
-//! Packets that are nothing but codes, one after the other: where each is, is known beforehand.
+//! Fast path for packets of a fixed layout: only codes, each at a fixed bit.
 
 use alloc::vec::Vec;
 
@@ -6,37 +6,37 @@ use super::Column;
 use super::cells::width;
 use tightwire_core::stream::{ErrorKind, WriteError};
 
-/// The columns of a packet that has nothing else.
+/// The columns of a packet that has only codes.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Fixed {
     slots: Vec<Slot>,
-    /// The bits of every packet.
+    /// Number of bits of every packet.
     pub(super) bits: usize,
 }
 
-/// The place of a code.
+/// Position of a code.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Slot {
-    /// The byte that a word begins with which has all of the code.
+    /// First byte of a word that has the whole code.
     byte: u32,
-    /// The bits of the code, and the largest that there is.
+    /// Mask of the bits of the code, and the largest code.
     mask: u32,
     max: u32,
-    /// The bit of the word that the code begins with.
+    /// First bit of the code in that word.
     shift: u8,
-    /// The same if the packet is taken for words one after the other, as it is written.
+    /// First bit of the code, with the packet split into consecutive words, as it is written.
     word_shift: u8,
-    /// Whether one of these words ends with the code, or in it.
+    /// One of these words ends with the code, or within it.
     ends_word: bool,
 }
 
-/// The bytes of a word.
+/// Bytes of a word.
 const WORD: usize = 8;
 
 impl Fixed {
     pub(super) fn new(columns: &[Column]) -> Self {
         let bits = columns.iter().map(|column| width(column.max) as usize).sum::<usize>();
-        // The word of a code near the end begins further left, so that it ends with the packet.
+        // The word of a code near the end begins earlier, so that it ends with the packet.
         let last = bits.div_ceil(8).saturating_sub(WORD);
         let mut bit = 0;
         let slot = |column: &Column| {
@@ -55,7 +55,7 @@ impl Fixed {
         Self { slots: columns.iter().map(slot).collect(), bits }
     }
 
-    /// Reads a packet; `false` if it is not right.
+    /// Reads a packet; returns `false` if it is malformed.
     pub(super) fn read(&self, packet: &[u8], cells: &mut [u32]) -> bool {
         if packet.len() != self.bits.div_ceil(8) {
             return false;
@@ -72,13 +72,13 @@ impl Fixed {
             *cell = (u64::from_le_bytes(*word) >> (slot.shift & 63)) as u32 & slot.mask;
             is_right &= *cell <= slot.max;
         }
-        // Set bits behind the last code are no packet.
+        // Bits behind the last code must be zero.
         let unused = 8 * self.bits.div_ceil(8) - self.bits;
         let last = packet.get(self.bits / 8).copied().unwrap_or(0);
         is_right && (unused == 0 || last >> (8 - unused) == 0)
     }
 
-    /// Writes a packet of as many cells as there are columns.
+    /// Writes a packet; `cells` are as many as there are columns.
     pub(super) fn write<'b>(
         &self,
         cells: &[u32],
@@ -104,7 +104,7 @@ impl Fixed {
         if !is_right {
             return Err(WriteError::Value { kind: ErrorKind::OutOfRange, bit: 0 });
         }
-        // What is left may still be a whole word in bytes.
+        // The rest may still fill a whole word of bytes.
         match words.next() {
             Some(whole) => *whole = word.to_le_bytes(),
             None => rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]),

@@ -1,7 +1,7 @@
-//! What a snapshot's codecs see of a class: columns of numbers, and which of them belong together.
+//! Layouts: a class as columns of numbers, grouped by value, as the coders of snapshots see it.
 //!
-//! An object's quantised state is a row of `u32` cells, one for each column. A layout is made of a
-//! schema, and turns the packet of a value into cells and back, bit for bit.
+//! An object's quantised state is a row of `u32` cells, one for each column. A layout is built from
+//! a schema, and converts the packet of a value into cells and back, bit for bit.
 
 mod build;
 mod cells;
@@ -27,30 +27,30 @@ use tightwire_core::schema::Schema;
 use tightwire_core::stream::{ReadError, WriteError};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The most columns of a class: a row is kept for each object of each snapshot.
+/// Largest number of columns of a class: a row is kept for each object of each snapshot.
 pub(crate) const MAX_COLUMNS: usize = 1024;
 
-/// The columns of a class. No cell is above the [`max`](Column::max) of its column, and the cells of
-/// a part that is absent (`when` is false, an option is none, another variant) are 0.
+/// The columns of a class. No cell is above the [`max`](Column::max) of its column, and the cells
+/// of an absent part (`when` is false, an option is none, another variant) are 0.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Layout {
-    /// In the order of their bits in a packet.
+    /// Columns in the order of their bits in a packet.
     pub(crate) columns: Vec<Column>,
     /// Columns that are predicted and coded together, in the order of coding. A column that can
-    /// only be 0 is in none.
+    /// only be 0 is in no group.
     pub(crate) groups: Vec<Group>,
-    /// The guard of each group, if it is not always there.
+    /// Guard of each group; `None` if the group is always present.
     presence: Vec<Option<usize>>,
     guards: Vec<Guard>,
-    /// What the groups are called.
+    /// Names of the groups.
     pub(crate) fields: Fields,
     program: Program,
 }
 
-/// One number of every row.
+/// A number of every row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Column {
-    /// The largest cell.
+    /// Largest cell.
     pub(crate) max: u32,
 }
 
@@ -60,24 +60,25 @@ pub(crate) struct Group {
     /// Its first column.
     pub(crate) first: usize,
     pub(crate) kind: Kind,
-    /// There are values between two values, which can be shown.
+    /// There are values between two values, so that the group can be interpolated.
     pub(crate) is_continuous: bool,
-    /// Neighbours are looked for by this group, a position.
+    /// The group is the position by which neighbours are searched.
     pub(crate) spatial: bool,
-    /// What codes mean where: positions of the same space can be compared. Only of a spatial group.
+    /// Hash of the meaning of codes: positions of the same space can be compared. Only of a spatial
+    /// group.
     pub(crate) space: u64,
-    /// The code that means zero, rounded. Only of a spatial group.
+    /// Code that means zero, rounded. Only of a spatial group.
     pub(crate) origin: i64,
-    /// Objects of this class are what others move with.
+    /// Objects of this class are references, with which others move.
     pub(crate) reference: bool,
-    /// The group, a position, has a derivative that is coded before it.
+    /// Set if the group is a position with a velocity, which is coded before it; `None` otherwise.
     pub(crate) derivative: Option<Derivative>,
 }
 
-/// What the cells of a group mean.
+/// Meaning of the cells of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
-    /// One column without order: a bool, the ordinal of an enum, whether an option has a value.
+    /// One column without order: a bool, the ordinal of an enum, the presence of an option's value.
     Category,
     /// 1 to 4 columns of ordered codes that move together: integers, quantised floats and vectors.
     Number {
@@ -85,41 +86,41 @@ pub(crate) enum Kind {
         /// The largest code is next to 0.
         wraps: bool,
     },
-    /// 4 columns: the index of the largest component, which is below 4, then the other three, as codes of which `max` is
-    /// the largest, for 1/sqrt(2).
+    /// 4 columns: the index of the largest component, which is below 4, then the codes of the other
+    /// three; the largest code, `max`, is 1/sqrt(2).
     Rotation { max: u32 },
-    /// One column of bits that mean nothing to us: raw floats, text, parts of wide integers.
+    /// One column of bits without a known meaning: raw floats, text, parts of wide integers.
     Raw,
 }
 
-/// What a position has to do with its velocity. A velocity that is not
-/// [present](Layout::is_present) says nothing: its cells are then 0, which is a speed like others.
+/// Relation of a position to its velocity. A velocity that is not [present](Layout::is_present)
+/// must not be used: its cells are 0, which is a speed like any other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Derivative {
-    /// The group of the velocity, which has as many components.
+    /// Group of the velocity, which has as many components.
     pub(crate) group: usize,
-    /// Codes of the position per code of the velocity and tick, with 32 bits behind the point.
+    /// Codes of the position per code of the velocity and tick, with 32 fraction bits.
     pub(crate) scale: i64,
-    /// The code of the velocity that means zero, with 32 bits behind the point.
+    /// Code of the velocity that means zero, with 32 fraction bits.
     pub(crate) zero: i64,
 }
 
-/// Why a type has no layout, and which field it is about.
+/// Reason why a type has no layout, and the field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LayoutError {
-    /// The names that lead to it, as in `Player.inventory[3].count`.
+    /// Path of the field, as `Player.inventory[3].count`.
     pub(crate) path: String,
-    /// What is wrong, and what to do.
+    /// The reason, and the remedy.
     pub(crate) reason: String,
 }
 
 impl Layout {
-    /// The layout of the values that `schema` describes.
+    /// Builds the layout of the values of `schema`.
     pub(crate) fn new(schema: &Schema, ticks_per_second: u32) -> Result<Self, LayoutError> {
         build::layout(schema, ticks_per_second)
     }
 
-    /// Whether the group is there, by the cells of groups that are coded before it.
+    /// Whether the group is present, by the cells of groups that are coded before it.
     #[inline]
     pub(crate) fn is_present(&self, group: usize, cells: &[u32]) -> bool {
         let mut next = self.presence.get(group).copied().flatten();
@@ -132,13 +133,13 @@ impl Layout {
         true
     }
 
-    /// Whether the group is in every row.
+    /// Whether the group is present in every row.
     pub(crate) fn is_always_present(&self, group: usize) -> bool {
         self.presence.get(group).copied().flatten().is_none()
     }
 
-    /// 64 bits that both sides of a snapshot must have in common, beside the fingerprint of the
-    /// schema: that one takes a `bool` and a number of 0 to 1 for the same, and knows no ticks.
+    /// Returns 64 bits that both sides of a snapshot must share, besides the fingerprint of the
+    /// schema: that fingerprint is the same for a `bool` and a number of 0 to 1, and has no ticks.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hash = Xxh3::new();
         let mut put = |word: i64| hash.update(&word.to_le_bytes());
@@ -161,17 +162,18 @@ impl Layout {
         hash.digest()
     }
 
-    /// Turns a packet, as `encode` writes it, into cells; after a refusal they are any.
+    /// Converts a packet, as `encode` writes it, into cells. After a refusal the cells are
+    /// unspecified.
     pub(crate) fn cells_of(&self, packet: &[u8], cells: &mut [u32]) -> Result<(), ReadError> {
         cells::read(self, packet, cells)
     }
 
-    /// Whether cells come from a packet, for which the buffer has room.
+    /// Whether cells are those of a packet, for which the buffer has room.
     pub(crate) fn accepts(&self, cells: &[u32], buffer: &mut [u8]) -> bool {
         cells::accepts(self, cells, buffer)
     }
 
-    /// Turns cells into the packet that they come from. Cells that come from no packet are refused.
+    /// Converts cells into their packet. Cells of no packet are refused.
     pub(crate) fn packet_of<'b>(
         &self,
         cells: &[u32],
@@ -183,8 +185,8 @@ impl Layout {
 
 #[cfg(test)]
 impl Layout {
-    /// Columns and groups as they are given; a group with a column and a number is there if the cell
-    /// is that number. It has no packets.
+    /// Creates a layout of given columns and groups; a group with a column and a number is present
+    /// if the cell is that number. The layout has no packets.
     pub(crate) fn of_groups(
         columns: Vec<Column>,
         groups: Vec<Group>,
@@ -207,7 +209,7 @@ impl Layout {
 }
 
 impl Group {
-    /// Its columns.
+    /// Returns the columns of the group.
     #[inline]
     pub(crate) fn columns(&self) -> core::ops::Range<usize> {
         self.first..self.first + self.kind.width()
@@ -215,7 +217,7 @@ impl Group {
 }
 
 impl Kind {
-    /// How many columns a group of this kind has.
+    /// Returns the number of columns of a group of this kind.
     #[inline]
     pub(crate) fn width(&self) -> usize {
         match *self {

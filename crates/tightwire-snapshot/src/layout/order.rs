@@ -1,4 +1,4 @@
-//! In which order groups are coded.
+//! The order in which groups are coded.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,18 +6,18 @@ use alloc::vec::Vec;
 use super::Group;
 use super::condition::Guard;
 
-/// A group at its place in the declaration.
+/// A group in the order of the declaration.
 pub(super) struct Draft {
     pub(super) group: Group,
     pub(super) guard: Option<usize>,
     pub(super) field: usize,
 }
 
-/// Groups, and of each the guard and the field.
+/// The groups, and the guard and the field of each.
 pub(super) type Ordered = (Vec<Group>, (Vec<Option<usize>>, Vec<usize>));
 
-/// The groups, in the order of the declaration, except that a group with a
-/// derivative comes after it. Where conditions forbid that, it has none.
+/// Returns the groups in the order of the declaration, except that a position comes after its
+/// velocity. Where conditions forbid that, the position loses its derivative.
 pub(super) fn ordered(mut drafts: Vec<Draft>, guards: &[Guard], columns: usize) -> Ordered {
     let needed = needed(&drafts, guards, columns);
     let mut places: Vec<Option<usize>> = vec![None; drafts.len()];
@@ -35,7 +35,8 @@ pub(super) fn ordered(mut drafts: Vec<Draft>, guards: &[Guard], columns: usize) 
                 places[draft] = Some(order.len());
                 order.push(draft);
             }
-            // Each waits for another, which conditions alone, that look back, cannot bring about.
+            // All remaining groups wait for another. Conditions alone, which look back, cannot
+            // cause that.
             None => match waiting.find(|&draft| is_free(draft)) {
                 Some(draft) => drafts[draft].group.derivative = None,
                 None => break,
@@ -52,13 +53,13 @@ pub(super) fn ordered(mut drafts: Vec<Draft>, guards: &[Guard], columns: usize) 
     order.iter().map(in_order).unzip()
 }
 
-/// For each group, those that its presence depends on.
+/// Returns for each group the groups that its presence depends on.
 fn needed(drafts: &[Draft], guards: &[Guard], columns: usize) -> Vec<Vec<usize>> {
     let mut group_of = vec![None; columns];
     for (index, draft) in drafts.iter().enumerate() {
         group_of[draft.group.columns()].fill(Some(index));
     }
-    // Not of each guard: a list of nothing has many, and no groups.
+    // By group and not by guard: a list of empty elements has many guards, and no groups.
     let needed_by = |draft: &Draft| {
         let mut found = Vec::new();
         let mut next = draft.guard;

@@ -1,11 +1,11 @@
-//! What the codes of numbers stand for.
+//! The meaning of codes: their step and their zero.
 
 use tightwire_core::schema::{ordered, unwrapped};
 use xxhash_rust::xxh3::Xxh3;
 
 use tightwire_core::stream::{Int, Number, Op, Shape};
 
-/// The smallest integer of an operation.
+/// Returns the smallest integer of an operation.
 pub(super) fn least(op: &Op) -> Option<Number> {
     let (min, fraction_bits) = match *op {
         Op::Int { min, .. } => (min, 0),
@@ -19,8 +19,8 @@ pub(super) fn least(op: &Op) -> Option<Number> {
     }
 }
 
-/// Codes of the position per code of the velocity and tick, and the velocity's code that means
-/// zero, both with 32 bits behind the point; or why there are none.
+/// Returns the codes of the position per code of the velocity and tick, and the velocity's code
+/// that means zero, both with 32 fraction bits; or the reason why there are none.
 pub(super) fn derivative(
     position: &Shape,
     velocity: &Shape,
@@ -29,14 +29,14 @@ pub(super) fn derivative(
     let (Some(fine), Some(coarse)) = (Codes::of(position), Codes::of(velocity)) else {
         return Err("both must be numbers of a range, of up to 32 bits");
     };
-    // Divisions and products are exactly the same on every machine.
+    // Divisions and products give the same bits on every machine.
     match (fixed_point(coarse.step / fine.step / ticks_per_second), fixed_point(coarse.zero)) {
         (Some(scale @ 1..), Some(zero)) => Ok((scale, zero)),
         _ => Err("their resolutions are too far apart"),
     }
 }
 
-/// A number that is the same where codes stand for the same numbers, and the code that means zero.
+/// Returns a hash that is equal where codes have the same meaning, and the code that means zero.
 pub(super) fn space(shape: &Shape) -> (u64, i64) {
     let Some(codes) = Codes::of(shape) else { return (0, 0) };
     let mut hash = Xxh3::new();
@@ -44,7 +44,7 @@ pub(super) fn space(shape: &Shape) -> (u64, i64) {
     (hash.digest(), (codes.zero + 0.5) as i64)
 }
 
-/// What codes stand for: how far apart two are that are adjacent, and which one means zero.
+/// Meaning of codes: the distance of adjacent codes, and the code that means zero.
 struct Codes {
     step: f64,
     zero: f64,
@@ -79,7 +79,7 @@ impl Codes {
     }
 }
 
-/// The number with 32 bits behind the point; none if it is out of all proportion.
+/// Returns the number with 32 fraction bits; `None` if it is too large.
 fn fixed_point(number: f64) -> Option<i64> {
     let scaled = number * 4_294_967_296.0;
     let rounded = if scaled < 0.0 { scaled - 0.5 } else { scaled + 0.5 };

@@ -1,4 +1,4 @@
-//! How many columns a schema has, before anything is made of it.
+//! The number of columns of a schema, before a layout is built.
 
 use alloc::format;
 use alloc::string::String;
@@ -8,7 +8,7 @@ use super::condition::columns_for;
 use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Condition, Field, Op, Shape};
 
-/// Refuses a class that has too many columns, and says where they are.
+/// Refuses a class that has too many columns, and names the field that has most of them.
 pub(super) fn check_size(schema: &Schema) -> Result<(), String> {
     let count = columns(schema.root());
     if count <= MAX_COLUMNS as u64 {
@@ -18,7 +18,7 @@ pub(super) fn check_size(schema: &Schema) -> Result<(), String> {
     let (mut shape, mut largest) = (schema.root(), count);
     while let Some(field) = largest_field(shape) {
         let inside = columns(&field.shape);
-        // The fields of a struct of many alike say less than its own name.
+        // The fields of a struct of many similar ones say less than its own name.
         if inside * 2 < largest && !path.is_empty() {
             break;
         }
@@ -47,7 +47,7 @@ fn largest_field(shape: &Shape) -> Option<&Field> {
     }
 }
 
-/// The columns of a value; what has no layout has none.
+/// Returns the number of columns of a value; 0 for a shape without a layout.
 pub(super) fn columns(shape: &Shape) -> u64 {
     let sum = |fields: &[Field]| {
         fields.iter().fold(0u64, |sum, field| sum.saturating_add(columns(&field.shape)))
@@ -85,12 +85,12 @@ fn op_columns(op: &Op) -> u64 {
     }
 }
 
-/// The parts of the longest condition that a schema from outside may have: what is done with one grows
-/// faster than its length.
+/// Limit of the parts of a condition in a schema from outside: the work on a condition grows faster
+/// than its length.
 const MAX_CONDITION: u64 = 128;
 
-/// What it takes to make a layout and to use it: values, columns and parts of conditions, for each
-/// element of arrays and lists again. Of a schema with too long a condition, it is without end.
+/// Returns the work to build and use a layout: values, columns and parts of conditions, for each
+/// element of arrays and lists again. `u64::MAX` for a schema with too long a condition.
 pub(crate) fn parts(shape: &Shape) -> u64 {
     let sum = |fields: &[Field]| {
         fields.iter().fold(1u64, |sum, field| {

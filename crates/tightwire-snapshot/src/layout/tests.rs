@@ -25,7 +25,7 @@ fn refusal<T: Wire>() -> String {
     Layout::new(&Schema::of::<T>(), TICKS).unwrap_err().to_string()
 }
 
-/// The cells of a value, which are those of its packet and no other.
+/// Returns the cells of a value, and asserts that they are those of its packet only.
 fn cells<T: Wire>(layout: &Layout, value: &mut T) -> Vec<u32> {
     let (mut buffer, mut again) = ([0; 4096], [0xff; 4096]);
     let packet = encode(value, &mut buffer).unwrap();
@@ -278,7 +278,7 @@ fn a_condition_does_not_see_what_may_be_absent() {
     assert!(Layout::new(&structure(when("c", both)), TICKS).is_ok());
 }
 
-/// An enum of which a condition compares the values, and one with floats in it.
+/// An enum whose values are compared by a condition; with `T` a float, one that cannot be.
 #[derive(Wire, Default, Clone, PartialEq)]
 enum Slot<T> {
     #[default]

@@ -1,4 +1,4 @@
-//! Values without order: flags, enum ordinals, presence; and bits that mean nothing to us.
+//! Values without order: flags, enum ordinals, presence; and bits without a known meaning.
 
 use super::fixed::bucket;
 use super::plan::Now;
@@ -6,7 +6,7 @@ use super::range_coder::Coder;
 use super::state::{State, code_bit};
 use crate::mention::Past;
 
-/// Values below this have a chance of their own; above, the low bits are coded evenly.
+/// Bits of a value that are coded adaptively, from the top; the lower bits are coded evenly.
 const TREE: u32 = 6;
 
 #[derive(Clone, Debug)]
@@ -20,13 +20,13 @@ pub(super) struct CategoryPlan {
 }
 
 impl CategoryPlan {
-    /// With the tables of another one, or new ones.
+    /// Creates a plan with the tables of `like`, or with new ones.
     pub(super) fn new(state: &mut State, column: usize, max: u32, like: Option<&Self>) -> Self {
         let bits = 32 - max.leading_zeros();
         if let Some(other) = like {
             return Self { column, bits, max, ..other.clone() };
         }
-        // Small ones remember what follows what.
+        // Small categories condition on the previous value.
         let rows = if bits <= 3 { 1 + max as usize + 1 } else { 2 };
         Self {
             column,
@@ -38,7 +38,7 @@ impl CategoryPlan {
         }
     }
 
-    /// Whether a column could have the same tables.
+    /// Whether a column can share the tables.
     pub(super) fn is_like(&self, max: u32) -> bool {
         self.max == max || (self.bits >= TREE && max >> (TREE - 1) != 0)
     }

@@ -1,26 +1,27 @@
-//! What other objects let expect of a number.
+//! Predictions of a number from other objects.
 
 use super::mixture::Forecast;
 use super::neighbours::near_class;
 use super::plan::Now;
 use super::quaternion::Matrix;
 
-/// What others let expect of a position, 8 fraction bits.
+/// Predictions of a position from neighbouring objects, with 8 fraction bits.
 pub(super) struct Company {
-    /// Where it is if it moves with its reference, and with its neighbour.
+    /// Predicted position if the object moves with its reference, and with its neighbour; `None`
+    /// without one.
     pub(super) carried: Option<[i64; 3]>,
     pub(super) beside: Option<[i64; 3]>,
-    /// How far it moves if it tumbles.
+    /// Predicted motion if the object tumbles; `None` if it does not turn.
     pivot: Option<[i64; 3]>,
-    /// What the neighbour did beyond its own prediction.
+    /// Residual of the neighbour's own prediction.
     pub(super) surplus: [i64; 3],
-    /// Classes of how wrong the neighbour was predicted, and how near it is.
+    /// Classes of the neighbour's prediction error, and of its distance.
     pub(super) around: usize,
     pub(super) near: usize,
 }
 
 impl Company {
-    /// Of a position that was at a point. `ground` is the height of what things stand on.
+    /// Predicts a position from its last `point`. `ground` is the height on which objects stand.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_position(
         now: &Now<'_>,
@@ -37,7 +38,7 @@ impl Company {
         }
     }
 
-    /// Of anything else.
+    /// Creates the context of a number that is no position.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_another(now: &Now<'_>) -> Self {
         Self {
@@ -50,7 +51,7 @@ impl Company {
         }
     }
 
-    /// Adds what a component of a position may be that was at `base`.
+    /// Adds predictions of a component of a position that was at `base`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add_to(&self, forecast: &mut Forecast, c: usize, base: i64) {
         if let Some(place) = self.beside {
@@ -62,7 +63,8 @@ impl Company {
     }
 }
 
-/// How far the middle of a box moves that tumbles on its lowest corner, 8 fraction bits.
+/// Returns the motion of the centre of a box that tumbles on its lowest corner, with 8 fraction
+/// bits.
 fn tumble(height: i64, before: &Matrix, after: &Matrix) -> [i64; 3] {
     let upright: i64 = before[2].iter().map(|x| x.abs()).sum();
     let half = ((height.max(0) << 16) / (upright >> 14).max(1)).min(1 << 28); // codes

@@ -5,7 +5,7 @@ pub(super) const FRACTION: u32 = 8;
 pub(super) const ONE: i64 = 1 << FRACTION;
 /// Fraction bits of logarithms (base 2).
 pub(super) const LOG: u32 = 11;
-/// Fraction bits of a cumulative chance.
+/// Fraction bits of a cumulative probability.
 pub(super) const CHANCE: u32 = 24;
 
 const EXP_BITS: u32 = 8;
@@ -13,11 +13,11 @@ const EXP_BITS: u32 = 8;
 static EXP: [u32; 257] = exp_table();
 /// Steps of the shape table per unit of width, as a power of two.
 const STEPS: u32 = 5;
-/// The table ends at this many widths from the mean.
+/// Distance from the mean at which the table ends, in widths.
 pub(super) const REACH: i64 = 15;
 const SIZE: usize = (2 * REACH as usize) << STEPS;
-/// Logistic distribution: chance below (24 bits) at each step, and its rise to the next.
-/// A power of two of them, so that an index needs no check.
+/// Logistic distribution: cumulative probability (24 bits) at each step, and its rise to the next.
+/// The size is a power of two, so that an index needs no bounds check.
 static SHAPE: [(i32, i32); 1024] = shape_table();
 
 const fn exp_table() -> [u32; 257] {
@@ -74,7 +74,8 @@ const fn shape_table() -> [(i32, i32); 1024] {
     table
 }
 
-/// `2^(log / 2^LOG)` with `bits` fraction bits, right to 1/256; at most `2^30` without them.
+/// Returns `2^(log / 2^LOG)` with `bits` fraction bits, accurate to 1/256; at most `2^30` without
+/// the fraction bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);
@@ -83,7 +84,7 @@ pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     if whole < 0 { value >> (-whole).min(63) } else { value << whole.min(30) }
 }
 
-/// The same where it is known to be smaller than `2^(30 - bits)`.
+/// As [`exp2`], for results below `2^(30 - bits)`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);
@@ -91,7 +92,8 @@ pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
     value >> ((30 - bits - (log >> LOG)) & 63)
 }
 
-/// Cumulative chance (24 bits) at `z` widths from the mean, `z` with 16 fraction bits and within `REACH`.
+/// Returns the cumulative probability (24 bits) at `z` widths from the mean; `z` has 16 fraction
+/// bits and is within `REACH`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn cumulative(z: i32) -> i32 {
     let from = (z + ((REACH as i32) << 16)) as usize;
@@ -101,7 +103,8 @@ pub(super) fn cumulative(z: i32) -> i32 {
     value + ((rise * way) >> (16 - STEPS))
 }
 
-/// Class of a magnitude with `FRACTION` bits: a quarter code or less is 0, then one per octave.
+/// Returns the class of a magnitude with `FRACTION` bits: 0 up to a quarter code, then one per
+/// octave.
 pub(super) fn bucket(magnitude: i64, most: usize) -> usize {
     let m = magnitude.unsigned_abs() >> (FRACTION - 2);
     ((64 - m.leading_zeros()) as usize).min(most)

@@ -1,11 +1,11 @@
-//! A prediction that is a learned sum of a few others (normalised least mean squares).
+//! A prediction that is a learned weighted sum of a few others (normalised least mean squares).
 
 pub(super) const FEATURES: usize = 8;
 const BITS: u32 = 16;
-/// Features and errors are kept below this, so that no product overflows.
+/// Limit of features and errors, so that no product overflows.
 pub(super) const MOST: i64 = 1 << 28;
 
-/// How many of the features may be other than 0; the others cost nothing.
+/// Number of features that may be other than 0; the others cost nothing.
 #[derive(Clone, Copy)]
 pub(super) enum Used {
     Three,

@@ -1,7 +1,8 @@
-//! Which objects a packet is about.
+//! The objects that a packet mentions.
 //!
-//! Objects that the base mentions have a chance each, by how much they were changing. The others are
-//! listed by their ids: those up to the largest that was ever mentioned, then new ones behind it.
+//! Each object of the base has a flag, whose probability depends on how much the object was
+//! changing. Other objects are listed by their ids: those up to the largest id that was ever
+//! mentioned, then new ones above it.
 
 use alloc::vec::Vec;
 
@@ -12,11 +13,11 @@ use crate::mention::{Change, Knowledge, Mention, Past, Pasts, goes_on};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::ErrorKind;
 
-/// Where what is learned about mentions is in the state.
+/// Indices of the mentions' tables in the state.
 #[derive(Clone, Debug)]
 pub(super) struct MentionPlan {
     classes: usize,
-    /// The bits of a class's number.
+    /// Bits of a class index.
     class_bits: u32,
     goes_on: usize,
     again: usize,
@@ -26,16 +27,16 @@ pub(super) struct MentionPlan {
     class: usize,
 }
 
-/// What a packet mentions, and what is known of that.
+/// The mentions of a packet, and the positions of their objects in the baseline.
 pub(super) struct Lists<'a> {
     pub(super) list: &'a mut Vec<Mention>,
     pub(super) known: &'a mut Vec<Known>,
     pub(super) classes: &'a [ClassPlan],
-    /// As many objects may be mentioned.
+    /// Largest number of mentions.
     pub(super) most: usize,
 }
 
-/// Where an object was that is mentioned, and in which space.
+/// The baseline position of a mentioned object, and its space; `None` if it has none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     pub(super) id: ObjectId,
@@ -43,7 +44,8 @@ pub(super) struct Known {
 }
 
 impl Lists<'_> {
-    /// To find out what is known takes long: it is kept what the order of objects depends on.
+    /// Records the position of an object, which decides the order of coding: looking up the
+    /// baseline again would be slow.
     fn note(&mut self, id: ObjectId, class: u16, pasts: &Pasts<'_>) {
         let class = self.classes.get(usize::from(class));
         let newest = pasts.states().first();
@@ -52,7 +54,7 @@ impl Lists<'_> {
     }
 }
 
-/// How often an adaptive chance is averaged over at most.
+/// Limit of the samples that an adaptive probability is averaged over.
 const MEMORY: u32 = 127;
 
 impl MentionPlan {
@@ -70,7 +72,7 @@ impl MentionPlan {
         }
     }
 
-    /// Codes which objects are mentioned; a reader gets them without their cells.
+    /// Codes which objects are mentioned; a reader gets the mentions without their cells.
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
@@ -101,7 +103,7 @@ impl MentionPlan {
         Ok(())
     }
 
-    /// The objects that the base mentions.
+    /// Codes the objects that the base mentions.
     fn code_again<C: Coder>(
         &self,
         coder: &mut C,
@@ -130,7 +132,7 @@ impl MentionPlan {
         Ok(())
     }
 
-    /// The objects that the base does not mention.
+    /// Codes the objects that the base does not mention.
     fn code_others<C: Coder>(
         &self,
         coder: &mut C,
@@ -150,7 +152,7 @@ impl MentionPlan {
         let (mut at, mut count, mut coded) = (0, 0, 0);
         let given = if C::DECODES { 0 } else { lists.list.len() };
         loop {
-            // Both are in the order of ids.
+            // Both lists are in the order of ids.
             while at < given {
                 let id = lists.list[at].id;
                 while coded < again && lists.known[coded].id < id {
@@ -176,7 +178,7 @@ impl MentionPlan {
             let gap = code_gap(coder, &mut state.bits[gaps..gaps + 33 * 4], gap);
             let id = ObjectId(start.checked_add(gap).ok_or(ErrorKind::OutOfRange)?);
             next = id.0.checked_add(1);
-            // Every mention is paid for with bytes that are there, and no object comes twice.
+            // Every mention takes bytes that are there, and no object comes twice.
             if !coder.is_sound() {
                 return Err(ErrorKind::UnexpectedEnd);
             }
@@ -195,7 +197,7 @@ impl MentionPlan {
         }
     }
 
-    /// What becomes of an object that is mentioned, and of a class if it is known.
+    /// Codes the kind of a mention, and the class if the baseline does not have it.
     fn code_mention<C: Coder>(
         &self,
         coder: &mut C,
@@ -243,7 +245,7 @@ impl MentionPlan {
     }
 }
 
-/// The mention of an object in a list that is in the order of ids, from a place on that moves along.
+/// Finds the mention of an object in a list in the order of ids; `at` moves along.
 fn wanted(list: &[Mention], at: &mut usize, id: ObjectId) -> Option<Mention> {
     while list.get(*at).is_some_and(|mention| mention.id < id) {
         *at += 1;
@@ -251,7 +253,7 @@ fn wanted(list: &[Mention], at: &mut usize, id: ObjectId) -> Option<Mention> {
     list.get(*at).copied().filter(|mention| mention.id == id)
 }
 
-/// How much an object was changing: 0 for not at all, then by the octave of its fastest cell.
+/// Returns how much an object was changing: 0 for not at all, then the octave of its fastest cell.
 fn activity(past: &[Past<'_>]) -> usize {
     let [newest, before, ..] = past else { return 15 };
     let differences = newest.cells.iter().zip(before.cells).map(|(a, b)| a.abs_diff(*b));
@@ -259,7 +261,7 @@ fn activity(past: &[Past<'_>]) -> usize {
     ((u32::BITS - most.leading_zeros()) as usize).min(14)
 }
 
-/// A number by its length, both adaptive as far as that is of use.
+/// Codes a number by its length and its bits, both adaptive as far as that helps.
 fn code_gap<C: Coder>(coder: &mut C, bits: &mut [u32], gap: u32) -> u32 {
     let value = u64::from(gap) + 1;
     let wanted = 63 - value.leading_zeros();

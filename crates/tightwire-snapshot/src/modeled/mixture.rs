@@ -1,7 +1,7 @@
-//! Codes a number from a mixture of distributions around several predictions at once.
+//! Codes a number by a mixture of distributions around several predictions at once.
 //!
-//! Each prediction ("part") has a weight and a width; both are sums over a few small tables, one row
-//! of each chosen by context, learned by gradient descent of the code length.
+//! Each prediction ("part") has a weight and a width. Both are sums over a few small tables, one
+//! row of each selected by context, and learned by gradient descent of the code length.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -11,34 +11,34 @@ use super::range_coder::Coder;
 use super::search::{find, guess};
 
 pub(super) const TABLES: usize = 5;
-/// As many as fill a vector.
+/// Number of parts: as many as fill a vector register.
 pub(super) const PARTS: usize = 8;
 /// A count, the weights and the widths.
 const ROW: usize = 1 + 2 * PARTS;
 /// Fraction bits of the learned logarithms.
 const LEARNED: u32 = 11;
 const WEIGHT: u32 = 15;
-/// Parts this many octaves less likely than the best sleep: they are neither evaluated nor taught,
-/// except at every 16th use, so that they can come back.
+/// Distance in octaves at which a part sleeps: when it is so much less likely than the best, it is
+/// neither evaluated nor updated, except at every 16th use, so that it can come back.
 const ASLEEP: i32 = 5 << LEARNED;
 
-/// Where the tables of a mixture are in the state.
+/// Indices of a mixture's tables in the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mixture {
     starts: [usize; TABLES],
     rows: [usize; TABLES],
 }
 
-/// What a value may be, from 0 to `high`.
+/// Predictions of a value from 0 to `high`.
 pub(super) struct Forecast {
-    /// Parts and their means; those that have no prediction this time are left out.
+    /// Parts and their means; parts without a prediction this time are left out.
     parts: [(usize, i64); PARTS],
     count: usize,
     /// Row of each table.
     rows: [usize; TABLES],
     high: i64,
-    /// The values that are possible at all if the sender's data makes sense; the coding leaves a
-    /// small chance to all others.
+    /// Range of the values that are possible if the sender's data makes sense; the coder leaves a
+    /// small probability to all others. `None` if all are possible.
     pub(super) inner: Option<(i64, i64)>,
 }
 
@@ -48,7 +48,7 @@ impl Forecast {
         Self { parts: [(0, 0); PARTS], count: 0, rows, high, inner: None }
     }
 
-    /// Each part at most once.
+    /// Adds a prediction; each part at most once.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, part: usize, mean: i64) {
         if let Some(place) = self.parts.get_mut(self.count) {
@@ -68,19 +68,19 @@ struct Part {
     mean: i64,
     /// 1 / width, 24 fraction bits.
     inverse: i64,
-    /// 15 bits for all parts together.
+    /// Weight; 15 bits for all parts together.
     weight: i64,
-    /// Which of the mixture's parts it is.
+    /// Index among the mixture's parts.
     index: usize,
-    /// Of the value that was looked at last: the widths between the mean and its edges, and the
-    /// chances below them.
+    /// Distances in widths from the mean to the edges of the last evaluated value, and the
+    /// cumulative probabilities there.
     edges: (i32, i32),
     below: i32,
     upto: i32,
 }
 
 impl Part {
-    /// Looks at a value, whose lower edge is given.
+    /// Evaluates a value, whose lower edge is given.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn look_at(&mut self, edge: i64) {
         let product = clamp(edge - self.mean, 1 << 33) * self.inverse;
@@ -90,14 +90,14 @@ impl Part {
     }
 }
 
-/// Brings `x` into `-most..=most`, without branches, which would often be foreseen wrong.
+/// Clamps `x` to `-most..=most` without branches, which would often be mispredicted.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn clamp(x: i64, most: i64) -> i64 {
     let x = select_unpredictable(x < most, x, most);
     select_unpredictable(x > -most, x, -most)
 }
 
-/// Puts the parts that matter next to each other; how many, and which of them is the likeliest.
+/// Moves the awake parts next to each other; returns their number, and the most likely one.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn wake(
     awake: &mut [Part; PARTS],
@@ -114,7 +114,7 @@ fn wake(
     for &(index, mean) in offered {
         let less = most - log_weight(index);
         let is_awake = less < asleep;
-        // Written in any case, and written over if it sleeps: a branch would often be foreseen wrong.
+        // Always written, and overwritten if the part sleeps: a branch would often be mispredicted.
         let part = &mut awake[count % PARTS];
         part.index = index;
         part.weight = exp2_down(-less, 20);
@@ -124,7 +124,7 @@ fn wake(
         best = select_unpredictable(less == 0, count, best);
         count += usize::from(is_awake);
     }
-    // At least 2^20, for the likeliest part.
+    // At least 2^20, for the most likely part.
     let unit = (1u64 << (WEIGHT + 30)) / sum.max(1) as u64;
     for part in awake.iter_mut().take(count) {
         part.weight = (part.weight * unit as i64) >> 30;
@@ -132,7 +132,8 @@ fn wake(
     (count, best)
 }
 
-/// The mixed chances below a value and below the next one, with 24 and `WEIGHT` bits.
+/// Returns the mixed cumulative probabilities below a value and below the next one, with 24 and
+/// `WEIGHT` bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn look_at(parts: &mut [Part], value: i64) -> (u64, u64) {
     let (mut below, mut upto) = (0, 0);
@@ -145,18 +146,19 @@ fn look_at(parts: &mut [Part], value: i64) -> (u64, u64) {
     (below as u64, upto as u64)
 }
 
-/// How the mixed chance becomes whole numbers up to a power of two: only values in `first..=last`
-/// have a share of it, but every value has at least 1, so that anything can be coded.
+/// Conversion of the mixed probability to integers up to a power of two: only values in
+/// `first..=last` have a share of it, but every value has at least 1, so that any value can be
+/// coded.
 pub(super) struct Scale {
     pub(super) high: i64,
     pub(super) first: i64,
     pub(super) last: i64,
     bottom: u64,
     top: u64,
-    /// What the chance between bottom and top is multiplied with, and how much smaller that is.
+    /// Factor of the probability between `bottom` and `top`, and the shift after it.
     factor: u64,
     shift: u32,
-    /// The whole has as many bits.
+    /// Bits of the total.
     bits: u32,
 }
 
@@ -165,7 +167,7 @@ impl Scale {
     fn new(forecast: &Forecast, parts: &mut [Part]) -> Self {
         let high = forecast.high;
         let values = high as u64 + 1;
-        // All the values' own chances together are about 1/256 at most.
+        // The minimum shares of all values together are about 1/256 at most.
         let more = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
         let left = (1 << CHANCE) - ((values + (1 << more) - 1) >> more);
         let (bottom, top, first, last, factor) = match forecast.inner {
@@ -179,7 +181,7 @@ impl Scale {
         Self { high, first, last, bottom, top, factor, shift: CHANCE - more, bits: CHANCE + more }
     }
 
-    /// The interval of a value, of whose edges the mixed chances are given.
+    /// Returns the interval of a value, by the mixed probabilities at its edges.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
         (self.place(value, below), self.place(value + 1, upto))
@@ -205,7 +207,8 @@ impl Scale {
 }
 
 impl Mixture {
-    /// `init` gives the first weights and widths (base-2 logarithms in 1/16) of each part and row.
+    /// Adds the tables; `init` returns the initial weight and width (base-2 logarithms in 1/16) of
+    /// each part and row.
     pub(super) fn new(
         params: &mut Vec<i16>,
         rows: [usize; TABLES],
@@ -264,14 +267,14 @@ impl Mixture {
     }
 }
 
-/// Makes the parts that were right weigh more, and each as wide as it should have been.
+/// Raises the weights of the parts that predicted well, and moves each width towards its error.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn learn(params: &mut [i16], rows: [usize; TABLES], parts: &[Part], mass: u64) {
-    let unit = ((1u64 << 49) / (mass + (1 << WEIGHT))) as i64; // what divides has 16 to 40 bits
+    let unit = ((1u64 << 49) / (mass + (1 << WEIGHT))) as i64; // the divisor has 16 to 40 bits
     let mut weight_slope = [0i16; PARTS];
     let mut width_slope = [0i16; PARTS];
     for part in parts {
-        // The logistic's density is chance * (1 - chance).
+        // The density of the logistic distribution is chance * (1 - chance).
         let density =
             |chance: i32| (i64::from(chance) * i64::from((1 << CHANCE) - chance)) >> CHANCE;
         let (first, second) = (i64::from(part.edges.0), i64::from(part.edges.1));
@@ -285,7 +288,7 @@ fn learn(params: &mut [i16], rows: [usize; TABLES], parts: &[Part], mass: u64) {
     teach(params, rows, &weight_slope, &width_slope);
 }
 
-/// All rows. A function of its own, since only then the compiler makes vector instructions of it.
+/// Updates all rows. Not inlined, since only then the compiler vectorises it.
 #[inline(never)]
 fn teach(
     params: &mut [i16],
@@ -314,7 +317,7 @@ fn gather(sum: &mut [i16; PARTS], row: &[i16]) {
     }
 }
 
-/// Adds `slope * rate`, both halved, rounded; in the shape that becomes vector instructions.
+/// Adds `slope * rate`, both halved, rounded; written so that the compiler vectorises it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn step(learned: &mut [i16; PARTS], slope: &[i16; PARTS], rate: i16) {
     for k in 0..PARTS {
@@ -323,7 +326,7 @@ fn step(learned: &mut [i16; PARTS], slope: &[i16; PARTS], rate: i16) {
     }
 }
 
-/// Steps of weights and widths by how often a row was used (in 16ths): large at first.
+/// Learning rates of weights and widths by how often a row was used (in 16ths): large at first.
 static RATES: [(i16, i16); 64] = rates();
 
 const fn rates() -> [(i16, i16); 64] {

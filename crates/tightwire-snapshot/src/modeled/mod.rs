@@ -1,21 +1,21 @@
-//! The level `Modeled`: numbers are predicted by several hypotheses at once, and coded by what is
-//! learned of them.
+//! The level `Modeled`: several predictions of each number at once, and residuals coded by a model
+//! that learns how good each prediction is.
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `range_coder` | intervals to bytes and back; the one trait through which everything is coded |
-//! | `state` | what is learned, and belongs to a packet |
-//! | `plan` | where in the state each group of each class has its part; one object |
-//! | `mentions` | which objects a packet is about |
-//! | `mixture`, `fixed` | a number by the mixed distribution of its hypotheses, and how they learn |
-//! | `search` | the value that a code stands for in that distribution |
-//! | `number`, `rotation`, `category` | the hypotheses of each kind of group |
-//! | `number_tables` | what is learned about numbers, and what that begins with |
+//! | `range_coder` | intervals to bytes and back; the trait through which everything is coded |
+//! | `state` | the learned state, which belongs to a packet |
+//! | `plan` | the indices of each group's tables in the state; coding of one object |
+//! | `mentions` | the objects that a packet mentions |
+//! | `mixture`, `fixed` | a number by the mixed distribution of its predictions, and learning |
+//! | `search` | decoding: the value whose interval has the code |
+//! | `number`, `rotation`, `category` | the predictions of each kind of group |
+//! | `number_tables` | the tables of numbers, and their initial values |
 //! | `linear`, `quaternion` | a learned sum; rotations in integers |
-//! | `traced` | the decoder that says what each part takes |
-//! | `neighbours`, `company` | what objects of this packet did, for others to do alike |
+//! | `traced` | the decoder that records the bits of each part |
+//! | `neighbours`, `company` | predictions from objects that the packet has already coded |
 //!
-//! Everything that both sides compute is in integers, so that it is the same everywhere.
+//! Both sides compute only in integers, so that the results are the same on every machine.
 
 mod category;
 mod company;
@@ -51,17 +51,17 @@ use traced::TracedDecoder;
 pub(crate) use plan::Plan;
 pub(crate) use state::State;
 
-/// Memory for the coding of one packet after the other.
+/// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     scene: Scene,
     known: Vec<Known>,
-    /// The order of coding: a key, and the place of a mention.
+    /// Order of coding: a key, and the index of a mention.
     order: Vec<(u64, u32)>,
 }
 
-/// Writes mentions behind what is in `bytes`; whether they fit into `limit` bytes in all. `state` is
-/// that of the base, and becomes that of this packet.
+/// Appends mentions to `bytes`; returns whether they fit into `limit` bytes in all. `state` is that
+/// of the base, and becomes that of this packet.
 pub(super) fn write(
     protocol: &Protocol,
     mentions: &mut Mentions,
@@ -75,7 +75,8 @@ pub(super) fn write(
     encoder.finish() && coded.is_ok()
 }
 
-/// Reads mentions. A trace is told of every part, in a packet in which the bytes begin at a bit.
+/// Reads mentions. A trace records every part; its second value is the bit of the packet at which
+/// `bytes` begin.
 pub(super) fn read(
     protocol: &Protocol,
     bytes: &[u8],
@@ -140,7 +141,7 @@ fn code<C: Coder>(
     Ok(())
 }
 
-/// Gives every mention that was read room for its cells.
+/// Adds the cells of every mention that was read.
 fn lay_out(list: &mut [Mention], cells: &mut Vec<u32>, classes: &[ClassLayout]) {
     for mention in list.iter_mut().filter(|mention| mention.change != Change::Gone) {
         mention.columns = classes[usize::from(mention.class)].layout.columns.len();
@@ -149,13 +150,14 @@ fn lay_out(list: &mut [Mention], cells: &mut Vec<u32>, classes: &[ClassLayout]) 
     }
 }
 
-/// References first. What moves with one is best told from it outwards: then the neighbours that an
-/// object depends on are known before it. Without a reference, in the order of ids.
+/// Sorts the mentions for coding: references first. Objects that move with a reference follow from
+/// it outwards, so that the neighbours that an object depends on are coded before it. Without a
+/// reference, in the order of ids.
 fn sort(plan: &Plan, known: &[Known], list: &[Mention], order: &mut Vec<(u64, u32)>) {
     let class = |mention: &Mention| &plan.classes[usize::from(mention.class)];
     let mut at = 0;
     let mut place = |mention: &Mention| {
-        // Both are in the order of ids.
+        // Both lists are in the order of ids.
         while known.get(at).is_some_and(|known| known.id < mention.id) {
             at += 1;
         }

@@ -1,29 +1,29 @@
-//! Motions of objects that this packet has already told, for others to move alike.
+//! Motions of the objects that this packet has already coded, to predict others from.
 
 use alloc::vec::Vec;
 
 use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
 
-/// How many objects back a neighbour is looked for.
+/// Number of objects back that a neighbour is searched among.
 const REACH: usize = 32;
-/// A space in which nothing is.
+/// Space of an empty entry.
 const NOWHERE: u32 = u32::MAX;
-/// How many references are looked at, at most.
+/// Largest number of references that are searched.
 const REFERENCES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion {
-    /// Positions of different spaces have nothing to do with each other.
+    /// Index of the space: positions of different spaces cannot be compared.
     pub(super) space: u32,
     pub(super) old: [i64; 3],
     pub(super) new: [i64; 3],
     pub(super) rotation: Quaternion,
     pub(super) turn: Turn,
-    /// What the object did beyond its own prediction, 8 fraction bits.
+    /// Residual of the object's own prediction, 8 fraction bits.
     pub(super) surplus: [i64; 3],
     pub(super) turn_surplus: Turn,
     pub(super) turns: bool,
-    /// How far its rotation and position were from what was expected, 8 fraction bits.
+    /// Prediction errors of its rotation and position, 8 fraction bits.
     pub(super) errors: [i64; 2],
 }
 
@@ -40,7 +40,7 @@ impl Motion {
         errors: [0; 2],
     };
 
-    /// Where a point would be now if it were fixed to the object; 8 fraction bits.
+    /// Returns the new position of a point that is fixed to the object; 8 fraction bits.
     pub(super) fn carry(&self, point: [i64; 3]) -> [i64; 3] {
         let arm = [0, 1, 2].map(|i| (point[i] - self.old[i]) << 8);
         let arm = if self.turns { rotate(&self.rotation, arm) } else { arm };
@@ -48,11 +48,11 @@ impl Motion {
     }
 }
 
-/// The last objects that were told, with their old positions apart for a quick search.
+/// The last coded objects, with their old positions in separate arrays for a fast search.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
     told: Vec<Motion>,
-    /// Where the next one goes, once there are as many as are looked at.
+    /// Index of the entry to overwrite next, once there are `REACH`.
     oldest: usize,
     places: Places,
     references: Vec<Motion>,
@@ -72,8 +72,8 @@ impl Default for Places {
 }
 
 impl Places {
-    /// How far all are from a point, by the sum of the axes; the most there is for another space. A
-    /// function of its own, since only then the compiler makes vector instructions of it.
+    /// Returns the distances of all positions from a point, by the sum of the axes; the maximum for
+    /// another space. Not inlined, since only then the compiler vectorises it.
     #[inline(never)]
     fn distances(&self, space: u32, [x, y, z]: [i32; 3]) -> [i32; REACH] {
         let [xs, ys, zs] = &self.axes;
@@ -115,11 +115,12 @@ impl Scene {
         nearest(&self.references, space, point)
     }
 
-    /// The nearest (by the sum of the axes, which is cheap) with its squared distance.
+    /// Returns the nearest object (by the sum of the axes, which is cheap) with its squared
+    /// distance.
     pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
         let distances = self.places.distances(space, point.map(narrow));
         let least = distances.iter().fold(i32::MAX, |least, &distance| least.min(distance));
-        // First in which eight it is, by vector instructions too.
+        // First finds the chunk of eight, which is vectorised too.
         let is_least = |distance: &i32| *distance == least;
         let (eights, _) = distances.as_chunks::<8>();
         let eight = |eight: &[i32; 8]| eight.iter().fold(false, |any, d| any | is_least(d));
@@ -131,18 +132,18 @@ impl Scene {
     }
 }
 
-/// Class of a squared distance.
+/// Returns the class of a squared distance.
 pub(super) fn near_class(squared: i64) -> usize {
     // The bounds are 128 and 256 codes.
     usize::from(squared >= 128 * 128) + usize::from(squared >= 256 * 256)
 }
 
-/// A coordinate in numbers of which the differences of all axes together fit.
+/// Clamps a coordinate so that the sum of the differences of all axes fits.
 fn narrow(axis: i64) -> i32 {
     axis.clamp(0, 1 << 29) as i32
 }
 
-/// The nearest and its distance (the greatest coordinate difference is a fair and cheap one).
+/// Returns the nearest motion and its distance (by the sum of the axes, which is cheap).
 fn nearest(motions: &[Motion], space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
     let mut best = None;
     let mut least = i64::MAX;

@@ -17,27 +17,27 @@ pub(super) struct NumberPlan {
     n: usize,
     wraps: bool,
     max: [i64; 4],
-    /// The code that means zero, of a position: the ground, for things that stand on it.
+    /// Code that means zero, of a position: the ground, for objects that stand on it.
     origin: i64,
     pub(super) spatial: bool,
     derivative: Option<(Derivative, usize)>,
     tables: NumberTables,
 }
 
-/// How a group was changing; ways have 8 fraction bits.
+/// Motion of a group over its baseline states; distances have 8 fraction bits.
 struct Course {
-    /// How far it gets if it goes on as between its last two states, and as between the two before.
+    /// Extrapolations of the motion between the last two states, and between the two before.
     last: [i64; 4],
     before: [i64; 4],
-    /// The largest component of the first, and of what changed between the two.
+    /// Largest component of `last`, and of the difference of the two.
     speed: i64,
     unrest: i64,
-    /// The row of tables for that.
+    /// Row of the tables for speed and unrest.
     history: usize,
 }
 
 impl NumberPlan {
-    /// With the tables of another group, or new ones.
+    /// Creates a plan with the tables of another group, or with new ones.
     pub(super) fn new(
         state: &mut State,
         layout: &Layout,
@@ -67,14 +67,14 @@ impl NumberPlan {
         }
     }
 
-    /// Whether a group could have the same tables.
+    /// Whether a group can share the tables.
     pub(super) fn is_like(&self, group: &Group) -> bool {
         self.n == group.kind.width()
             && self.spatial == group.spatial
             && self.derivative.is_some() == group.derivative.is_some()
     }
 
-    /// Classes of how unsteadily and how fast the group was changing.
+    /// Returns the classes of how unsteadily and how fast the group was changing.
     pub(super) fn restlessness(&self, past: &[Past<'_>]) -> (usize, usize) {
         let (mut speed, mut unrest) = (0, 0);
         if let [a, b, rest @ ..] = past {
@@ -90,7 +90,7 @@ impl NumberPlan {
         (bucket(unrest << 8, 11), bucket(speed << 8, 11))
     }
 
-    /// The difference to a value, the short way round.
+    /// Returns the difference of two values, the shorter way round.
     fn difference(&self, c: usize, a: u32, b: u32) -> i64 {
         let d = a as i64 - b as i64;
         if !self.wraps {
@@ -101,7 +101,7 @@ impl NumberPlan {
         if d * 2 >= size { d - size } else { d }
     }
 
-    /// How far the group gets if it goes on as between two states, which is `ratio` times that.
+    /// Extrapolates the motion between two states by the factor `ratio`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn motion(&self, states: Option<&[Past<'_>]>, ratio: i64) -> [i64; 4] {
         let Some([newer, older]) = states else { return [0; 4] };
@@ -173,7 +173,8 @@ impl NumberPlan {
             forecast.add(0, base);
             forecast.add(1, base + course.last[c]);
             forecast.add(2, base + blend);
-            // What falls or is pushed goes on to do so; other numbers have a wide part instead.
+            // A falling or pushed object keeps accelerating; other numbers have a wide part
+            // instead.
             let goes_on_faster = 2 * course.last[c] - course.before[c];
             let is_body = self.spatial && derivative.is_none();
             forecast.add(3, base + if is_body { goes_on_faster } else { blend });
@@ -232,7 +233,7 @@ impl NumberPlan {
         Course { last, before, speed, unrest, history }
     }
 
-    /// The group keeps its value, which is all there is to say of it.
+    /// Keeps the value of the group, which the flag has told already.
     fn keep(&self, cells: &mut [u32], newest: &Past<'_>, course: &Course, now: &mut Now<'_>) {
         let range = self.first..self.first + self.n;
         cells[range.clone()].copy_from_slice(&newest.cells[range]);
@@ -244,7 +245,7 @@ impl NumberPlan {
         }
     }
 
-    /// What the blend is a sum of, but for the velocity.
+    /// Returns the features of the blend, except for the velocity.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, c: usize, base: i64, course: &Course, company: &Company) -> [i64; FEATURES] {
         let mut features = [course.last[c], course.before[c], 4 * ONE, 0, 0, 0, 0, 0];
@@ -257,7 +258,7 @@ impl NumberPlan {
         features
     }
 
-    /// The rows of the mixture's tables.
+    /// Returns the rows of the mixture's tables.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn rows(
         &self,
@@ -283,14 +284,15 @@ impl NumberPlan {
         }
     }
 
-    /// Class of how high a body is that has a third coordinate: on the ground, on others, in the air.
+    /// Returns the class of the height of an object with a third coordinate: on the ground, on
+    /// others, in the air.
     fn height(&self, third: i64) -> usize {
         let height = if self.spatial { (third - self.origin).max(0) } else { 0 };
         bucket(height << FRACTION, 13).saturating_sub(8)
     }
 
-    /// What the group itself lets expect, if it is all that is known: values of late, and as much more
-    /// or less of its motion as there was of another component's.
+    /// Adds predictions from the group alone: recent values, and the motion scaled by the ratio of
+    /// actual to extrapolated motion of the fastest component before it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn add_own(
         &self,
@@ -313,7 +315,7 @@ impl NumberPlan {
         forecast.add(7, base);
     }
 
-    /// Codes a component; one that wraps in a window of one circle around the prediction.
+    /// Codes a component; one that wraps, in a window of one circle around the prediction.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn code_value<C: Coder>(
         &self,
@@ -359,7 +361,7 @@ impl NumberPlan {
         }
     }
 
-    /// The values of late, of which one may come again.
+    /// Records a recent value, which may come again.
     fn remember(&self, state: &mut State, component: usize, value: i64) {
         let recent = self.tables.recent + component;
         if state.linear[recent] != value as i32 {
@@ -369,7 +371,7 @@ impl NumberPlan {
     }
 }
 
-/// Codes per tick that a velocity means, 16 fraction bits.
+/// Returns the codes per tick that a velocity means, 16 fraction bits.
 fn per_tick(d: &Derivative, code: u32) -> i64 {
     let velocity = (((code as i128) << 32) - d.zero as i128) >> 1; // 31 fraction bits
     ((velocity * d.scale as i128) >> 47).clamp(-1 << 36, 1 << 36) as i64

@@ -1,4 +1,4 @@
-//! What is learned about numbers, and what that begins with.
+//! The learned tables of numbers, and their initial values.
 
 use super::linear::FEATURES;
 use super::mixture::Mixture;
@@ -9,19 +9,19 @@ pub(super) const RECENT: usize = 2;
 pub(super) const LINEAR_ROWS: usize = 6;
 const HISTORY: usize = 14;
 
-/// Where in the state what is learned about a group is; groups may have that in common.
+/// Indices of a group's tables in the state; groups may share tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberTables {
-    /// There are more hypotheses than those of the group's own past.
+    /// There are more predictions than those from the group's own baseline.
     pub(super) is_rich: bool,
     pub(super) mixture: Mixture,
-    /// Of a number without a past.
+    /// Mixture of a number without a baseline.
     pub(super) fresh: Mixture,
-    /// Chances that the group keeps its value.
+    /// Probabilities that the group keeps its value.
     pub(super) same: usize,
-    /// The predictors of each component.
+    /// Linear predictors of each component.
     pub(super) linear: usize,
-    /// The values of late of each component, then its average.
+    /// Recent values of each component, then its average.
     pub(super) recent: usize,
 }
 
@@ -61,7 +61,7 @@ impl NumberTables {
     }
 }
 
-/// The weight and the width (base-2 logarithms in 1/16) that a part begins with, by how unsteady the
+/// Returns the initial weight and width (base-2 logarithms in 1/16) of a part, by how unsteady the
 /// group was.
 fn first_guess(group: &Group, row: usize, part: usize) -> (i16, i16) {
     let has_derivative = group.derivative.is_some();
@@ -84,7 +84,7 @@ fn first_guess(group: &Group, row: usize, part: usize) -> (i16, i16) {
     (log_weight, log_width)
 }
 
-/// Typical of moving things among others; learning starts from here.
+/// Initial weights, typical of moving objects among others; learning starts from here.
 fn first_weights(has_derivative: bool, spatial: bool) -> [i32; FEATURES] {
     if has_derivative {
         [0, 0, 0, 0, 0, 0, 27000, 38000]

@@ -1,4 +1,4 @@
-//! Where in the state each group of each class has its part, and the coding of one object by it.
+//! Indices of each group's tables in the state, and the coding of one object.
 
 use alloc::vec::Vec;
 
@@ -15,15 +15,15 @@ use crate::layout::{Group, Kind, Layout};
 use crate::mention::Past;
 use crate::trace::Mark;
 
-/// The bytes of tables from which on a class's groups have them in common with others.
+/// Bytes of a class's tables from which on its groups share them with similar groups.
 const OWN_TABLES: usize = 32 << 10;
 
-/// What does not change while coding.
+/// The parts of the coder that do not change while coding.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(super) classes: Vec<ClassPlan>,
     pub(super) mentions: MentionPlan,
-    /// What is learned at the beginning: nothing.
+    /// The state before anything is learned.
     pub(crate) pristine: State,
 }
 
@@ -31,14 +31,14 @@ pub(crate) struct Plan {
 pub(super) struct ClassPlan {
     groups: Vec<GroupPlan>,
     position: Option<Position>,
-    /// Others move with objects of the class.
+    /// Objects of the class are references, with which others move.
     pub(super) is_reference: bool,
 }
 
-/// Where an object is.
+/// The position of an object.
 #[derive(Clone, Copy, Debug)]
 struct Position {
-    /// The place of its group, and of its first column.
+    /// Index of its group, and of its first column.
     group: usize,
     first: usize,
     components: usize,
@@ -52,8 +52,8 @@ enum GroupPlan {
     Category(CategoryPlan),
 }
 
-/// How many ticks there are to go, and how many times that is what lies between the states that are
-/// known: 16 fraction bits, the newest two first.
+/// Ticks from the newest state until now, and the ratios of that to the intervals between the
+/// baseline states: 16 fraction bits, the newest interval first.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
     pub(super) horizon: i64,
@@ -76,26 +76,27 @@ impl Pace {
     }
 }
 
-/// What is known and found out while one object is coded.
+/// Context while one object is coded.
 pub(super) struct Now<'a> {
     pub(super) pace: Pace,
     pub(super) neighbour: Option<(&'a Motion, i64)>,
     pub(super) reference: Option<(&'a Motion, i64)>,
-    /// Matrices of the old and the new orientation, if it changed.
+    /// Matrices of the old and the new orientation; `None` if it did not change.
     pub(super) turned: Option<(Matrix, Matrix)>,
-    /// How unsteadily and how fast the position was changing; once it is coded, the orientation.
+    /// Classes of how unsteadily and how fast the position was changing; once that is coded, the
+    /// orientation.
     pub(super) other: (usize, usize),
-    /// The derivative of the group that is being coded is there, and was.
+    /// The velocity of the group that is being coded is present, and was in the baseline.
     pub(super) has_derivative: bool,
     pub(super) motion: Motion,
-    /// The largest error of the groups so far, 8 fraction bits.
+    /// Largest prediction error of the groups so far, 8 fraction bits.
     pub(super) surprise: i64,
     /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
     pub(super) kept: usize,
 }
 
 impl<'a> Now<'a> {
-    /// Before anything is coded of an object that was at a position.
+    /// Creates the context of an object with this baseline position.
     fn new(scene: &'a Scene, past: &[Past<'_>], position: Option<(u32, [i64; 3])>) -> Self {
         let mut now = Self {
             pace: Pace::new(past),
@@ -118,8 +119,8 @@ impl<'a> Now<'a> {
         now
     }
 
-    /// Codes whether a group keeps its value, by chances of its own, and by how fast it was and what
-    /// became of the groups before.
+    /// Codes whether a group keeps its value, by the group's own probabilities; the context is its
+    /// speed and whether the groups before kept theirs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn code_kept<C: Coder>(
         &mut self,
@@ -135,7 +136,8 @@ impl<'a> Now<'a> {
         is_kept
     }
 
-    /// Class of how wrong the neighbour's rotation (0) or position (1) was predicted; 7 without one.
+    /// Returns the class of the neighbour's prediction error of rotation (0) or position (1); 7
+    /// without a neighbour.
     pub(super) fn around(&self, which: usize) -> usize {
         let class = |error| bucket(error, 11).saturating_sub(2) / 2;
         self.neighbour.map_or(7, |(other, _)| class(other.errors[which]))
@@ -143,7 +145,7 @@ impl<'a> Now<'a> {
 }
 
 impl GroupPlan {
-    /// With the tables of one of those that are given, if one is like it.
+    /// Creates a plan with the tables of a group of `like`, if a similar one is there.
     fn new<'g>(
         state: &mut State,
         layout: &Layout,
@@ -193,7 +195,7 @@ impl ClassPlan {
         let mut groups: Vec<GroupPlan> = Vec::new();
         let before = state.size();
         for group in &layout.groups {
-            // A list has many groups that are alike, and what is learned is copied for each packet.
+            // A list has many similar groups, and the state is copied for each packet.
             let shares = group.kind == Kind::Raw || state.size() - before > OWN_TABLES;
             let like = groups.iter().rev().filter(|_| shares);
             groups.push(GroupPlan::new(state, layout, group, like));
@@ -210,7 +212,7 @@ impl ClassPlan {
         Self { groups, position, is_reference }
     }
 
-    /// Where an object is, and in which space.
+    /// Returns the position of an object, and its space.
     pub(super) fn place(&self, cells: &[u32]) -> Option<(u32, [i64; 3])> {
         let Position { first, components, space, .. } = self.position?;
         let mut place = [0; 3];
@@ -219,7 +221,7 @@ impl ClassPlan {
         Some((space, place))
     }
 
-    /// Codes the cells of an object of which `past` is known.
+    /// Codes the cells of an object with the baseline states `past`.
     pub(super) fn code_object<C: Coder>(
         &self,
         coder: &mut C,

@@ -12,18 +12,19 @@ pub(super) const IDENTITY: Quaternion = [0, 0, 0, UNIT];
 /// sqrt(1/2)
 const HALF_ROOT: i64 = 759_250_125;
 
-/// Half a code's share of a component, 60 fraction bits: worth keeping, it saves the divisions.
+/// Returns the component that half a code means, 60 fraction bits. Precomputed, since it saves
+/// divisions.
 pub(super) fn half_code(max: i64) -> i64 {
     (HALF_ROOT << 30) / max
 }
 
-/// The component that a code stands for.
+/// Returns the component that a code means.
 pub(super) fn component(code: u32, max: i64, half_code: i64) -> i64 {
     // |2 * code - max| * half_code is at most sqrt(1/2) * 2^60.
     ((2 * code as i64 - max) * half_code) >> 30
 }
 
-/// From the index of the largest component and the codes of the others.
+/// Decodes a rotation from the index of the largest component and the codes of the others.
 pub(super) fn from_cells(cells: &[u32], max: i64, half_code: i64) -> Quaternion {
     let largest = (cells[0] & 3) as usize;
     let mut q = [0; 4];
@@ -40,18 +41,20 @@ pub(super) fn from_cells(cells: &[u32], max: i64, half_code: i64) -> Quaternion 
     q
 }
 
-/// The square root of a number with 60 fraction bits, right to 16 bits, which is enough for a rotation.
+/// Returns the square root of a number with 60 fraction bits, accurate to 16 bits, which is enough
+/// for a rotation.
 pub(super) fn root(square: i64) -> i64 {
     let square = (square >> 28).clamp(0, u32::MAX.into()) as u32;
     i64::from(square.isqrt()) << 14
 }
 
-/// The code that a component would have, with 8 fraction bits.
+/// Returns the code of a component, with 8 fraction bits.
 pub(super) fn code(component: i64, max: i64) -> i64 {
     (((((component >> 8) * (HALF_ROOT >> 8)) >> 22) * max) >> 14) + max * 128
 }
 
-/// Codes (8 fraction bits) that a turn of this half angle moves a component at most.
+/// Returns the largest change of a component by a turn of this half angle, in codes with 8 fraction
+/// bits.
 pub(super) fn turn_codes(half_angle: i64, max: i64) -> i64 {
     code(half_angle, max) - code(0, max)
 }
@@ -76,7 +79,7 @@ pub(super) fn inverse(q: &Quaternion) -> Quaternion {
 const LOG_SHARES: [i64; 6] =
     [6 * UNIT / 13, 5 * UNIT / 11, 4 * UNIT / 9, 3 * UNIT / 7, 2 * UNIT / 5, UNIT / 3];
 
-/// The turn that this rotation is, the short way round.
+/// Returns the turn of a rotation, the shorter way round.
 pub(super) fn log(q: &Quaternion) -> Turn {
     let sign = if q[3] < 0 { -1 } else { 1 };
     // acos(w) / sqrt(1 - w * w) in 1 - w, whose coefficients are k / (2 * k + 1) of the one before.
@@ -89,7 +92,7 @@ pub(super) fn log(q: &Quaternion) -> Turn {
     [(q[0] * factor) >> 30, (q[1] * factor) >> 30, (q[2] * factor) >> 30]
 }
 
-/// The rotation by this turn.
+/// Returns the rotation by a turn.
 pub(super) fn exp(turn: &Turn) -> Quaternion {
     let v = turn.map(|x| x.clamp(-2 * UNIT, 2 * UNIT) / 4);
     let t = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) >> 30;
@@ -117,7 +120,7 @@ pub(super) fn rotate(q: &Quaternion, v: [i64; 3]) -> [i64; 3] {
     [0, 1, 2].map(|i| v[i] + ((w * t[i]) >> 28) + s[i])
 }
 
-/// Rows of the rotation's matrix, 30 fraction bits.
+/// Returns the rows of the rotation's matrix, 30 fraction bits.
 pub(super) fn matrix(q: &Quaternion) -> Matrix {
     let [x, y, z, w] = *q;
     let p = |a: i64, b: i64| (a * b) >> 29;

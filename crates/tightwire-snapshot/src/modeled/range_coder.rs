@@ -1,34 +1,35 @@
-//! An arithmetic coder with a 64-bit interval, and the one trait through which the model codes.
+//! An arithmetic coder with a 64-bit interval, and the trait through which the model codes.
 
 use alloc::vec::Vec;
 
 use crate::trace::Marked;
 use tightwire_core::stream::ErrorKind;
 
-/// What the model talks to: encoding writes the given value, decoding ignores it and
-/// returns the value read. All model code is generic over this, so the two sides cannot differ.
+/// An encoder or a decoder: encoding writes the given value, decoding ignores it and returns the
+/// value read. All model code is generic over this trait, so the two sides cannot differ.
 pub(super) trait Coder: Marked {
     const DECODES: bool;
 
-    /// Codes a bit whose chance of being set is `chance / 2^16`, `0 < chance < 2^16`.
+    /// Codes a bit whose probability of being set is `chance / 2^16`, `0 < chance < 2^16`.
     fn bit(&mut self, chance: u32, bit: bool) -> bool;
 
-    /// Where in the range the coded value lies, and the unit of intervals of `2^bits`; 0 when encoding.
+    /// Returns the position of the coded value in the range, and the unit of intervals of `2^bits`;
+    /// 0 when encoding.
     fn target(&mut self, bits: u32) -> (u64, u64);
 
     /// Codes the interval `start..end` of `0..2^bits`, `bits` at most 41.
     fn narrow(&mut self, start: u64, end: u64, bits: u32);
 
-    /// Whether what was coded so far is really there, or has room.
+    /// Whether the input has all bytes that were decoded, or the output has room for those encoded.
     fn is_sound(&self) -> bool;
 }
 
-/// The interval is kept at least this wide, so that a whole of up to 2^41 loses nothing to rounding.
+/// Least width of the interval, so that a total of up to 2^41 loses nothing to rounding.
 const NARROW: u64 = 1 << 56;
 
 pub(super) struct Encoder<'a> {
     out: &'a mut Vec<u8>,
-    /// Where in `out` the code begins: a carry goes no further back.
+    /// Index in `out` at which the code begins: a carry goes no further back.
     start: usize,
     limit: usize,
     low: u64,
@@ -36,17 +37,17 @@ pub(super) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Writes behind what is in `out`, which shall have `limit` bytes at most.
+    /// Appends to `out`, which may have `limit` bytes at most.
     pub(super) fn new(out: &'a mut Vec<u8>, limit: usize) -> Self {
         let start = out.len();
         Self { out, start, limit, low: 0, range: u64::MAX }
     }
 
-    /// Writes as few bytes as tell the interval apart; whether all fits. The decoder reads zeros
-    /// behind the end.
+    /// Writes the fewest bytes that identify the interval; returns whether all fit. The decoder
+    /// reads zeros behind the end.
     pub(super) fn finish(mut self) -> bool {
         if self.low != 0 {
-            // The interval's end is not in it, and may well be where a carry would be.
+            // The end of the interval is not in it, and may be just where a carry would be.
             if self.low.checked_add(self.range - 1).is_none() {
                 self.carry();
             } else {
@@ -87,7 +88,7 @@ impl Coder for Encoder<'_> {
     const DECODES: bool = false;
 
     fn is_sound(&self) -> bool {
-        // Whatever is longer is not sent: no need to go on.
+        // A longer packet is not sent: no need to go on.
         self.out.len() <= self.limit
     }
 
@@ -114,7 +115,7 @@ impl Coder for Encoder<'_> {
 pub(super) struct Decoder<'a> {
     input: &'a [u8],
     position: usize,
-    /// The code's distance from the interval's low end.
+    /// Distance of the code from the low end of the interval.
     code: u64,
     range: u64,
 }
@@ -128,18 +129,19 @@ impl<'a> Decoder<'a> {
         decoder
     }
 
-    /// The bit up to which the input was looked at.
+    /// Returns the bit up to which the input was read.
     pub(super) fn position(&self) -> u64 {
         8 * self.position.min(self.input.len()) as u64
     }
 
-    /// The bits that all so far took: a fraction, since a chance of more than half is less than one.
+    /// Returns the bits that all symbols so far took: a fraction, since a symbol of a probability
+    /// above a half takes less than one bit.
     pub(super) fn spent(&self) -> f64 {
-        // The 8 bytes of the code are what is still open, and of these the range is.
+        // Of the 8 bytes in `code`, the range is still open.
         8.0 * self.position as f64 - libm::log2(self.range as f64)
     }
 
-    /// Refuses an input that is longer than what an encoder would have written.
+    /// Refuses an input that is longer than an encoder would have written.
     pub(super) fn finish(&self) -> Result<(), ErrorKind> {
         if !self.is_sound() {
             Err(ErrorKind::UnexpectedEnd)
@@ -184,7 +186,7 @@ impl Coder for Decoder<'_> {
 
     fn target(&mut self, bits: u32) -> (u64, u64) {
         let unit = self.range >> bits;
-        // Only hostile input lies in what the units leave.
+        // Only hostile input is beyond the last whole unit.
         self.code = self.code.min((unit << bits) - 1);
         (self.code, unit)
     }
@@ -195,7 +197,8 @@ impl Coder for Decoder<'_> {
     }
 
     fn is_sound(&self) -> bool {
-        // The encoder wrote every byte that it shifted out; of the 8 in `code` it may have left out all.
+        // The encoder wrote every byte that it shifted out, but may have left out all of the 8 in
+        // `code`.
         self.position <= self.input.len() + 8
     }
 }

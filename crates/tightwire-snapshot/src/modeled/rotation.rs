@@ -27,32 +27,33 @@ pub(super) struct RotationPlan {
     linear: usize,
 }
 
-/// How a rotation was changing.
+/// Motion of a rotation over its baseline states.
 struct Course {
     newest: Quaternion,
-    /// How far it gets if it turns on as between its last two states, and as between the two before.
+    /// Extrapolations of the turn between the last two states, and between the two before.
     last: Turn,
     before: Turn,
-    /// Codes, 8 fraction bits, that the first moves a component, and what changed between the two.
+    /// Largest change of a component by `last`, and by the difference of the two, in codes with 8
+    /// fraction bits.
     speed: i64,
     unrest: i64,
-    /// The row of tables for that.
+    /// Row of the tables for speed and unrest.
     history: usize,
 }
 
-/// What the rotation may be.
+/// Predictions of the rotation.
 struct Guesses {
-    /// By the learned sum of turns.
+    /// The learned sum of turns.
     blend: Quaternion,
-    /// Turned on as it was.
+    /// The extrapolated rotation.
     goes_on: Quaternion,
     with_neighbour: Option<Quaternion>,
     with_reference: Option<Quaternion>,
 }
 
 impl Course {
-    /// What the blend is a sum of. The predictor's numbers have 8 fraction bits of a code; a turn is
-    /// brought to the same size.
+    /// Returns the features of the blend. The linear predictor has 8 fraction bits of a code; turns
+    /// are scaled to the same size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, now: &Now<'_>) -> [[i64; FEATURES]; 3] {
         let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
@@ -82,7 +83,7 @@ impl Guesses {
 }
 
 impl RotationPlan {
-    /// With the tables of another one, or new ones.
+    /// Creates a plan with the tables of another group, or with new ones.
     pub(super) fn new(state: &mut State, first: usize, max: u32, like: Option<&Self>) -> Self {
         if let Some(other) = like {
             let max = i64::from(max);
@@ -199,7 +200,7 @@ impl RotationPlan {
         let q0 = at(newest);
         let (mut last, mut before) = ([0; 3], [0; 3]);
         if let Some(second) = past.get(1) {
-            // What did not turn needs no arithmetic.
+            // No turn between equal states, and no arithmetic.
             let q1 = if is_same(newest, second) { q0 } else { at(second) };
             if !is_same(newest, second) {
                 last = scaled_turn(&q0, &q1, pace.ratios[0]);
@@ -218,7 +219,7 @@ impl RotationPlan {
         Course { newest: q0, last, before, speed, unrest, history }
     }
 
-    /// Codes the components beside the largest; how wrong they were predicted, 8 fraction bits.
+    /// Codes the components besides the largest; returns their prediction error, 8 fraction bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     #[expect(clippy::too_many_arguments, reason = "what the steps before found out")]
     fn code_others<C: Coder>(
@@ -237,7 +238,7 @@ impl RotationPlan {
         let around = now.around(0);
         let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
         let mut residual = 0;
-        let mut rest = UNIT * UNIT; // squared norm left for the components to come
+        let mut rest = UNIT * UNIT; // squared norm left for the remaining components
         let mut c = 0;
         for i in 0..4 {
             if i == index {
@@ -282,7 +283,8 @@ impl RotationPlan {
         residual
     }
 
-    /// Which component is largest: the predicted one in most cases, else the second, else another.
+    /// Codes which component is the largest: mostly the predicted one, else the second, else
+    /// another.
     fn code_index<C: Coder>(
         &self,
         coder: &mut C,
@@ -326,9 +328,9 @@ impl RotationPlan {
     }
 }
 
-/// Magnitudes and places of the components, the largest first, of equal ones the first.
+/// Returns magnitudes and indices of the components, the largest first, equal ones by index.
 fn ranked(q: &Quaternion) -> [(i64, usize); 4] {
-    // One number for both, and a network: a sort of four branches more than it compares.
+    // One number for both, and a sorting network: sorting four numbers by branches is slower.
     let mut keys: [i64; 4] = core::array::from_fn(|i| q[i].abs() << 2 | (3 - i as i64));
     for (a, b) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
         (keys[a], keys[b]) = (keys[a].max(keys[b]), keys[a].min(keys[b]));
@@ -340,7 +342,7 @@ fn largest(turn: &Turn) -> i64 {
     turn.iter().map(|part| part.abs()).max().unwrap_or(0)
 }
 
-/// The turn from `b` to `a`, times a ratio with 16 fraction bits.
+/// Returns the turn from `b` to `a`, times a ratio with 16 fraction bits.
 fn scaled_turn(a: &Quaternion, b: &Quaternion, ratio: i64) -> Turn {
     let turn = quat::log(&quat::multiply(a, &quat::inverse(b)));
     turn.map(|x| ((x * ratio) >> 16).clamp(-2 * UNIT, 2 * UNIT))

@@ -1,25 +1,25 @@
-//! Finds the value that a code stands for, in as few looks at the mixture as possible.
+//! Decoding: finds the value whose interval has the code, with few evaluations of the mixture.
 
 use super::fixed::{FRACTION, ONE};
 use super::mixture::Scale;
 
-/// Base-2 logarithm with 8 fraction bits, right to a tenth.
+/// Returns the base-2 logarithm with 8 fraction bits, accurate to a tenth.
 fn rough_log2(x: u64) -> i64 {
     let zeros = x.leading_zeros().min(63);
     ((63 - zeros) as i64) << 8 | ((x << zeros) >> 55 & 255) as i64
 }
 
-/// Where the value would be if there were only the best part: the logistic's inverse.
+/// Returns the value by the best part alone: the inverse of the logistic function.
 pub(super) fn guess(mean: i64, width: i64, code: u64, whole: u64) -> i64 {
     // 177 / 256 is the natural logarithm of 2.
     let offset = (width * 177 * (rough_log2(code | 1) - rough_log2(whole - code))) >> (8 + 8);
     (mean + offset + ONE / 2) >> FRACTION
 }
 
-/// The value whose interval, times the unit, holds the code; and the mixed chances at its edges. Each
-/// step goes as far as the code were if all values were as likely as the one looked at, but at first
-/// not much further than a width; once that has failed a few times, every other step halves what is
-/// left.
+/// Finds the value whose interval, times the unit, has the code; returns it with the mixed
+/// probabilities at its edges. Each step goes to where the code would be if all values were as
+/// likely as the current one, but at first not much further than a width. Once that has failed a
+/// few times, every other step halves the remaining range.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn find(
     scale: &Scale,
@@ -55,7 +55,7 @@ pub(super) fn find(
         if steps >= 5 && steps % 2 == 0 && low > 0 && high < scale.high {
             value = low + (high - low) / 2;
         }
-        // The bounds never cross, since all intervals together leave no gap.
+        // The bounds never cross, since the intervals leave no gap.
         value = value.clamp(low.min(high), high.max(low));
         most = most.saturating_mul(4).min(1 << 32);
     }

@@ -1,4 +1,5 @@
-//! The learned state that travels with an acknowledged packet: plain arrays, cheap to copy.
+//! The learned state, of which each packet that may become a baseline keeps a copy: plain arrays,
+//! cheap to copy.
 
 use alloc::vec::Vec;
 
@@ -6,13 +7,13 @@ use super::range_coder::Coder;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Adaptive bits: 22 bits of chance, 10 bits of count.
+    /// Adaptive bits: 22 bits of probability, 10 bits of count.
     pub(super) bits: Vec<u32>,
     /// Weights and widths of the mixtures.
     pub(super) params: Vec<i16>,
-    /// Weights of the linear predictors, and remembered values.
+    /// Weights of the linear predictors, and recent values.
     pub(super) linear: Vec<i32>,
-    /// The largest id that was ever mentioned.
+    /// Largest id that was ever mentioned; `None` before the first mention.
     pub(super) last_id: Option<u32>,
 }
 
@@ -24,7 +25,7 @@ impl Clone for State {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        // Into the memory that is there, which a derived one would not do.
+        // Reuses the memory of `self`, which a derived `Clone` would not.
         self.bits.clone_from(&source.bits);
         self.params.clone_from(&source.params);
         self.linear.clone_from(&source.linear);
@@ -33,12 +34,12 @@ impl Clone for State {
 }
 
 impl State {
-    /// In bytes.
+    /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         4 * self.bits.len() + 2 * self.params.len() + 4 * self.linear.len()
     }
 
-    /// Reserves adaptive bits; returns the index of the first.
+    /// Adds adaptive bits; returns the index of the first.
     pub(super) fn add_bits(&mut self, count: usize) -> usize {
         let first = self.bits.len();
         self.bits.resize(first + count, 1 << 31);
@@ -52,7 +53,8 @@ impl State {
     }
 }
 
-/// Codes a bit by one adaptive chance, which learns fast at first and then averages over `limit`.
+/// Codes a bit by an adaptive probability, which learns fast at first and then averages over
+/// `limit` bits.
 pub(super) fn code_bit<C: Coder>(coder: &mut C, slot: &mut u32, limit: u32, bit: bool) -> bool {
     let chance = (*slot >> 16).clamp(32, 65536 - 32);
     let bit = coder.bit(chance, bit);

@@ -1,4 +1,4 @@
-//! Random worlds of random classes: what is written is read, and what is hostile is refused.
+//! Random worlds of random classes: packets round-trip, and hostile ones are refused.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,8 +21,8 @@ fn assert_same(a: &State, b: &State) {
     assert_eq!(a.last_id, b.last_id);
 }
 
-/// Writes and reads the packets of a random world, and hands each to a check, with the state that it
-/// is relative to.
+/// Writes and reads the packets of a random world, and passes each to a check, with the state of
+/// its base.
 fn packets(
     seed: u64,
     mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &Known, &State, &Mentions),
@@ -84,7 +84,7 @@ fn what_is_hostile_is_refused_or_stays_in_range() {
     assert!(accepted > 20, "some changes make another valid packet: {accepted}");
 }
 
-/// What a range coder is told.
+/// A symbol for the range coder.
 #[derive(Clone, Copy)]
 enum Told {
     Bit { chance: u32, bit: bool },
@@ -121,7 +121,7 @@ fn bits_and_intervals_come_back_from_the_range_coder() {
     }
 }
 
-/// Often at the upper end of the interval, where carries come from.
+/// Returns a symbol, often at the upper end of the interval, which causes carries.
 fn told(dice: &mut Dice) -> Told {
     if dice.is_one_in(2) {
         let chance = [1, 65535, 1 + dice.below(65535) as u32][dice.below(3) as usize];

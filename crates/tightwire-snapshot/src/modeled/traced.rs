@@ -1,18 +1,18 @@
-//! A decoder that tells a trace where it is.
+//! A decoder that records marks in a trace.
 
 use super::range_coder::{Coder, Decoder};
 use crate::trace::{Mark, Marked, Record};
 
-/// Another decoder, from a bit of the packet on.
+/// A decoder that begins at a bit of the packet, with the record of its marks.
 pub(super) struct TracedDecoder<'t, 'p> {
     pub(super) decoder: &'t mut Decoder<'p>,
     pub(super) record: &'t mut Record,
-    /// Where in the packet the code begins.
+    /// Bit of the packet at which the code begins.
     pub(super) start: u64,
 }
 
 impl TracedDecoder<'_, '_> {
-    /// Tells where the last part ends.
+    /// Ends the last part of the record.
     pub(super) fn end(&mut self) {
         self.record.end(self.at());
     }

@@ -1,7 +1,7 @@
-//! Which objects a packet is about.
+//! The objects that a packet mentions.
 //!
-//! What the base mentions is mostly mentioned again: of those objects the exceptions are listed. The
-//! others are listed by their ids. Both lists cost by their length, not by the number of objects.
+//! Objects of the base are mostly mentioned again: the exceptions are listed. Other objects are
+//! listed by their ids. Both lists cost by their length, not by the number of objects.
 
 use alloc::vec::Vec;
 
@@ -12,21 +12,21 @@ use tightwire_core::stream::{ErrorKind, Stream};
 /// The lists of one packet.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// The places of objects among those of the base that are not mentioned, or gone.
+    /// Indices among the objects of the base that are not mentioned now, or have despawned.
     exceptions: Vec<u32>,
     exceptions_gone: Vec<bool>,
-    /// The ids of objects that the base does not mention.
+    /// Ids of mentioned objects that are not in the base.
     others: Vec<u32>,
     others_gone: Vec<bool>,
-    /// The places of fresh objects among the mentions. A sender may have forgotten what a receiver
-    /// still knows, so that what is known cannot say which are fresh.
+    /// Indices among the mentions of objects without a baseline. A state may have expired on the
+    /// sender and not on the receiver, so the receiver cannot tell from its own history.
     fresh: Vec<u32>,
     most_mentions: usize,
 }
 
 impl Lists {
-    /// Writes or reads which objects are mentioned, and what became of them. The base mentions those of
-    /// `before`.
+    /// Writes or reads which objects are mentioned, and the kind of each mention. The base mentions
+    /// the objects `before`.
     #[inline]
     pub(super) fn code<S: Stream>(
         &mut self,
@@ -88,7 +88,8 @@ impl Lists {
         Ok(())
     }
 
-    /// Room for as many as there ever were objects in a packet, so that in time no list has to grow.
+    /// Reserves room for the largest number of objects of a packet so far, so that in time no list
+    /// has to grow.
     fn reserve(&mut self, mentions: usize) {
         self.most_mentions = self.most_mentions.max(mentions);
         self.clear();
@@ -109,7 +110,7 @@ impl Lists {
         }
     }
 
-    /// The mentions as exceptions and others.
+    /// Splits the mentions into exceptions and others.
     fn split(&mut self, list: &[Mention], before: &[ObjectId]) {
         self.clear();
         for (place, mention) in list.iter().enumerate() {
@@ -183,7 +184,8 @@ impl Lists {
     }
 }
 
-/// A number, small ones in few bits: zeros for the bits beyond the lowest `low`, and then those.
+/// Codes a number, small ones in few bits: in unary the number of bits beyond the lowest `low`,
+/// then the bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn count<S: Stream>(stream: &mut S, value: &mut u32, low: u32) -> Result<(), S::Error> {
     let start = stream.position();
@@ -207,7 +209,7 @@ pub(super) fn count<S: Stream>(stream: &mut S, value: &mut u32, low: u32) -> Res
     Ok(())
 }
 
-/// At most `most` ascending numbers below `end`, by their distances.
+/// Codes at most `most` ascending numbers below `end`, by their distances.
 fn ascending<S: Stream>(
     stream: &mut S,
     list: &mut Vec<u32>,
@@ -242,7 +244,7 @@ fn ascending<S: Stream>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
         if S::READING {
-            // Each costs a bit at least, so a packet pays for what the list grows to.
+            // Each number takes at least a bit, so the size of the packet bounds the list.
             list.push(value as u32);
         }
         next = value + 1;

@@ -1,15 +1,15 @@
-//! The level `Packed`: bits as they are, chosen by what both sides know.
+//! The level `Packed`: predictions and their residuals, bit-packed.
 //!
 //! | file | concept |
 //! | --- | --- |
-//! | `plan` | what of a layout the coding needs at every object, worked out once |
-//! | `tuning` | what a packet says about its widths, and how the writer chooses it |
-//! | `lists` | which objects a packet is about |
-//! | `object` | one object, with or without a past |
+//! | `plan` | the parts of a layout that coding needs for every object, computed once |
+//! | `tuning` | the widths and modes that a packet declares, and their choice by the writer |
+//! | `lists` | the objects that a packet mentions |
+//! | `object` | one object, with or without a baseline |
 //! | `sparse` | which of its groups at rest changed |
-//! | `motion` | what its pasts say about how it moves |
-//! | `number`, `rotation` | how a group is predicted |
-//! | `residual` | what the prediction missed: one width, then the components |
+//! | `motion` | its motion, by its baseline states |
+//! | `number`, `rotation` | prediction of a group |
+//! | `residual` | the residual: one width, then the components |
 
 mod lists;
 mod motion;
@@ -35,16 +35,16 @@ use tightwire_core::stream::{ErrorKind, Stream};
 pub(crate) use plan::ClassPlan;
 pub(crate) use tuning::Tuning;
 
-/// Memory for the coding of one packet after the other.
+/// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     lists: Lists,
-    /// What the packet that is being read says.
+    /// The choices in the packet that is being read.
     tuning: Tuning,
 }
 
-/// Writes or reads what a packet says of objects. `tuning` is that of the base, and becomes that of
-/// this packet; a reader has no use for it.
+/// Writes or reads the mentions of a packet. `tuning` is that of the base, and becomes that of this
+/// packet; a reader does not use it.
 #[inline]
 pub(super) fn code<S: Stream + Marked>(
     stream: &mut S,
@@ -83,7 +83,7 @@ pub(super) fn code<S: Stream + Marked>(
         let columns = class.layout.columns.len();
         if S::READING {
             (mention.start, mention.columns) = (cells.len(), columns);
-            // Of a fresh object, absent parts and columns of no group stay 0.
+            // Absent parts of an object without a baseline, and columns of no group, stay 0.
             cells.resize(cells.len() + columns, 0);
         }
         let row = cells.get_mut(mention.start..).and_then(|cells| cells.get_mut(..columns));

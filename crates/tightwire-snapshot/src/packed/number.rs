@@ -6,7 +6,7 @@ use super::residual::{residual, unzigzag, width_of, zigzag};
 use super::tuning::{GroupTuning, Mode};
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// One group of `N` components. `sparse` says that the group was at rest.
+/// Codes a group of `N` components. `sparse` says that the group was at rest.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn number<S: Stream, const N: usize>(
     stream: &mut S,
@@ -69,7 +69,7 @@ pub(super) fn number<S: Stream, const N: usize>(
             let max = i64::from(plan.max[i]);
             let mut cell = predicted[i] + unzigzag(values[i]);
             if plan.wraps {
-                // The shorter way round is the only one that is written.
+                // The writer only writes the shorter way round.
                 if cell < 0 {
                     cell += max + 1;
                 } else if cell > max {
@@ -85,7 +85,7 @@ pub(super) fn number<S: Stream, const N: usize>(
     Ok(())
 }
 
-/// The way from `from` to `to`; the shorter one if they are on a circle.
+/// Returns the difference of `to` and `from`; the shorter one if the codes wrap.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn difference(to: i64, from: i64, max: u32, wraps: bool) -> i64 {
     let way = to - from;
@@ -114,15 +114,16 @@ fn into_range(value: i64, max: u32, wraps: bool) -> i64 {
 /// Beyond every range.
 const FAR: i128 = 1 << 33;
 
-/// A velocity that old says nothing, and products stay within their words.
+/// Limit of the age, in ticks: an older velocity predicts nothing, and products stay within their
+/// words.
 const MAX_AGE: u32 = 1 << 16;
 
-/// Moves a position by its velocity then and now; returns how far it may be off.
+/// Moves a position by its velocities then and now; returns how far the prediction may be off.
 ///
-/// Most engines move by the velocity that they have just changed, so the way of `age` ticks has the
-/// new velocity once more and the old one once less than their mean; others move by the mean. The
-/// packet says which. A velocity that changes as it did before, as in a fall, is no reason for an
-/// error: one that surprises is.
+/// Most engines move by the velocity that they have just changed, so the sum over `age` ticks has
+/// the new velocity once more and the old one once less than their mean; others move by the mean.
+/// The packet says which. A velocity that changes as it did before, as in a fall, adds no error; an
+/// unexpected change does.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn integrate<const N: usize>(
     predicted: &mut [i64; N],
@@ -140,7 +141,7 @@ fn integrate<const N: usize>(
         let now = i64::from(cells[velocity.first + i]);
         let past = i64::from(motion.now[velocity.first + i]);
         let sum = now * (age + extra) + past * (age - extra);
-        // 32 bits of the scale, and one since it is twice the mean.
+        // 32 bits of the scale, and one bit since the sum is twice the mean.
         let way = (i128::from(sum) * scale - rest) >> 33;
         predicted[i] += way.clamp(-FAR, FAR) as i64;
         let expected = motion.extend(past - i64::from(motion.before[velocity.first + i]));
@@ -151,7 +152,7 @@ fn integrate<const N: usize>(
     size
 }
 
-/// Tells the writer's statistics what each way to predict would have left.
+/// Adds to the writer's statistics the residual that each prediction would have left.
 #[inline(never)]
 pub(super) fn compare(
     plan: &GroupPlan,
@@ -172,7 +173,7 @@ pub(super) fn compare(
     tuning.compare(left, plan.len as u32);
 }
 
-/// The same for a position that has a velocity: by the mean, or by the velocity that was changed.
+/// As [`compare`], for a position that has a velocity: by the mean, or by the changed velocity.
 #[inline(never)]
 fn compare_velocity<const N: usize>(
     plan: &GroupPlan,
@@ -190,7 +191,7 @@ fn compare_velocity<const N: usize>(
             left | zigzag(difference(cell, predicted, plan.max[i], plan.wraps))
         })
     });
-    // It never stays.
+    // `Stay` is never chosen for a position with a velocity.
     tuning.compare([NEVER, left[0], left[1]], N as u32);
 }
 

@@ -1,4 +1,4 @@
-//! One object, with or without a past.
+//! One object, with or without a baseline.
 
 use super::motion::{Course, Motion};
 use super::number::{self, number};
@@ -11,8 +11,8 @@ use crate::protocol::ClassLayout;
 use crate::trace::{Mark, Marked};
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// An object that both sides know: first which groups at rest changed, then what the groups that
-/// moved or changed are now.
+/// Codes an object with a baseline: first which groups at rest changed, then the residuals of the
+/// groups that moved or changed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn update<S: Stream + Marked>(
     stream: &mut S,
@@ -29,13 +29,14 @@ pub(super) fn update<S: Stream + Marked>(
         cells.copy_from_slice(motion.now);
     }
     match &class.plan.chunks[..] {
-        // What is mentioned has mostly changed: nothing else can have, and flags need not say so.
+        // A mentioned object has mostly changed: with a single chunk, the change is in it, and the
+        // bit for that is left out.
         [chunk] => code_chunk(stream, chunk, tuning, &motion, true, cells),
         chunks => code_chunks(stream, chunks, tuning, &motion, cells),
     }
 }
 
-/// The groups of a class that has more than one chunk.
+/// Codes the groups of a class that has more than one chunk.
 #[inline(never)]
 fn code_chunks<S: Stream + Marked>(
     stream: &mut S,
@@ -50,8 +51,8 @@ fn code_chunks<S: Stream + Marked>(
     Ok(())
 }
 
-/// The groups of a chunk. Those that move go on, unless they are sparse; the others are as they were,
-/// unless a flag says that they changed.
+/// Codes the groups of a chunk. Groups in motion are predicted to go on, unless they are sparse;
+/// the others keep their values, unless a flag says that they changed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn code_chunk<S: Stream + Marked>(
     stream: &mut S,
@@ -66,7 +67,7 @@ fn code_chunk<S: Stream + Marked>(
     let [mut moved, mut changed] = chunk.differing(motion.now, [motion.before, cells]);
     moved &= chunk.ordered;
     if chunk.conditional != 0 {
-        // From or to nothing is no motion.
+        // A group that becomes present or absent has no motion.
         moved &= chunk.present(layout, motion.now);
         moved &= chunk.present(layout, motion.before);
     }
@@ -75,7 +76,7 @@ fn code_chunk<S: Stream + Marked>(
     if S::WRITING {
         changed &= at_rest & chunk.present(layout, cells);
         for place in places(moved & sparse & chunk.numbers) {
-            // Whether it had better not be sparse.
+            // Statistics: the group may be better off if it is not sparse.
             if let (Some(plan), Some(tuning)) = (plans.get(place), tuning.get_mut(place))
                 && tuning.is_due()
             {
@@ -86,7 +87,7 @@ fn code_chunk<S: Stream + Marked>(
     stream.mark(Mark::Flags);
     sparse::flags(stream, &mut changed, at_rest, is_whole && dense == 0)?;
     let sent = dense | changed;
-    // Where nothing is sent the cells are as before, unless the group is no longer there.
+    // Groups that are not sent keep their cells, unless they are no longer present.
     for place in places(if S::READING { sent | chunk.conditional } else { sent }) {
         let (Some(plan), Some(tuning)) = (plans.get(place), tuning.get_mut(place)) else { break };
         if !plan.is_in(layout, cells) {
@@ -113,7 +114,7 @@ fn group<S: Stream>(
     match plan.kind {
         Kind::Category => category(stream, plan, motion, cells),
         Kind::Raw => whole(stream, plan, cells),
-        // It was not there, and zeros predict nothing.
+        // The group was absent, and its zeros predict nothing.
         _ if !plan.is_in(motion.layout, motion.now) => whole(stream, plan, cells),
         Kind::Rotation { .. } => rotation(stream, plan, tuning, motion, sparse, cells),
         Kind::Number { components: 3, .. } => {
@@ -129,7 +130,8 @@ fn group<S: Stream>(
     }
 }
 
-/// Another value than before: of two there is nothing to say, and of more one less is possible.
+/// Codes a value other than the one before: with two values there is nothing to say, and with more,
+/// one less is possible.
 #[inline(never)]
 fn category<S: Stream>(
     stream: &mut S,
@@ -149,7 +151,7 @@ fn category<S: Stream>(
     Ok(())
 }
 
-/// An object of which nothing is known that would help: all cells as they are.
+/// Codes an object without a baseline: all cells as they are.
 #[inline(never)]
 pub(super) fn fresh<S: Stream + Marked>(
     stream: &mut S,
@@ -165,7 +167,7 @@ pub(super) fn fresh<S: Stream + Marked>(
     Ok(())
 }
 
-/// The cells of a group as they are, two at a time: a word always holds two.
+/// Codes the cells of a group as they are, two at a time: a word always holds two.
 #[inline(never)]
 fn whole<S: Stream>(stream: &mut S, plan: &GroupPlan, cells: &mut [u32]) -> Result<(), S::Error> {
     let cells = &mut cells[plan.first..][..plan.len];

@@ -1,4 +1,4 @@
-//! What of a layout the coding needs at every object, worked out once.
+//! The parts of a layout that coding needs for every object, computed once.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -6,60 +6,60 @@ use alloc::vec::Vec;
 use super::tuning::Mode;
 use crate::layout::{Group, Kind, Layout};
 
-/// A class as it is coded.
+/// A class, as the coder sees it.
 #[derive(Debug)]
 pub(crate) struct ClassPlan {
     pub(super) chunks: Vec<Chunk>,
-    /// How many chunks and groups this class and those before have.
+    /// Number of chunks and groups of this class and those before.
     chunks_so_far: usize,
     groups_so_far: usize,
 }
 
-/// So many groups share their flags: each is a bit of a word.
+/// Number of groups of a chunk: each is a bit of a word.
 const CHUNK: usize = 32;
 
-/// Groups that share their flags; sets of them are words.
+/// Groups that share a word of flags.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) groups: Vec<GroupPlan>,
-    /// Its place, and that of its first group, among those of all classes.
+    /// Index of the chunk, and of its first group, over all classes.
     pub(super) place: usize,
     pub(super) first_group: usize,
     pub(super) all: u32,
-    /// Those that can move.
+    /// Groups that can move.
     pub(super) ordered: u32,
     pub(super) numbers: u32,
     pub(super) conditional: u32,
-    /// The first column, and for each from there on the group that has it; nothing if none has.
+    /// First column, and for each column from there on the bit of its group; 0 if it has none.
     first_column: usize,
     owners: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupPlan {
-    /// Its place among the groups of the class.
+    /// Index among the groups of the class.
     pub(super) index: usize,
     pub(super) first: usize,
     pub(super) len: usize,
     pub(super) kind: Kind,
-    /// It can move: neither a category nor raw.
+    /// The group can move: it is neither a category nor raw.
     pub(super) is_ordered: bool,
     /// The largest code is next to 0.
     pub(super) wraps: bool,
-    /// It may be absent.
+    /// The group may be absent.
     pub(super) is_conditional: bool,
-    /// The largest cell of each column.
+    /// Largest cell of each column.
     pub(super) max: [u32; 4],
-    /// The bits of the widest residual.
+    /// Bits of the widest residual.
     pub(super) top: u32,
     pub(super) velocity: Option<Velocity>,
     pub(super) default_mode: Mode,
-    /// Of rotations, `2^16 / (max * max)` as a product and a shift, since a division is slow.
+    /// `2^16 / (max * max)` of a rotation, as a product and a shift, since a division is slow.
     pub(super) inverse: i64,
     pub(super) inverse_shift: u32,
 }
 
-/// What a position moves by.
+/// The velocity of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Velocity {
     group: usize,
@@ -68,12 +68,12 @@ pub(super) struct Velocity {
     pub(super) first: usize,
     /// Codes of the position per code of the velocity and tick: 32.32.
     pub(super) scale: i64,
-    /// What a velocity of code zero moves in a tick, but for the sign: 32.32.
+    /// Distance that a velocity of code zero moves in a tick, without the sign: 32.32.
     pub(super) zero_way: i64,
 }
 
 impl ClassPlan {
-    /// With the class before it.
+    /// Creates the plan of a class that follows the class `before`.
     pub(crate) fn new(layout: &Layout, before: Option<&Self>) -> Self {
         let plan = |(index, group)| GroupPlan::new(layout, index, group);
         let groups: Vec<_> = layout.groups.iter().enumerate().map(plan).collect();
@@ -117,14 +117,14 @@ impl Chunk {
         }
     }
 
-    /// The groups in which a row of cells differs from two others.
+    /// Returns the sets of groups in which a row of cells differs from each of two others.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn differing(&self, row: &[u32], others: [&[u32]; 2]) -> [u32; 2] {
         let [one, other] = others;
         let [row, one, other] =
             [row, one, other].map(|row| row.get(self.first_column..).unwrap_or_default());
         let mut differing = [0; 2];
-        // In the shape that becomes vector instructions.
+        // Written so that the compiler vectorises it.
         for (((owner, cell), one), other) in self.owners.iter().zip(row).zip(one).zip(other) {
             differing[0] |= owner & u32::from(cell != one).wrapping_neg();
             differing[1] |= owner & u32::from(cell != other).wrapping_neg();
@@ -132,7 +132,7 @@ impl Chunk {
         differing
     }
 
-    /// The groups that are there.
+    /// Returns the set of groups that are present.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn present(&self, layout: &Layout, cells: &[u32]) -> u32 {
         let mut present = self.all;
@@ -145,7 +145,7 @@ impl Chunk {
     }
 }
 
-/// The places of the bits of a set.
+/// Iterates over the indices of the bits of a set.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn places(mut set: u32) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
@@ -167,7 +167,7 @@ impl GroupPlan {
         let widest = max.iter().fold(0, |widest, max| widest | max);
         let (mut inverse, mut inverse_shift) = (0, 0);
         if let Kind::Rotation { max: largest } = group.kind {
-            // Four integers have one maximum, and the first is still an index.
+            // All four columns have the same maximum in the layout; the first is an index below 4.
             max[0] = 3;
             // At most 20 bits, so that products of two components fit the arithmetic.
             let bits = u32::BITS - largest.leading_zeros();
@@ -206,7 +206,7 @@ impl GroupPlan {
         }
     }
 
-    /// The group's part of a row of cells.
+    /// Returns the group's part of a row of cells.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn row<'a, const N: usize>(&self, cells: &'a [u32]) -> Option<&'a [u32; N]> {
         cells.get(self.first..)?.first_chunk()
@@ -220,7 +220,7 @@ impl GroupPlan {
         cells.get_mut(self.first..)?.first_chunk_mut()
     }
 
-    /// Whether the group is there.
+    /// Whether the group is present.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
         !self.is_conditional || layout.is_present(self.index, cells)
@@ -228,7 +228,7 @@ impl GroupPlan {
 }
 
 impl Velocity {
-    /// Whether the velocity is there: the zeros of one that is not would be a speed like others.
+    /// Whether the velocity is present: the zeros of an absent one would be a speed like any other.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
         !self.is_conditional || layout.is_present(self.group, cells)

@@ -1,13 +1,13 @@
-//! What a prediction missed: one width for all components, then the components.
+//! The residual of a prediction: one width for all components, then the components.
 //!
-//! The width is written as its distance from the one to be expected, in unary: 0, +1, -1, +2, -2
-//! and so on, and straight on where one side ends. One width for a vector costs about what three
-//! codes of their own would (positions of `cubes_a`, each with its best parameters: 235 bytes a
-//! frame, against 229 to 234 of four such codes), and is two operations instead of six.
+//! The width is coded as its distance from the expected one, in unary: 0, +1, -1, +2, -2 and so on,
+//! and straight on where one side ends. One width for a vector takes about as many bits as three
+//! separate codes (positions of `cubes_a`, each with its best parameters: 235 bytes a frame,
+//! against 229 to 234 of four such codes), and is two operations instead of six.
 
 use tightwire_core::stream::Stream;
 
-/// A signed number as an unsigned one, small ones small.
+/// Maps a signed number to an unsigned one, small ones to small ones.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63).cast_unsigned()
@@ -18,23 +18,23 @@ pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
 }
 
-/// The bits of the widest of these.
+/// Returns the bits of the widest value.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn width_of<const N: usize>(values: &[u64; N]) -> u32 {
     let all = values.iter().fold(0, |all, value| all | value);
     u64::BITS - all.leading_zeros()
 }
 
-/// The width to be expected of what a motion of about this many codes leaves to be said. Read off
-/// the positions and rotations of `cubes_a` and `cubes_d`: what is fast is predicted relatively
-/// better than what is slow.
+/// Returns the expected width of a residual after a motion of about this many codes. Derived from
+/// the positions and rotations of `cubes_a` and `cubes_d`: the prediction of a fast motion is
+/// relatively better than that of a slow one.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn expected_width(motion: u64) -> u32 {
     let bits = u64::BITS - motion.leading_zeros();
     if bits <= 3 { bits + 1 } else { (bits + 6) / 2 }
 }
 
-/// The place of `width` among `0..=top` in the order of its distance from `expected`.
+/// Returns the index of `width` among `0..=top` in the order of distance from `expected`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn rank(width: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
@@ -48,7 +48,7 @@ pub(super) fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
     let near = expected.min(top - expected);
     if rank > 2 * near {
         let distance = rank - near;
-        // The side that is left is the longer one.
+        // Only the longer side is left.
         if near == expected && expected + distance <= top {
             expected + distance
         } else {
@@ -61,7 +61,7 @@ pub(super) fn width_at(rank: u32, expected: u32, top: u32) -> u32 {
     }
 }
 
-/// The components, each below `2^top`; `top` is at most 33.
+/// Codes the components, each below `2^top`; `top` is at most 33.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn residual<S: Stream, const N: usize>(
     stream: &mut S,
@@ -82,7 +82,8 @@ pub(super) fn residual<S: Stream, const N: usize>(
     components(stream, values, width)
 }
 
-/// The place of the width and the components, in one step if they fit a word, as they mostly do.
+/// Writes the rank of the width and the components, in one step if they fit a word, as they mostly
+/// do.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn write<S: Stream, const N: usize>(
     stream: &mut S,
@@ -109,7 +110,7 @@ fn side_by_side<const N: usize>(values: &[u64; N], width: u32) -> u64 {
     word
 }
 
-/// The components in this width.
+/// Codes the components in this width.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn components<S: Stream, const N: usize>(
     stream: &mut S,
@@ -138,7 +139,7 @@ pub(super) fn components<S: Stream, const N: usize>(
     wide(stream, values, width)
 }
 
-/// Vectors of great width are rare: component by component.
+/// Codes component by component: vectors of great width are rare.
 #[cold]
 #[inline(never)]
 fn wide<S: Stream>(stream: &mut S, values: &mut [u64], width: u32) -> Result<(), S::Error> {

@@ -1,4 +1,4 @@
-//! A square root that is fast, near enough for a prediction, and the same everywhere.
+//! A square root that is fast, accurate enough for a prediction, and the same on every machine.
 
 /// Roots of `64/256 ..= 256/256`, in 1/65536.
 const ROOTS: [u32; 194] = {
@@ -11,13 +11,13 @@ const ROOTS: [u32; 194] = {
     roots
 };
 
-/// The root of `value`, off by less than one in 2^16 of itself.
+/// Returns the root of `value`, off by less than one in 2^16 of itself.
 ///
-/// From a table, with a straight line between two entries: with the exact root of the standard
-/// library, encoding takes a tenth longer (cubes_d, alternating runs), and packets are no smaller.
+/// Interpolates a table linearly: with the exact root of the standard library, encoding takes a
+/// tenth longer (cubes_d, alternating runs), and packets are no smaller.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn root(value: u64) -> u64 {
-    // An even shift, so that the root's is half of it; now the top byte is 64 or more.
+    // An even shift, so that the root's shift is half of it; now the top byte is 64 or more.
     let shift = value.leading_zeros() & !1;
     let aligned = value.unbounded_shl(shift);
     let index = ((aligned >> 56) as usize).saturating_sub(64);
@@ -25,7 +25,7 @@ pub(super) fn root(value: u64) -> u64 {
     let between = (aligned >> 40 & 0xffff) as u32;
     let root = u64::from(low) << 16;
     let root = root + u64::from(high - low) * u64::from(between);
-    // 32 bits of root stand for an aligned value of 64 bits.
+    // 32 bits of root belong to an aligned value of 64 bits.
     root >> (shift / 2)
 }
 

@@ -1,9 +1,8 @@
-//! Rotations: the smallest three turned on, in the frame of the largest.
+//! Rotations: the smallest three, extrapolated in the frame of the largest.
 //!
-//! While the largest component stays the same one, the other three move as a vector does, on a ball:
-//! the way of before once more, and towards its middle by what a turn of that length bends. Where
-//! the largest changes, what is relative to the other is unpacked to four components, and packed
-//! again.
+//! While the largest component stays the same one, the other three move like a vector, on a sphere:
+//! the last motion once more, and towards the centre by the curvature over that distance. Where the
+//! largest changes, the state in the other frame is unpacked to four components, and packed again.
 
 use super::motion::Motion;
 use super::plan::GroupPlan;
@@ -12,7 +11,7 @@ use super::root::root;
 use super::tuning::GroupTuning;
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// The place among the ranks of widths that says that another component is the largest.
+/// The rank of widths that says that another component is the largest.
 const OTHER: u32 = 3;
 
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -84,7 +83,8 @@ pub(super) fn rotation<S: Stream>(
     Ok(())
 }
 
-/// The codes that `before` to `now` goes on to in the frame of `now`, and how far they move.
+/// Extrapolates the motion from `before` to `now` in the frame of `now`; returns the codes, and the
+/// length of the motion.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn turn_on(
     now: &[u32; 4],
@@ -122,12 +122,12 @@ fn codes_of(cells: &[u32; 4]) -> [i64; 3] {
     [i64::from(a), i64::from(b), i64::from(c)]
 }
 
-/// The codes of a rotation whose largest component is at `from`, as if it were at `to`.
+/// Converts the codes of a rotation whose largest component is at `from` to the frame of `to`.
 #[cold]
 #[inline(never)]
 fn in_frame(from: u32, codes: [i64; 3], to: u32, max: i64) -> [i64; 3] {
-    // All four components, `2 * code - max`; the largest is what is missing to the length of a
-    // unit, `max * sqrt(2)`.
+    // All four components, `2 * code - max`; the largest follows from the length of a unit, `max *
+    // sqrt(2)`.
     let mut four = [0; 4];
     let mut rest = 2 * max * max;
     let others = |index: u32| (0..4).filter(move |&place| place != index as usize);

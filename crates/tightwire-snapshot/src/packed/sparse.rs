@@ -1,18 +1,18 @@
-//! Which of the groups at rest changed.
+//! Flags of the groups at rest that changed.
 //!
-//! Mostly none did: one bit says so. Of few groups the flags follow, of many the places of up to
-//! three.
+//! Mostly none did: one bit says so. With few groups their flags follow, with many the indices of
+//! up to three.
 
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// More groups than this are listed rather than flagged.
+/// Largest number of groups that are flagged; of more, the changed ones are listed.
 const FLAGGED: u32 = 6;
 
-/// So many changes are listed; more are flagged.
+/// Largest number of changes that are listed; with more changes, all groups are flagged.
 const LISTED: u32 = 3;
 
-/// A flag for each of the groups `at_rest`: whether it is among those that `changed`. `must_change`
-/// leaves out the bit that says whether anything changed.
+/// Codes which of the groups `at_rest` have `changed`. `must_change` leaves out the bit that says
+/// whether any changed.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn flags<S: Stream>(
     stream: &mut S,
@@ -44,7 +44,7 @@ pub(super) fn flags<S: Stream>(
     Ok(())
 }
 
-/// The bits of `set` that are at the places of `among`, next to each other.
+/// Gathers the bits of `set` at the positions of `among` into adjacent bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn gathered(mut set: u32, among: u32) -> u64 {
     let mut bits = 0;
@@ -74,7 +74,7 @@ fn scattered(mut bits: u64, mut among: u32) -> u32 {
 fn listed<S: Stream>(stream: &mut S, flags: &mut u64, count: u32) -> Result<(), S::Error> {
     let mut more = 0;
     if S::WRITING {
-        // None at all wraps to more than are listed.
+        // No change wraps to more than are listed.
         more = flags.count_ones().wrapping_sub(1).min(LISTED);
     }
     stream.raw_unary(&mut more, LISTED)?;
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn places_that_do_not_rise_are_refused() {
-        // Two of 20 places: a zero and a one, and five bits for each.
+        // Two of 20 indices: a zero and a one, and five bits for each.
         let two = |first: u16, second: u16| (0b10 | first << 2 | second << 7).to_le_bytes();
         let refused = |bit| Err(ReadError { kind: ErrorKind::OutOfRange, bit });
         assert_eq!(read(&two(3, 11), (1 << 20) - 1, true), Ok(1 << 3 | 1 << 11));

@@ -1,4 +1,4 @@
-//! Random worlds of random classes: what is written is read, and what is hostile is refused.
+//! Random worlds of random classes: packets round-trip, and hostile ones are refused.
 
 #![allow(clippy::unwrap_used)]
 

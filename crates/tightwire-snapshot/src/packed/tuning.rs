@@ -1,8 +1,8 @@
-//! What a packet says about its widths, and how the writer chooses it.
+//! The choices that a packet declares about modes and widths, and how the writer makes them.
 //!
-//! Nothing is learned that a receiver would have to follow: a packet names every choice that
-//! differs from the schema's. The writer takes the choices from the packet's base and those before,
-//! since one is much like the next; that costs no second pass, and a writer that has just begun
+//! A receiver does not learn: a packet names every choice that differs from the default of the
+//! schema. The writer makes the choices by the statistics of the base and the packets before, since
+//! one packet is much like the next. That costs no second pass, and a writer without statistics
 //! only writes somewhat larger packets.
 
 use alloc::vec::Vec;
@@ -14,32 +14,32 @@ use crate::layout::Kind;
 use crate::protocol::ClassLayout;
 use tightwire_core::stream::{ErrorKind, Stream};
 
-/// How a group that moves is predicted.
+/// Prediction of a group in motion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
-    /// It goes on as it went.
+    /// The motion goes on.
     Linear,
-    /// It goes on half as far; with a derivative, by the mean of the velocities.
+    /// The motion goes on half as far; with a velocity, by the mean of the velocities.
     Damped,
-    /// It stays where it was.
+    /// The group stays where it was.
     Stay,
-    /// It stays, and a flag says whether it did.
+    /// The group stays, and a flag says whether it did.
     Sparse,
 }
 
 const MODES: [Mode; 4] = [Mode::Linear, Mode::Damped, Mode::Stay, Mode::Sparse];
 
-/// The choices for one group, and what the writer has seen of it.
+/// The choices for one group, and the writer's statistics of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupTuning {
     pub(super) mode: Mode,
     default_mode: Mode,
-    /// Added to the width that the motion lets expect: `-4..=3`.
+    /// Added to the width that is expected by the motion: `-4..=3`.
     offset: i32,
-    /// The width to be expected of a group that was at rest: `1..=8`.
+    /// Expected width for a group that was at rest: `1..=8`.
     sparse_width: u32,
     seen: Seen,
-    /// Counts down to the next object whose predictions are compared.
+    /// Objects until the next one whose predictions are compared.
     due: u32,
 }
 
@@ -54,25 +54,26 @@ struct Seen {
     bits: [u32; 3],
 }
 
-/// The choices for all groups of all classes; empty before the first packet, and on the side that
-/// only reads.
+/// The choices for all groups of all classes; empty before the first packet, and on the reading
+/// side.
 #[derive(Debug, Default)]
 pub(crate) struct Tuning {
     groups: Vec<GroupTuning>,
-    /// Of each chunk of each class, the groups that are sparse.
+    /// Set of sparse groups, for each chunk of each class.
     sparse: Vec<u32>,
 }
 
-/// Fewer than this say nothing.
+/// Smallest number of samples to choose by.
 const ENOUGH: u32 = 6;
 
-/// One object in so many is asked how it would have been predicted best.
+/// One in so many objects has its predictions compared.
 const EVERY: u32 = 16;
 
-/// What a choice has to save to be named, in bits, over the packets that are remembered: some four.
+/// Bits that a choice has to save to be named, over the packets in the statistics, which are about
+/// four.
 const WORTH: u32 = 40;
 
-/// What a group at rest is expected to move by, unless the packet says otherwise.
+/// Default of the expected width for a group that was at rest.
 const SPARSE_WIDTH: u32 = 4;
 
 impl GroupTuning {
@@ -87,7 +88,7 @@ impl GroupTuning {
         }
     }
 
-    /// The width to be expected of a residual, and the one before the offset.
+    /// Returns the expected width of a residual, and the one before the offset.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn expect(&self, motion: u64, sparse: bool, top: u32) -> (u32, u32) {
         let usual = expected_width(motion);
@@ -96,7 +97,7 @@ impl GroupTuning {
         (width.min(top), usual)
     }
 
-    /// A residual was so wide.
+    /// Records the width of a residual.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note(&mut self, width: u32, usual: u32, sparse: bool) {
         let seen = &mut self.seen;
@@ -109,7 +110,7 @@ impl GroupTuning {
         }
     }
 
-    /// Whether the predictions of this object are to be compared: some are enough to choose by.
+    /// Whether the predictions of this object are to be compared: a sample is enough to choose by.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_due(&mut self) -> bool {
         let is_due = self.due == 0;
@@ -117,7 +118,8 @@ impl GroupTuning {
         is_due
     }
 
-    /// What staying, going on half as far and going on would have left, in a group that moved.
+    /// Records the residuals that staying, half the motion and the full motion would have left, in
+    /// a group that moved.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn compare(&mut self, left: [u64; 3], components: u32) {
         let seen = &mut self.seen;
@@ -143,7 +145,8 @@ impl GroupTuning {
                 Mode::Stay
             };
         }
-        // A width that is off by one costs a bit or two, so the sum says what a change would save.
+        // A width that is off by one costs a bit or two, so the sum estimates the savings of a
+        // change.
         self.offset = 0;
         if seen.dense_offset.unsigned_abs() >= WORTH {
             let twice = 2 * seen.dense_offset;
@@ -154,7 +157,7 @@ impl GroupTuning {
             self.sparse_width =
                 ((2 * seen.sparse_width + seen.sparse) / (2 * seen.sparse)).clamp(1, 8);
         }
-        // What is long ago fades.
+        // Older samples fade.
         let Seen { dense, dense_offset, sparse, sparse_width, moved, stayed, bits } = seen;
         *dense -= *dense / 4;
         *dense_offset -= *dense_offset / 4;
@@ -163,7 +166,7 @@ impl GroupTuning {
         }
     }
 
-    /// Whether the choices are not those of the schema.
+    /// Whether the choices differ from the schema's.
     fn is_named(&self) -> bool {
         self.mode != self.default_mode || self.offset != 0 || self.sparse_width != SPARSE_WIDTH
     }
@@ -181,15 +184,15 @@ impl GroupTuning {
 }
 
 impl Tuning {
-    /// The choices for the groups of a chunk, and which of them are sparse.
+    /// Returns the choices for the groups of a chunk, and the set of its sparse groups.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_chunk(&mut self, chunk: &Chunk) -> (&mut [GroupTuning], u32) {
         let groups = self.groups.get_mut(chunk.first_group..).unwrap_or_default();
         (groups, self.sparse.get(chunk.place).copied().unwrap_or_default())
     }
 
-    /// How many groups have choices that are not those of the schema; and for each how many there
-    /// are between it and the one before, and its choices.
+    /// Codes the number of groups whose choices differ from the schema's; and for each, the gap to
+    /// the one before, and its choices.
     pub(super) fn code_choices<S: Stream>(
         &mut self,
         stream: &mut S,
@@ -239,7 +242,7 @@ impl Tuning {
         Ok(())
     }
 
-    /// After a packet was written: what the next one will say.
+    /// Makes the choices for the next packet, after a packet was written.
     pub(super) fn choose(&mut self, classes: &[ClassLayout]) {
         let plans = classes.iter().flat_map(|class| class.plan.groups());
         for (group, plan) in self.groups.iter_mut().zip(plans) {
@@ -254,13 +257,13 @@ impl Clone for Tuning {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        // Into the memory that is there: every packet takes its base's.
+        // Reuses the memory: every packet copies the tuning of its base.
         self.groups.clone_from(&source.groups);
     }
 }
 
-/// So many of the lowest bits of the two counts have no zeros before them.
+/// Bits of the two counts without unary zeros.
 const COUNT_BITS: u32 = 1;
 
-/// A mode, an offset and a sparse width.
+/// Bits of a mode, an offset and a sparse width.
 const CHOICE_BITS: u32 = 8;

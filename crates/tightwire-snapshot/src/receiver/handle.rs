@@ -1,4 +1,4 @@
-//! Reads packets, and refuses those that are not of this sender, or not as they were.
+//! Decoding of packets. Refuses a packet of another sender, and a damaged one.
 
 use core::cell::Cell;
 
@@ -13,7 +13,7 @@ use crate::trace::{Record, Trace};
 use tightwire_core::stream::{ErrorKind, ReadError, ReadStream};
 
 impl Receiver {
-    /// Reads a packet, and makes the world as it says.
+    /// Decodes a packet, and applies it to the world.
     pub(super) fn handle(
         &mut self,
         packet: &[u8],
@@ -57,11 +57,11 @@ impl Receiver {
         Ok(Received { tick: header.tick, is_complete: header.is_complete })
     }
 
-    /// Refuses a packet without a base that is not of the sender of those before.
+    /// Refuses a keyframe of another sender than that of the packets before.
     fn check_sender(&self, header: &Header) -> Result<(), ReceiveError> {
         let (Some(here), None) = (self.world.epoch, header.base) else { return Ok(()) };
         let sent = header.epoch;
-        // A sender that knows that packets arrived goes on with them, until it gives everything anew.
+        // A sender that got acks keeps its baseline until it resyncs, and then has another `start`.
         let is_other = here != sent
             || header.number >= self.world.next
                 && header.start == self.world.start
@@ -69,7 +69,7 @@ impl Receiver {
         if is_other { Err(ReceiveError::OtherSender { here, sent }) } else { Ok(()) }
     }
 
-    /// Reads the body, which begins `at` a byte; the checksum of the packet.
+    /// Reads the body, which begins at byte `at`; returns the checksum of the packet.
     fn read_body(
         &mut self,
         header: &Header,
@@ -93,7 +93,8 @@ impl Receiver {
         )?;
         let check = mentions.check_of_read();
         let checksum = check.packet(header, self.world.origin, &self.world.checksums);
-        // It is relative to a packet that did not arrive: of another sender, or to another receiver.
+        // A packet of the baseline did not arrive: it is of another sender, or was for another
+        // receiver.
         let checksum = checksum.ok_or(ReceiveError::UnknownBase)?;
         let computed = checksum.short();
         if sent != computed {
@@ -109,7 +110,8 @@ impl Receiver {
             }
             added += usize::from(!self.world.has(mention.id));
         }
-        // Those that are gone take places until both sides know, and the next ones are there already.
+        // Despawned objects keep their slots until the despawn is acked, while new objects have
+        // theirs already.
         match self.world.len() + added > 2 * self.protocol.config().max_objects {
             true => Err(ReceiveError::TooManyObjects),
             false => Ok(checksum),
@@ -117,7 +119,7 @@ impl Receiver {
     }
 }
 
-/// Refuses a header that is not filled with zeros to a whole byte.
+/// Refuses a header that is not padded with zeros to a whole byte.
 fn check_padding(packet: &[u8], bit: u64) -> Result<(), ReceiveError> {
     let last = packet.get(bit as usize / 8).filter(|_| !bit.is_multiple_of(8));
     match last {

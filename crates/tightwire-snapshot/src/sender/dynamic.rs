@@ -1,11 +1,11 @@
-//! Objects of which only the schema knows the type.
+//! Objects of classes that have a schema and no Rust type.
 
 use super::{Sender, SetError};
 use tightwire_core::schema::{Dynamic, ObjectId};
 
 impl Sender {
-    /// As [`set`](Self::set), without the Rust type: the value is a tree of the schema of the class at this place
-    /// of the protocol.
+    /// Sets the state of an object as [`set`](Self::set) does, without the Rust type: the value is
+    /// a tree of the schema of the class at index `class` of the protocol.
     ///
     /// ```
     /// use tightwire::snapshot;
@@ -35,8 +35,8 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// [`SetError`] as [`set`](Self::set); [`SetError::NoSuchClass`] for a place without a class, and
-    /// [`SetError::Tree`] for a tree that is no value of it.
+    /// [`SetError`] as [`set`](Self::set); [`SetError::NoSuchClass`] for an index without a class,
+    /// and [`SetError::Tree`] for a tree that is no value of the class.
     pub fn set_dynamic(
         &mut self,
         id: impl Into<ObjectId>,

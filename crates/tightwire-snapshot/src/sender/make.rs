@@ -1,4 +1,5 @@
-//! Makes packets.
+//! Assembly of a packet: header, then a body with the dirty objects that fit. The packet is then
+//! recorded as sent.
 
 use super::{ReceiverId, Sender};
 use crate::body::{self, Recipe};
@@ -9,7 +10,7 @@ use crate::view::{SentObject, View};
 use tightwire_core::stream::WriteStream;
 
 impl Sender {
-    /// Makes the packet of this tick for a receiver; `None` if it gets none.
+    /// Makes the packet of this tick for a receiver; `None` if the receiver gets none.
     pub(super) fn make_snapshot(
         &mut self,
         receiver: ReceiverId,
@@ -37,7 +38,7 @@ impl Sender {
             view.restart(|body| self.bodies.release(body));
         }
         self.selection.collect(&self.protocol, &self.store, view, interest);
-        // Whether it is complete does not change how long it is.
+        // The flag `is_complete` does not change the length of the header.
         let mut header = view.header(self.store.tick, self.epoch);
         let Some(length) = self.write_header(view, &header) else { return false };
         let Some((body, is_complete)) = self.fitting_body(view, budget - length) else {
@@ -71,7 +72,7 @@ impl Sender {
         true
     }
 
-    /// Begins the packet; how long the header is.
+    /// Writes the header at the start of the packet, and returns its length in bytes.
     fn write_header(&mut self, view: &View, header: &Header) -> Option<usize> {
         self.packet.resize(MAX_HEADER, 0);
         let mut stream = WriteStream::new(&mut self.packet);
@@ -82,7 +83,7 @@ impl Sender {
         Some(length)
     }
 
-    /// The body that mentions as much as fits; whether that is everything.
+    /// Returns a body with as many dirty objects as fit, and whether these are all.
     fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
         let everything = self.selection.differing;
         let affordable = room * 8 * 16 / view.mention_cost.max(1);
@@ -102,7 +103,8 @@ impl Sender {
                 return Some((body, false));
             }
             if has_large {
-                // It has its turn again, and is not to keep others waiting until then.
+                // The large object has its turn again later, and must not keep others waiting until
+                // then.
                 let large = self.selection.candidates.remove(0);
                 view.objects[large.slot as usize].urgency = 0;
                 has_large = false;
@@ -115,9 +117,10 @@ impl Sender {
         }
     }
 
-    /// The body that mentions what is chosen.
+    /// Returns the body with the chosen objects: one that another receiver already got, or a new
+    /// one.
     fn body_of_chosen(&mut self, view: &mut View, is_complete: bool, room: usize) -> Option<u32> {
-        // The view is not among the others while a packet is made for it.
+        // The view is taken out of `views` while its packet is made.
         let is_shared = self.views.iter().any(Option::is_some);
         let recipe = Recipe { view, chosen: &self.selection.chosen, is_complete, is_shared };
         let body = match self.bodies.find(recipe, room) {
@@ -128,7 +131,7 @@ impl Sender {
         Some(body)
     }
 
-    /// Codes the body that mentions what is chosen; `None` if it takes more than `room` bytes.
+    /// Codes the body with the chosen objects; `None` if it takes more than `room` bytes.
     fn make_body(
         &mut self,
         view: &View,
@@ -149,11 +152,11 @@ impl Sender {
     }
 }
 
-/// Below, not even a packet that mentions nothing is sure to fit.
+/// Smallest budget, in bytes: below, not even a packet without mentions is sure to fit.
 const MIN_BUDGET: usize = 64;
 
-/// Above, a budget is as good as none.
+/// Largest budget, in bytes: more is as good as no limit.
 const MAX_BUDGET: usize = 1 << 24;
 
-/// The bytes of the longest header.
+/// Size of the longest header, in bytes.
 const MAX_HEADER: usize = 64;

@@ -1,32 +1,32 @@
-//! What the coding says of its progress, to whoever wants to know.
+//! Marks that the coders set, for a trace.
 
 use crate::layout::Layout;
 use tightwire_core::stream::{ReadStream, WriteStream};
 
-/// What is coded next.
+/// The part of a packet that is coded next.
 #[derive(Clone, Copy)]
 pub(crate) enum Mark<'l> {
-    /// The number of the packet, and whether it is complete.
+    /// Sequence number of the packet, and whether it is complete.
     Number,
-    /// The packet that this one is relative to.
+    /// The baseline packet.
     Base,
     Tick,
-    /// Which packets arrived.
+    /// Which packets are acked.
     Known,
-    /// How groups are predicted.
+    /// Prediction modes of groups.
     Choices,
-    /// Which objects are mentioned.
+    /// Ids of the mentioned objects.
     Objects,
-    /// Something of the object at this place among those mentioned, as a whole.
+    /// The object with this index among the mentions, as a whole.
     Object(usize),
-    /// Which groups of the object changed.
+    /// Flags of the object's groups that changed.
     Flags,
-    /// A group of the object, by its place in the layout.
+    /// A group of the object, by its index in the layout.
     Group(&'l Layout, usize),
 }
 
-/// What writes or reads a packet, and is told what it is at. Only a tracing one listens: for the
-/// others this is nothing.
+/// A stream or coder that takes marks. Only a tracing one records them; for the others `mark` is a
+/// no-op.
 pub(crate) trait Marked {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn mark(&mut self, mark: Mark<'_>) {

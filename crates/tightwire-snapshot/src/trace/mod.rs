@@ -1,8 +1,9 @@
-//! What the bits of a snapshot were for.
+//! Traces: which field each bit of a snapshot belongs to.
 //!
-//! The code that reads a packet says what it is [at](marks), and a tracing [stream](stream) or decoder
-//! [records](record) the bit where that was. So a trace is of the decoder that everybody uses, which
-//! costs it nothing where nobody listens. [Values](value) are looked up later, if anybody asks.
+//! The code that reads a packet sets [marks](marks), and a tracing [stream](stream) or decoder
+//! [records](record) the bit of each. A trace is therefore made by the decoder that everyone uses,
+//! and costs that decoder nothing when there is no trace. [Values](value) are decoded later, on
+//! demand.
 
 mod marks;
 mod record;
@@ -29,13 +30,13 @@ use value::Decoded;
 pub(super) use marks::{Mark, Marked};
 pub(super) use record::Record;
 
-/// What every bit of a snapshot was for:
-/// [`handle_snapshot_traced`](crate::Receiver::handle_snapshot_traced) fills it, and fills it
-/// anew for the next packet, in the same memory.
+/// The part of a snapshot that each bit belongs to. Filled by
+/// [`handle_snapshot_traced`](crate::Receiver::handle_snapshot_traced), which reuses its memory for
+/// the next packet.
 ///
 /// At the level [`Packed`](crate::Level::Packed) a field takes whole bits. At the level
-/// [`Modeled`](crate::Level::Modeled) it takes a fraction, since what was to be expected is less than
-/// a bit: the spans are as long as what the field told.
+/// [`Modeled`](crate::Level::Modeled) it takes a fraction, since an expected value takes less than
+/// a bit: the length of a span is the information in the field.
 ///
 /// ```
 /// use tightwire::{snapshot, Wire};
@@ -73,37 +74,37 @@ pub struct Trace {
     pub(super) record: Record,
     header: Header,
     check: Option<u16>,
-    /// What the packet says of objects, as far as it was read.
+    /// Mentions, as far as they were read.
     list: Vec<Mention>,
     cells: Vec<u32>,
-    /// The object whose values were asked for last: mostly the next ones are of the same.
+    /// The object whose value was asked for last: mostly the next call is for the same one.
     decoded: RefCell<Decoded>,
 }
 
-/// What a part of a snapshot is about.
+/// Kind of a part of a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum TracePart {
-    /// The number of the snapshot, and whether it is complete.
+    /// Sequence number of the snapshot, and whether it is complete.
     Number,
-    /// The snapshot that this one is relative to.
+    /// The baseline packet.
     Base,
     /// The tick.
     Tick,
-    /// Which earlier snapshots arrived.
+    /// Which earlier snapshots are acked.
     Known,
-    /// The check of all that follows.
+    /// The check over the header, the body and the baseline.
     Check,
-    /// How fields are predicted. Only of the level [`Packed`](crate::Level::Packed).
+    /// Prediction modes of fields. Only at the level [`Packed`](crate::Level::Packed).
     Choices,
-    /// Which objects the snapshot is about, and which of them are gone.
+    /// Ids of the mentioned objects, and which of them have despawned.
     Objects,
-    /// Of an object: its class, or which of its fields changed. Only of the level
+    /// Class of an object, or flags of its fields that changed. Only at the level
     /// [`Packed`](crate::Level::Packed).
     Object,
     /// A field of an object.
     Field,
-    /// What is left of a byte.
+    /// Bits up to the end of a byte.
     Padding,
 }
 
@@ -111,52 +112,53 @@ pub enum TracePart {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct TraceSpan<'t> {
-    /// What they are about.
+    /// The part that the bits belong to.
     pub part: TracePart,
-    /// The object, of [`Object`](TracePart::Object) and [`Field`](TracePart::Field).
+    /// The object of [`Object`](TracePart::Object) and [`Field`](TracePart::Field); `None` for
+    /// other parts.
     pub object: Option<ObjectId>,
-    /// The name of the object's class, else empty.
+    /// Name of the object's class; empty for other parts.
     pub class: &'t str,
-    /// The path of the field within the class, as `inventory[3].count`; `inventory.len()` is the length
-    /// of a list. Empty if the span is of no field, or the class has none.
+    /// Path of the field within the class, as `inventory[3].count`; `inventory.len()` is the length
+    /// of a list. Empty if the span is of no field, or the class has no fields.
     pub field: &'t str,
-    /// The first bit, from the beginning of the packet.
+    /// First bit, from the beginning of the packet.
     pub start: f64,
-    /// How many there are: none if other spans say everything, as of a `bool` that changed.
+    /// Number of bits; zero if other spans tell the value already, as for a `bool` that changed.
     pub bits: f64,
     begun: Begun,
     trace: &'t Trace,
 }
 
-/// What a field took, or another part of a snapshot, in all objects together.
+/// Sum of the bits of a field, or of another part of a snapshot, over all objects.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct TraceTotal<'t> {
-    /// What it is about.
+    /// The part that the bits belong to.
     pub part: TracePart,
-    /// The name of the class, of [`Object`](TracePart::Object) and
-    /// [`Field`](TracePart::Field), else empty.
+    /// Name of the class of [`Object`](TracePart::Object) and [`Field`](TracePart::Field); empty
+    /// for other parts.
     pub class: &'t str,
-    /// The path of the field within the class, else empty.
+    /// Path of the field within the class; empty for other parts.
     pub field: &'t str,
-    /// How many bits it took.
+    /// Number of bits.
     pub bits: f64,
-    /// How many spans these are of.
+    /// Number of spans.
     pub spans: usize,
 }
 
 impl Trace {
-    /// An empty one.
+    /// Creates an empty trace.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The spans in the order of their bits: each begins where the one before ends, and the last ends
-    /// with the packet, or where that was refused.
+    /// Iterates over the spans in the order of their bits: each begins where the one before ends,
+    /// and the last ends with the packet, or at the refusal.
     ///
-    /// What an arithmetic coder says last may take up to 8 bits more than there are, since it leaves out
-    /// zeros at the end: such spans are shown as long as the packet has bits.
+    /// The last symbols of an arithmetic coder may have up to 8 bits more than the packet, since
+    /// the coder leaves out zeros at the end: such spans end with the packet.
     pub fn spans(&self) -> impl ExactSizeIterator<Item = TraceSpan<'_>> {
         let begun = &self.record.begun;
         begun.iter().enumerate().map(|(index, &span)| {
@@ -176,7 +178,7 @@ impl Trace {
         })
     }
 
-    /// What each field of each class took, and what the other parts did, in the order of the
+    /// Returns the sums for each field of each class, and for the other parts, in the order of the
     /// declarations.
     #[must_use]
     pub fn totals(&self) -> Vec<TraceTotal<'_>> {
@@ -193,7 +195,7 @@ impl Trace {
         totals.into_values().collect()
     }
 
-    /// Forgets the packet before.
+    /// Begins the trace of a packet.
     pub(super) fn begin(&mut self, protocol: &Protocol, packet: &[u8]) {
         self.protocol = Some(protocol.clone());
         self.record.begin(packet.len());
@@ -221,7 +223,7 @@ impl Trace {
         read
     }
 
-    /// Keeps what was read of objects.
+    /// Keeps the mentions that were read.
     pub(super) fn keep(&mut self, check: Option<u16>, mentions: &Mentions) {
         self.check = check;
         self.list.clone_from(&mentions.list);
@@ -230,7 +232,7 @@ impl Trace {
 
     fn names(&self, span: &Begun) -> (Option<ObjectId>, &str, &str) {
         let Some(mention) = self.mention(span) else { return (None, "", "") };
-        // Of what was refused before its class was known, nothing is.
+        // An object that was refused before its class was read has no names.
         let class = self.class(mention).filter(|class| mention.has_cells_of(class));
         let class_name = class.map_or("", |class| class.declared.schema.name());
         let is_field = span.part == TracePart::Field;
@@ -239,7 +241,7 @@ impl Trace {
         (Some(mention.id), class_name, field)
     }
 
-    /// What is said of the object that a span is of.
+    /// Returns the mention that a span belongs to.
     fn mention(&self, span: &Begun) -> Option<&Mention> {
         let is_of_an_object = matches!(span.part, TracePart::Object | TracePart::Field);
         self.list.get(span.object).filter(|_| is_of_an_object)
@@ -251,7 +253,7 @@ impl Trace {
 }
 
 impl TraceSpan<'_> {
-    /// What the bits say, for people: of a field its value, as the class's own text.
+    /// Returns the value of the bits as text; for a field, in the text form of its class.
     #[must_use]
     pub fn value(&self) -> String {
         self.trace.value(&self.begun)
@@ -259,7 +261,7 @@ impl TraceSpan<'_> {
 }
 
 impl TracePart {
-    /// In a word.
+    /// Returns the name of the part, one word.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Which bits are of what, as it is found out.
+//! The record of a trace: the first bit of each part.
 
 use alloc::vec::Vec;
 
@@ -7,38 +7,38 @@ use super::marks::Mark;
 use super::stream::TracedStream;
 use tightwire_core::stream::ReadStream;
 
-/// The parts of a packet in order: each goes up to the next.
+/// The parts of a packet in order: each ends where the next begins.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     pub(super) begun: Vec<Begun>,
-    /// Where the last part ends.
+    /// Bit at which the last part ends.
     pub(super) end: f64,
-    /// The bits of the packet.
+    /// Number of bits of the packet.
     bits: f64,
-    /// The place of the object that is being read.
+    /// Index among the mentions of the object that is being read.
     object: usize,
 }
 
-/// A part from its first bit on.
+/// A part, from its first bit on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) start: f64,
     pub(super) part: TracePart,
-    /// The place of the object among those mentioned, if the part is of one.
+    /// Index of the object among the mentions, if the part is of one.
     pub(super) object: usize,
-    /// The place of the field in the class, if the part is of one.
+    /// Index of the field in the class, if the part is of one.
     pub(super) field: usize,
 }
 
 impl Record {
-    /// Of a packet of so many bytes.
+    /// Begins the record of a packet of `bytes` bytes.
     pub(super) fn begin(&mut self, bytes: usize) {
         self.begun.clear();
         self.bits = (8 * bytes) as f64;
         (self.end, self.object) = (0.0, 0);
     }
 
-    /// A stream that is traced, and begins at this bit.
+    /// Wraps a stream that begins at bit `start`, to be traced.
     pub(crate) fn stream<'t, 'p>(
         &'t mut self,
         stream: &'t mut ReadStream<'p>,
@@ -65,25 +65,25 @@ impl Record {
         self.go_on(bit, part, field);
     }
 
-    /// The check begins at this bit; what is before it and of nothing else is padding.
+    /// Records that the check begins at this bit; unassigned bits before it are padding.
     pub(crate) fn mark_check(&mut self, bit: u64) {
         self.go_on(self.end, TracePart::Padding, 0);
         self.go_on(bit as f64, TracePart::Check, 0);
     }
 
-    /// What was begun last goes up to this bit.
+    /// Ends the last part at this bit.
     pub(crate) fn end(&mut self, bit: f64) {
         self.end = bit.clamp(self.end, self.bits);
     }
 
-    /// The packet was refused. An arithmetic decoder reads on behind the end of one that is cut short,
-    /// and what that gave is not there.
+    /// Ends the record at a refusal. An arithmetic decoder reads on behind the end of a packet that
+    /// is cut short; parts from there are dropped.
     pub(crate) fn refuse(&mut self) {
         while self.begun.pop_if(|last| last.start >= self.bits).is_some() {}
         self.drop_empty();
     }
 
-    /// All was read: what is left of the packet is padding.
+    /// Ends the record of a packet that was read: the remaining bits are padding.
     pub(crate) fn fill(&mut self) {
         self.go_on(self.end, TracePart::Padding, 0);
         self.end = self.bits;
@@ -99,7 +99,7 @@ impl Record {
         }
     }
 
-    /// What takes no bits is not there, but for a field: others may have said all of it.
+    /// Drops a last part without bits, unless it is a field: other parts may tell its whole value.
     fn drop_empty(&mut self) {
         self.begun.pop_if(|last| last.start >= self.end && last.part != TracePart::Field);
     }

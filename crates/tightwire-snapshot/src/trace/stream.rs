@@ -1,14 +1,14 @@
-//! A stream that reads, and tells a trace where it is.
+//! A read stream that records marks in a trace.
 
 use super::marks::{Mark, Marked};
 use super::record::Record;
 use tightwire_core::stream::{ErrorKind, RawStream, ReadError, ReadStream, Unique};
 
-/// Another stream, from a bit of the packet on.
+/// A stream that begins at a bit of the packet, with the record of its marks.
 pub(crate) struct TracedStream<'t, 'p> {
     pub(super) stream: &'t mut ReadStream<'p>,
     pub(super) record: &'t mut Record,
-    /// Where in the packet the stream begins.
+    /// Bit of the packet at which the stream begins.
     pub(super) start: u64,
 }
 

@@ -11,10 +11,10 @@ use crate::{Config, Level, body};
 
 const LEVELS: [Level; 2] = [Level::Packed, Level::Modeled];
 
-/// Where a body may begin in a packet.
+/// Byte at which the body begins in these packets.
 const AT: usize = 3;
 
-/// Reads the body of a packet that has a header of some bits.
+/// Reads the body of a packet after a header of some bits.
 fn read_traced(
     protocol: &Protocol,
     packet: &[u8],
@@ -32,7 +32,8 @@ fn read_traced(
     read
 }
 
-/// Each span begins where the one before ends, at a bit of the packet; where the last ends.
+/// Checks that each span begins where the one before ends, at a bit of the packet; returns the last
+/// end.
 fn end_of(trace: &Trace, packet: &[u8]) -> f64 {
     let mut end = 0.0;
     for span in trace.spans() {
@@ -94,7 +95,7 @@ fn spans_cover_every_packet() {
             assert!((total - (8 * packet.len()) as f64).abs() < 1e-6);
             let padding = trace.spans().filter(|span| span.part == TracePart::Padding);
             assert!(padding.map(|span| span.bits).all(|bits| bits < 8.0));
-            // At this level every group that is there says something.
+            // At this level every present group takes bits.
             for (place, mention) in trace.list.iter().enumerate() {
                 let layout = &protocol.classes()[usize::from(mention.class)].layout;
                 let cells = &trace.cells[mention.start..][..mention.columns];

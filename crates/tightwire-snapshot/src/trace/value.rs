@@ -1,4 +1,4 @@
-//! What the bits of a snapshot say, for people.
+//! The values of spans as text.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,7 +13,7 @@ use tightwire_core::schema::Dynamic;
 /// An object as a tree of values.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// Its place among those mentioned.
+    /// Index of the object among the mentions; `None` if no object is decoded.
     place: Option<usize>,
     value: Option<Dynamic>,
     packet: Vec<u8>,
@@ -71,13 +71,13 @@ impl Trace {
 }
 
 impl Mention {
-    /// Whether there is room for what a class has.
+    /// Whether the mention has as many cells as the class has columns.
     pub(super) fn has_cells_of(&self, class: &ClassLayout) -> bool {
         self.columns == class.layout.columns.len()
     }
 }
 
-/// The text of what is at a path. What is inside of it has spans of its own.
+/// Returns the text of the value at a path. Its inner fields have spans of their own.
 fn at(object: &Dynamic, path: &str) -> Option<String> {
     if let Some(list) = path.strip_suffix("len()")
         && let Dynamic::List(items) = object.at(list)?
@@ -91,7 +91,7 @@ fn at(object: &Dynamic, path: &str) -> Option<String> {
     })
 }
 
-/// Of an object that was refused in the midst there are only numbers.
+/// Returns the cells of a field as text, for an object that was refused before its end.
 fn codes(class: &ClassLayout, field: usize, cells: &[u32]) -> String {
     let layout = &class.layout;
     let of_field = |(group, _): &(usize, _)| layout.fields.of_group(*group) == field;

@@ -1,4 +1,5 @@
-//! The world of the side that receives.
+//! The receiver's world: states of received packets, until they are acked, become baselines and
+//! expire.
 
 mod shown;
 
@@ -14,7 +15,7 @@ use super::slots::Slots;
 use super::{ObjectChange, Protocol, Received};
 use tightwire_core::schema::ObjectId;
 
-/// The objects, and the packets that they came in.
+/// The objects, and the packets that their states came in.
 #[derive(Debug)]
 pub(super) struct World {
     slots: Slots<Slot>,
@@ -22,35 +23,36 @@ pub(super) struct World {
     packets: Vec<Got>,
     pub(super) checksums: Checksums,
     pub(super) origin: Origin,
-    /// The epoch of the sender, once it is known.
+    /// Epoch of the sender; `None` before the first packet, and after a resync.
     pub(super) epoch: Option<u32>,
     pub(super) newest: Option<Received>,
-    /// The number of the next packet; there may be gaps.
+    /// Sequence number after the newest packet; there may be gaps before it.
     pub(super) next: u32,
-    /// The first packet that counts.
+    /// Sequence number of the first packet since the last keyframe.
     pub(super) start: u32,
     /// The first packet that is not settled.
     first: u32,
-    /// Something from before the start may be shown.
+    /// Objects from before a resync may still be shown.
     is_stale: bool,
     most: usize,
-    /// The first packet that can be the base of another; the memory of what others had learned.
+    /// The first packet that can be the baseline of another.
     first_base: u32,
     spare_models: Vec<Model>,
-    /// Packets that became known with the newest one.
+    /// Packets whose acks the newest header confirmed.
     news: Vec<u32>,
     cells: Vec<u32>,
-    /// Records of packets have room for as many as there ever were, so that in time none has to grow.
+    /// Largest number of mentions of a packet so far, up to [`MANY`]; all records reserve as much,
+    /// so that in time none has to grow.
     most_mentions: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     id: ObjectId,
-    /// What packets told that are known, or may become so.
+    /// States of packets that are acked, or may still be.
     versions: Versions,
     initial: Versions,
-    /// What the application sees, and since which packet.
+    /// The state that the application sees, with the packet that it came in.
     shown: Versions,
 }
 
@@ -59,12 +61,12 @@ struct Slot {
 pub(super) struct Got {
     number: Option<u32>,
     pub(super) told: Option<Told>,
-    /// The sender knows that it arrived.
+    /// The sender has the ack of the packet, as a later header said.
     is_known: bool,
     pub(super) ids: Vec<ObjectId>,
-    /// The slots of those objects that have one.
+    /// Slots of the objects in `ids` that have one.
     slots: Vec<u32>,
-    /// What is learned with it, while it can be the base of another.
+    /// Model of the packet, as long as the packet can be the baseline of another.
     pub(super) model: Option<Model>,
 }
 
@@ -100,12 +102,12 @@ impl World {
         self.slots.find(id).is_some()
     }
 
-    /// What the application sees of an object.
+    /// Returns the state of an object that the application sees.
     pub(super) fn shown(&self, id: ObjectId) -> Option<State<'_>> {
         self.history.newest(self.slots[self.slots.find(id)?].shown)
     }
 
-    /// The objects that the application sees, in the order of their ids.
+    /// Iterates over the objects that the application sees, in the order of their ids.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, State<'_>)> {
         self.slots.iter().filter_map(|(id, slot)| {
             let shown = self.history.newest(self.slots[slot].shown)?;
@@ -117,8 +119,8 @@ impl World {
         packet(&self.packets, number)
     }
 
-    /// What both sides know of an object by the packets that `header` says are known, the newest first;
-    /// and what they know from the beginning.
+    /// Returns the baseline states of an object, in packets that `header` says are acked, newest
+    /// first; and its initial state.
     #[inline]
     pub(super) fn known<'w>(
         &'w self,
@@ -130,7 +132,7 @@ impl World {
         Some((known, || self.history.newest(slot.initial)))
     }
 
-    /// The object is so from the beginning. Whether there was room for it.
+    /// Sets the initial state of an object. Returns whether there was room.
     pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
         let slot = match self.slots.find(id) {
             Some(slot) => slot,
@@ -153,23 +155,23 @@ impl World {
         self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
     }
 
-    /// Whether a packet was taken that is relative to one since the start: the sender knows of some that they
-    /// arrived, and its next ones are relative to these or to later ones.
+    /// Whether a packet with a base was applied since the start: the sender has acks, and the bases
+    /// of its next packets are the same or later.
     pub(super) fn has_base(&self) -> bool {
         self.first_base >= self.start.max(1)
     }
 
-    /// Forgets the sender: the next packet without a base is taken, whoever sent it.
+    /// Forgets the sender: accepts the next keyframe of any sender.
     pub(super) fn resync(&mut self) {
         self.forget_packets(0);
         for slot in self.slots.iter_mut() {
-            // The next sender may give its packets the same numbers.
+            // The next sender may use the same sequence numbers.
             self.history.set_packet(slot.shown, 0);
         }
         (self.next, self.first_base, self.epoch, self.is_stale) = (1, 0, None, true);
     }
 
-    /// Makes the world as a packet says, of which `model` was learned.
+    /// Applies a packet, from which `model` was learned, to the world.
     pub(super) fn apply(
         &mut self,
         (header, checksum): (&Header, Checksum),
@@ -185,8 +187,8 @@ impl World {
             self.epoch = Some(header.epoch);
         }
         self.checksums.set(header.number, checksum);
-        // What the sender had sent before it started anew stays until it has sent everything again, or
-        // enough of it.
+        // Objects from before the resync stay until the sender has sent everything again, or so
+        // many packets that it is taken for everything.
         let starts_anew =
             self.is_stale && (header.is_complete || header.number - header.start >= IN_FLIGHT);
         self.is_stale &= !starts_anew;
@@ -199,7 +201,7 @@ impl World {
         self.show_the_rest(header, starts_anew, changes);
         for number in self.first..header.known.first {
             self.for_slots_of(number, |world, slot| {
-                // What is shown of a packet that counts as lost would otherwise stay for ever.
+                // Otherwise a state of a packet that counts as lost would be shown for ever.
                 world.show_known_instead(header, slot, number..number + 1, changes);
                 world.tidy(header, slot);
             });
@@ -209,7 +211,7 @@ impl World {
         self.newest = Some(Received { tick: header.tick, is_complete: header.is_complete });
     }
 
-    /// The sender starts anew.
+    /// Drops the baseline: the sender has resynced.
     fn forget_packets(&mut self, start: u32) {
         for slot in self.slots.iter_mut() {
             self.history.retain(&mut slot.versions, |_, _| false);
@@ -243,12 +245,12 @@ impl World {
         got.ids.clear();
         got.slots.clear();
         let learned = got.model.replace(take(model));
-        // What the base of the next one learned is copied, into the memory of what nobody needs.
+        // The model of the next base is copied into the memory of a model that is no longer needed.
         *model = learned.or_else(|| self.spare_models.pop()).unwrap_or_default();
         self.forget_models(base);
     }
 
-    /// What packets before `base` learned is of no use: bases do not go back.
+    /// Drops the models of packets before `base`: bases never go back.
     fn forget_models(&mut self, base: Option<u32>) {
         let Some(base) = base.filter(|&base| base > self.first_base) else { return };
         let oldest = base.saturating_sub(SPAN as u32).max(self.first_base);
@@ -300,7 +302,7 @@ impl World {
         self.packets[place].slots = slots;
     }
 
-    /// Forgets what no packet can be relative to any more.
+    /// Lets the states of an object expire that no later packet can have as its baseline.
     fn tidy(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = &mut slots[slot];
@@ -316,7 +318,7 @@ impl World {
         self.release(header, slot);
     }
 
-    /// Gives up the place of an object that is gone for both sides.
+    /// Frees the slot of an object whose despawn is acked.
     fn release(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = slots[slot];
@@ -340,7 +342,7 @@ fn packet(packets: &[Got], number: u32) -> Option<&Got> {
     packets.get(number as usize % SPAN).filter(|got| got.number == Some(number))
 }
 
-/// What both sides know of an object, the newest first.
+/// Iterates over the baseline states of an object, newest first.
 fn known<'w>(
     history: &'w History,
     packets: &'w [Got],
@@ -350,10 +352,10 @@ fn known<'w>(
     history.iter(slot.versions).filter(move |state| is_known(packets, header, state.stamp.packet))
 }
 
-/// Whether the sender knows that a packet arrived, as it says in `header`.
+/// Whether the sender has the ack of a packet, as `header` says.
 fn is_known(packets: &[Got], header: &Header, number: u32) -> bool {
     if number < header.start {
-        // The sender starts anew, and what was before is forgotten with this packet.
+        // The sender resyncs: applying this packet drops all packets before it.
         false
     } else if number >= header.known.first {
         header.known.contains(number)

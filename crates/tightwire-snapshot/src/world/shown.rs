@@ -1,5 +1,5 @@
-//! What the application sees of the world: what the newest packet says, and what both sides know of
-//! everything else.
+//! The states that the application sees: those in the newest packet, and the baseline of all other
+//! objects.
 
 use alloc::vec::Vec;
 use core::mem::take;
@@ -11,8 +11,8 @@ use crate::history::Stamp;
 use crate::{ChangeKind, ObjectChange};
 
 impl World {
-    /// Objects that are not mentioned: what is shown of them may be from a packet that the sender
-    /// does not know of, and wrong.
+    /// Shows the objects that the packet does not mention. The shown state of such an object may be
+    /// of a packet whose ack the sender does not have, and wrong.
     pub(super) fn show_the_rest(
         &mut self,
         header: &Header,
@@ -43,7 +43,8 @@ impl World {
         }
     }
 
-    /// Shows what both sides know of an object, if what is shown is of one of these packets.
+    /// Shows the baseline state of an object, if its shown state is of one of the packets
+    /// `instead_of`.
     pub(super) fn show_known_instead(
         &mut self,
         header: &Header,
@@ -57,7 +58,7 @@ impl World {
         }
     }
 
-    /// Shows what both sides know of an object, unless the packet mentions it.
+    /// Shows the baseline state of an object, unless the packet mentions the object.
     fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<ObjectChange>) {
         let Self { slots, history, packets, .. } = self;
         let place = &slots[slot];
@@ -67,7 +68,7 @@ impl World {
         }
         let known = known(history, packets, place, header).next();
         let known = known.or_else(|| history.newest(place.initial));
-        // A packet says one thing of an object.
+        // A packet mentions an object only once.
         if let (Some(known), Some(shown)) = (known, shown)
             && known.stamp == shown.stamp
         {
@@ -83,7 +84,7 @@ impl World {
         self.cells = cells;
     }
 
-    /// Shows an object as it is now, or no more; what that changes.
+    /// Shows a new state of an object, or its despawn; returns the change, if there is one.
     pub(super) fn show(
         &mut self,
         slot: u32,
@@ -95,8 +96,8 @@ impl World {
         let before = self.history.newest(*shown);
         let class_shown = before.filter(|_| cells.is_none()).map_or(class, |before| before.class);
         if before.is_none() && cells.is_none() {
-            // Of a place that was given up there is nothing to remember: it would be lost with the next
-            // object that has the place.
+            // The slot was freed, and must stay empty: a state here would leak when the next object
+            // takes the slot.
             return None;
         }
         let kind = match (before.and_then(|before| before.cells), cells) {

@@ -29,7 +29,7 @@ impl Rng {
         (self.next() >> 11) % end
     }
 
-    /// Of any magnitude.
+    /// Returns a number of random magnitude.
     fn wide(&mut self) -> u128 {
         let number = u128::from(self.next()) << 64 | u128::from(self.next());
         number.unbounded_shr(self.below(129) as u32)
@@ -143,7 +143,7 @@ fn condition(rng: &mut Rng, before: &[Field]) -> Option<Condition> {
     })
 }
 
-/// A value of this form.
+/// Returns a random value of a shape.
 fn value(shape: &Shape, rng: &mut Rng) -> Dynamic {
     match shape {
         Shape::Op(op) => Dynamic::Value(leaf(op, rng)),
@@ -227,9 +227,9 @@ fn leaf(op: &Op, rng: &mut Rng) -> Value {
     }
 }
 
-/// A schema and a packet of it, with as many as there are cells.
+/// Runs `then` with random schemas, their layouts and packets.
 fn each(rounds: u64, seed: u64, mut then: impl FnMut(&Schema, &Layout, &[u8], &mut Rng)) {
-    // Never zero, which stays zero.
+    // Never zero, a fixed point of the generator.
     let mut rng = Rng(random_worlds::seed(seed).max(1));
     let mut tried = 0;
     while tried < rounds {
@@ -258,7 +258,7 @@ fn every_packet_of_every_schema_comes_back_bit_for_bit() {
         let mut again = [0xff; 1 << 14];
         assert_eq!(layout.packet_of(&cells, &mut again).unwrap(), packet, "{schema:?}");
         assert!(cells.iter().zip(&layout.columns).all(|(cell, column)| *cell <= column.max));
-        // A receiver has the cells of the groups before, and of others none.
+        // While it reads, a receiver has the cells of the groups before, and zeros for the others.
         let mut known = vec![0; cells.len()];
         for (index, group) in layout.groups.iter().enumerate() {
             let is_present = layout.is_present(index, &cells);

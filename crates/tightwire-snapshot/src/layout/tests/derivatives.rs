@@ -12,7 +12,7 @@ use tightwire_core::stream::{
     Binary, Condition, Field, FloatRange, Hints, Number, Op, Shape, Stream, Target,
 };
 
-/// A position, a flag and a velocity, of which the flag decides.
+/// Layout of a position, a flag and a velocity, whose presence the flag decides.
 fn moving(velocity_when: Option<Condition>) -> Layout {
     let range = |max: f32, resolution| {
         let range = FloatRange::new(-max, max, resolution);
@@ -39,7 +39,7 @@ fn a_position_is_coded_after_its_velocity() {
         assert!(layout.groups[2].spatial && !layout.groups[1].spatial);
         let Derivative { group, scale, zero } = layout.groups[2].derivative.unwrap();
         assert_eq!((group, zero), (1, 3200 << 32));
-        // 10 codes of a millimetre for a code of 10 mm/s, sixty times a second.
+        // 10 codes of a millimetre per code of 10 mm/s, sixty times a second.
         assert_eq!(scale, ((1u64 << 32) as f64 * 10.0 / 60.0).round() as i64);
     }
 }
@@ -125,7 +125,7 @@ fn conditions_can_forbid_that_a_velocity_comes_first() {
 
 #[test]
 fn a_wrong_hint_is_named() {
-    /// Describes itself, and wrongly.
+    /// A type that describes itself, and wrongly.
     struct Wrong<const IS_FLOAT: bool>;
     impl<const IS_FLOAT: bool> Wire for Wrong<IS_FLOAT> {
         fn serialize<S: Stream>(_: Target<'_, S::Access, Self>, _: &mut S) -> Result<(), S::Error> {
