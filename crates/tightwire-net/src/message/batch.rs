@@ -1,4 +1,4 @@
-//! Messages on their way to one peer, one after the other.
+//! Batches: the messages to one peer, one after the other.
 
 use core::mem;
 
@@ -8,17 +8,17 @@ use super::{Delivery, Message, Route};
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::WriteError;
 
-/// Messages of one delivery, with room for the size in front.
+/// Messages of one delivery, with space for the batch's size in front.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     delivery: Delivery,
-    /// How many there are.
+    /// Number of messages.
     messages: usize,
     bytes: Vec<u8>,
 }
 
 impl Batch {
-    /// Without messages, in this buffer.
+    /// Creates an empty batch in this buffer.
     pub(super) fn new(delivery: Delivery, bytes: Vec<u8>) -> Self {
         let mut batch = Self { delivery, messages: 0, bytes };
         batch.start(delivery);
@@ -29,22 +29,23 @@ impl Batch {
         self.delivery
     }
 
-    /// How many messages are in it.
+    /// Returns the number of messages.
     pub(super) fn messages(&self) -> usize {
         self.messages
     }
 
-    /// The bytes so far, that of the size included.
+    /// Returns the bytes so far, including those of the size.
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there is no message in it.
+    /// Whether the batch has no messages.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.len() <= Sizes::of(self.delivery).batch()
     }
 
-    /// Makes an empty one the next of this delivery, with memory for so many bytes if it has none.
+    /// Makes an empty batch the next one of this delivery; takes a buffer of `room` bytes if it has
+    /// none.
     pub(super) fn restart(&mut self, delivery: Delivery, room: usize, pool: &mut Pool) {
         if self.bytes.capacity() == 0 {
             self.bytes = pool.take(room);
@@ -57,14 +58,14 @@ impl Batch {
         self.delivery = delivery;
         self.messages = 0;
         self.bytes.clear();
-        // Of a length that is known, or it would be a call.
+        // With a length known at compile time, or this would be a call.
         match Sizes::of(delivery).batch() {
             2 => self.bytes.extend_from_slice(&[0; 2]),
             size => self.bytes.resize(size, 0),
         }
     }
 
-    /// Forgets its messages, and keeps its memory if that is no more than `most`.
+    /// Drops the messages, and keeps the buffer if that has no more than `most` bytes.
     pub(super) fn clear(&mut self, most: usize, pool: &mut Pool) {
         self.bytes.clear();
         if self.bytes.capacity() > most {
@@ -72,8 +73,8 @@ impl Batch {
         }
     }
 
-    /// Writes a message straight to its place, within so many bytes; then its header, in the space
-    /// before it. Returns the bytes of its body. One that is refused leaves the batch as it was.
+    /// Writes a message of at most `bound` bytes in place, then its header in the space before it.
+    /// Returns the bytes of its body. A refused message leaves the batch as it was.
     pub(super) fn write<M: Message>(
         &mut self,
         message: &M,
@@ -85,12 +86,12 @@ impl Batch {
         let sizes = Sizes::of(self.delivery);
         let start = self.bytes.len();
         let body = start + sizes.header();
-        // Whole words are written the fastest. They are zeros, so that nothing of an earlier batch
-        // can be sent.
+        // Writers are fastest with whole words. The words are zeroed, so that no bytes of an
+        // earlier batch can be sent.
         let room = bound.next_multiple_of(8);
         self.make_room(body + room, pool);
         if body + room <= start + SMALL && start + SMALL <= self.bytes.capacity() {
-            // Of a length that is known, or it would be a call.
+            // With a length known at compile time, or this would be a call.
             self.bytes.extend_from_slice(&[0; SMALL]);
             self.bytes.truncate(body + room);
         } else {
@@ -110,7 +111,7 @@ impl Batch {
         Ok(size)
     }
 
-    /// Appends a message that is written already, header and all.
+    /// Appends a message that is already written, with its header.
     #[inline]
     pub(super) fn append(&mut self, message: &[u8], pool: &mut Pool) {
         self.make_room(self.bytes.len() + message.len(), pool);
@@ -118,8 +119,8 @@ impl Batch {
         self.messages += 1;
     }
 
-    /// Appends a message that is written already, if it is of the batch's delivery, and the batch
-    /// then has no more than `most` messages and `limit` bytes and needs no more memory.
+    /// Appends a message that is already written, if it is of the batch's delivery, and the batch
+    /// then has no more than `most` messages and `limit` bytes and fits its buffer.
     #[inline]
     pub(super) fn append_within(
         &mut self,
@@ -143,7 +144,7 @@ impl Batch {
         true
     }
 
-    /// Has memory for so many bytes in all.
+    /// Makes room for `length` bytes in all.
     #[inline]
     fn make_room(&mut self, length: usize, pool: &mut Pool) {
         if length > self.bytes.capacity() {
@@ -151,7 +152,7 @@ impl Batch {
         }
     }
 
-    /// Completes the batch, if there are messages in it.
+    /// Completes the batch, if it has messages.
     pub(super) fn finish(&mut self) -> Option<&[u8]> {
         if self.is_empty() {
             return None;
@@ -160,16 +161,17 @@ impl Batch {
         Some(&self.bytes)
     }
 
-    /// Its memory, for the next.
+    /// Returns the buffer, for reuse.
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 }
 
-/// The bytes of a small message, with its header.
+/// Bytes of a small message, with its header.
 const SMALL: usize = 64;
 
-/// The largest body of one message in a batch of at most so many bytes, if one has room at all.
+/// Returns the largest body of a message in a batch of at most `limit` bytes; `None` if there is no
+/// room for a header.
 pub(super) fn max_body(route: Route, limit: usize) -> Option<usize> {
     let sizes = Sizes::of(route.delivery);
     limit.min(sizes.max_batch()).checked_sub(sizes.header() + sizes.batch())

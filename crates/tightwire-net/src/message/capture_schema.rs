@@ -1,7 +1,7 @@
-//! A message with its header as an ordinary packet, for those who read recorded ones.
+//! The schema of captured messages.
 //!
-//! A recorded message is an ordinary packet, its header and then the body behind `when number == N`:
-//! whatever reads datagrams by a schema reads sessions, without a second reader.
+//! A captured message is an ordinary packet: its header, then the body behind `when number == N`.
+//! Tools that read datagrams by a schema therefore read sessions too, without a second reader.
 
 use super::header;
 use super::registry::{FIRST, capture_schema_of};
@@ -11,14 +11,17 @@ use tightwire_core::schema::{Schema, SchemaError};
 use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Wire as _};
 
 impl<C: 'static> Messenger<C> {
-    /// The layout of one message as a capture of a session holds it, header and all: a struct of
-    /// `number`, `stage`, `size` and `channel`, and of every message, each there when the number is
-    /// its own; at last, what there is of a message that is [too long](crate::message::RawMessage::CUT) for a
-    /// record. [`messages_in`](crate::message::messages_in) and
-    /// [`RawMessage::write_record`](crate::message::RawMessage::write_record) make such records of a batch.
+    /// Returns the schema of one message as a capture of a session holds it, with its header: a
+    /// struct of `number`, `stage`, `size` and `channel`, and of every message, each present when
+    /// the number is its own; last, the part of a message that is [too
+    /// long](crate::message::RawMessage::CUT) for a record.
+    /// [`messages_in`](crate::message::messages_in) and
+    /// [`RawMessage::write_record`](crate::message::RawMessage::write_record) make such records
+    /// from a batch.
     ///
-    /// A check within a message is 32 bits like others here. A message that is called as a field of the
-    /// header, or that is serialized by hand, cannot be captured, or not be read.
+    /// A check within a message is 32 bits like others here. A message that has the name of a field
+    /// of the header cannot be captured; the captures of one that is serialized by hand may not be
+    /// readable.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Wire};
@@ -53,15 +56,16 @@ impl<C: 'static> Messenger<C> {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if a message describes itself in a way that makes no sense, or has the name of
-    /// a header's field.
+    /// [`SchemaError`] if a message has an invalid description, or the name of a field of the
+    /// header.
     pub fn capture_schema(&self) -> Result<Schema, SchemaError> {
         self.registry.capture_schema()
     }
 }
 
 impl<C: 'static> MessengerBuilder<C> {
-    /// What [`Messenger::capture_schema`] will be, for those who need it before there is a messenger.
+    /// Returns the schema that [`Messenger::capture_schema`] will return, before the messenger is
+    /// built.
     ///
     /// ```
     /// # use tightwire::{Message, Wire};
@@ -82,8 +86,8 @@ impl<C: 'static> MessengerBuilder<C> {
     }
 }
 
-/// A struct of the header's fields, and each message when the number is its own. The messages come in
-/// the order of their numbers.
+/// Returns a struct of the header's fields, and each message when the number is its own. The
+/// messages come in the order of their numbers.
 pub(super) fn capture_schema<'e>(
     messages: impl Iterator<Item = (&'e str, Shape)>,
 ) -> Result<Schema, SchemaError> {
@@ -105,11 +109,11 @@ pub(super) fn capture_schema<'e>(
     Schema::new(Shape::Struct { name: "Message".into(), fields })
 }
 
-/// The field of the header that decides.
+/// The field of the header that selects the message.
 const NUMBER: &str = "number";
 
-/// The same bits, of which a reader without checks does not leave out any: messages always have theirs,
-/// and never the one at the end that a protocol with checks has.
+/// Replaces checks by plain bits, so that a reader without checks does not leave them out: messages
+/// always have their own checks, and never the one that a protocol with checks has at the end.
 fn with_checks(shape: Shape) -> Shape {
     let fields = |fields: Vec<Field>| -> Vec<Field> {
         let fields = fields.into_iter().enumerate();

@@ -1,4 +1,4 @@
-//! How much of everything there may be.
+//! Limits of a messenger.
 
 use super::Stage;
 use tightwire_core::bytes::Packing;
@@ -15,31 +15,35 @@ use tightwire_core::bytes::Packing;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessengerConfig {
-    /// How bodies are written: in the fewest bits, or for whoever looks for a bug in whole bytes.
+    /// Packing of bodies: the fewest bits, or whole bytes for debugging.
     pub packing: Packing,
-    /// How many channels there are; a message on another is refused. At most 256.
+    /// Number of channels; a message on another is refused. At most 256; the default is 16.
     pub channels: usize,
     /// The stages that this side runs: messages for others are refused, since they would wait for
-    /// ever.
+    /// ever. The default is all of them.
     pub stages: &'static [Stage],
-    /// The largest batch of a delivery that fragments, in bytes.
+    /// Largest batch of a delivery that fragments, in bytes. The default is 1 MiB.
     pub max_fragmented: usize,
-    /// How many messages a batch has at most, so that whoever has room for so many can take the next
-    /// batch of an honest peer, whatever it is.
+    /// Largest number of messages of a batch. A receiver that has room for so many can take any
+    /// batch of an honest peer. The default is 256.
     pub batch_messages: usize,
-    /// How many batches a peer can have in a frame until more is refused.
+    /// Largest number of batches to a peer in a frame; more are refused. The default is 64.
     pub send_queue: usize,
-    /// How many received messages can wait for each stage; newcomers are then discarded.
+    /// Largest number of received messages that wait for each stage; newer ones are then discarded.
+    /// The default is 4096.
     pub receive_queue: usize,
-    /// How many messages of one peer can wait in all: a fraction of `receive_queue`, so that one that
-    /// floods does not fill the queues of the others. What is beyond is discarded, whatever its
-    /// delivery, unless whoever has the batches waits until the messenger
-    /// [can receive](crate::message::Messenger::can_receive): then it is at least twice `batch_messages`.
+    /// Largest number of messages of one peer that wait in all: a fraction of `receive_queue`, so
+    /// that a peer that floods does not fill the queues of the others. Messages beyond are
+    /// discarded, whatever their delivery, unless the owner of the batches waits until the
+    /// messenger [can receive](crate::message::Messenger::can_receive): then the limit must be at
+    /// least twice `batch_messages`. The default is 512.
     pub peer_messages: usize,
-    /// How many bytes the batches of one peer can have in all while they wait, unless it is a single
-    /// one. The memory that they take is at most twice as much, or 2048 for each message that waits.
+    /// Largest number of bytes of one peer's waiting batches in all, unless it is a single batch.
+    /// Their memory is at most twice as much, or 2048 bytes for each waiting message. The default
+    /// is 2 MiB.
     pub peer_bytes: usize,
-    /// The memory in bytes that is kept for batches to come.
+    /// Largest number of bytes of free buffers that are kept for later batches. The default is 16
+    /// MiB.
     pub pool_bytes: usize,
 }
 

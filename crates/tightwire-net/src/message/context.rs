@@ -1,12 +1,12 @@
-//! What a handler is told.
+//! The context of a handler.
 
 use core::time::Duration;
 
 use super::header::Sizes;
 use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
 
-/// What a handler is told besides the message, and what it can do about it: the application's own
-/// state, who sent the message and how, and functions to answer.
+/// The second argument of a handler: the application's own state, the sender and route of the
+/// message, and functions to answer.
 ///
 /// ```
 /// use tightwire::{Context, Delivery, Message, Wire};
@@ -28,13 +28,13 @@ use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
 /// ```
 #[derive(Debug)]
 pub struct Context<'a, C> {
-    /// The application's own.
+    /// The application's own state.
     pub state: &'a mut C,
     messenger: &'a mut Messenger<C>,
     origin: Origin,
 }
 
-/// Where a message comes from.
+/// Origin of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) sender: PeerId,
@@ -48,45 +48,46 @@ impl<'a, C: 'static> Context<'a, C> {
         Self { state, messenger, origin }
     }
 
-    /// Whether there are hooks, which are told what a handler says.
+    /// Whether there are hooks, which get the error of a handler.
     pub(super) fn is_watched(&self) -> bool {
         self.messenger.hooks.is_some()
     }
 
-    /// Who sent the message.
+    /// Returns the sender of the message.
     #[must_use]
     pub fn sender(&self) -> PeerId {
         self.origin.sender
     }
 
-    /// How it came: its delivery, channel and stage.
+    /// Returns the route of the message: its delivery, channel and stage.
     #[must_use]
     pub fn route(&self) -> Route {
         self.origin.route
     }
 
-    /// When its batch came, as [`Messenger::receive`] was told; if it was sent by this side, the time of
-    /// the frame, as [`Messenger::begin_frame`] was told.
+    /// Returns the time at which its batch came, as passed to [`Messenger::receive`]; for a message
+    /// of this side to itself, the time of the frame, as passed to [`Messenger::begin_frame`].
     #[must_use]
     pub fn received_at(&self) -> Duration {
         self.origin.time
     }
 
-    /// The number of the message's type.
+    /// Returns the number of the message's type.
     #[must_use]
     pub fn number(&self) -> u8 {
         self.origin.number
     }
 
-    /// The bytes of the header before the message, and of that before its batch.
+    /// Returns the bytes of the header before the message, and of the header before its batch.
     #[must_use]
     pub fn header_sizes(&self) -> (usize, usize) {
         let sizes = Sizes::of(self.origin.route.delivery);
         (sizes.header(), sizes.batch())
     }
 
-    /// Asks that a peer be disconnected, and says why, in words that the peer is told. It stays until
-    /// whoever has the connections has asked [`Messenger::poll_kick`]. Only the first reason counts.
+    /// Asks for a peer to be disconnected, with a reason that the peer gets to read. The peer stays
+    /// until the owner of the connections calls [`Messenger::poll_kick`]. Only the first reason
+    /// counts.
     ///
     /// ```
     /// use std::time::Duration;
@@ -112,13 +113,13 @@ impl<'a, C: 'static> Context<'a, C> {
         }
     }
 
-    /// Sends to one: see [`Messenger::send`], and for this side [`Messenger::send_local`]. A message of
-    /// the type that is being handled, to this side and this stage, waits until the handler has
-    /// returned.
+    /// Sends to one peer: see [`Messenger::send`], and for this side [`Messenger::send_local`]. A
+    /// message of the type that is being handled, to this side and this stage, waits until the
+    /// handler has returned.
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why the message was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send<M: Message>(
         &mut self,
         to: PeerId,
@@ -128,11 +129,11 @@ impl<'a, C: 'static> Context<'a, C> {
         self.messenger.send_one(Some(self.state), to, message, route.into())
     }
 
-    /// Sends to many: see [`Messenger::send_to`].
+    /// Sends to many peers: see [`Messenger::send_to`].
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why the message was sent to nobody.
+    /// [`SendError`] with the reason why the message was sent to no peer.
     pub fn send_to<M: Message>(
         &mut self,
         recipients: impl IntoIterator<Item = PeerId>,
@@ -147,7 +148,7 @@ impl<'a, C: 'static> Context<'a, C> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why the message was sent to nobody.
+    /// [`SendError`] with the reason why the message was sent to no peer.
     pub fn broadcast<M: Message>(
         &mut self,
         except: Option<PeerId>,

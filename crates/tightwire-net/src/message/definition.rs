@@ -1,10 +1,11 @@
-//! What a message is.
+//! The trait of messages.
 
 use tightwire_core::stream::Wire;
 
-/// Makes a message of a type that is [`Wire`](trait@tightwire_core::Wire) and has a default, for a [`Messenger`](crate::message::Messenger).
+/// Derives `Message` for a type that is [`Wire`](trait@tightwire_core::Wire) and
+/// has a default, for a [`Messenger`](crate::message::Messenger).
 ///
-/// `#[message(name = "…")]` gives it another name than that of the type, if two types have the same.
+/// `#[message(name = "…")]` sets another name than that of the type, if two types have the same.
 ///
 /// ```
 /// use tightwire::{Message, Wire};
@@ -37,7 +38,6 @@ pub use tightwire_derive::Message;
 /// assert_eq!(Chat::NAME, "Chat");
 /// ```
 pub trait Message: Wire + Default + Send + Sync + 'static {
-    /// The name of the type: it decides which number the type has, so it must be the same on both
-    /// sides.
+    /// Name of the type. It decides the number of the type, so it must be the same on both sides.
     const NAME: &'static str;
 }

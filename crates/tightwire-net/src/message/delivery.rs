@@ -1,9 +1,10 @@
-//! How a message travels, and when it is handled.
+//! Deliveries, stages and routes of messages.
 
 use tightwire_core::Wire;
 
-/// What the transport promises for a batch. The transport also carries it, or knows it otherwise:
-/// the batch does not say. It is [`Wire`](trait@tightwire_core::stream::Wire), in 3 bits.
+/// The promise of the transport for a batch. The transport carries the delivery beside the batch,
+/// or knows it otherwise: the batch does not have it. It is
+/// [`Wire`](trait@tightwire_core::stream::Wire), in 3 bits.
 ///
 /// ```
 /// use tightwire::Delivery;
@@ -17,7 +18,7 @@ use tightwire_core::Wire;
 pub enum Delivery {
     /// May be lost, doubled, or come in any order.
     Unreliable,
-    /// May be lost; what comes late is dropped, so the newest is the last to come.
+    /// May be lost; a late batch is dropped, so the newest is the last to come.
     UnreliableSequenced,
     /// Comes once, in any order.
     Reliable,
@@ -28,7 +29,7 @@ pub enum Delivery {
     ReliableOrderedFragmented,
 }
 
-/// A moment of the frame at which messages are handled. They are ordered as they come in a frame.
+/// Part of a frame at which messages are handled. Stages are ordered as in a frame.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[expect(missing_docs, reason = "named after the moment")]
 pub enum Stage {
@@ -42,8 +43,8 @@ pub enum Stage {
     PostLateUpdate,
 }
 
-/// How a message travels, over which channel, and at which stage it is handled. A
-/// [`Delivery`] alone is a route on channel 0 to [`Stage::Update`].
+/// Delivery, channel and stage of a message. A [`Delivery`] alone is a route on channel 0 to
+/// [`Stage::Update`].
 ///
 /// ```
 /// use tightwire::{Delivery, Stage};
@@ -54,16 +55,16 @@ pub enum Stage {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Route {
-    /// What the transport promises.
+    /// Promise of the transport.
     pub delivery: Delivery,
     /// A number for the application's own use, independent of the delivery.
     pub channel: u8,
-    /// When the receiver handles it.
+    /// Stage at which the receiver handles the message.
     pub stage: Stage,
 }
 
 impl Delivery {
-    /// All of them, in the order of their numbers on the wire.
+    /// All deliveries, in the order of their numbers on the wire.
     ///
     /// ```
     /// use tightwire::Delivery;
@@ -78,7 +79,7 @@ impl Delivery {
         Self::ReliableOrderedFragmented,
     ];
 
-    /// Whether each batch comes, and comes once.
+    /// Whether each batch arrives, and arrives once.
     ///
     /// ```
     /// use tightwire::Delivery;
@@ -91,7 +92,7 @@ impl Delivery {
         !matches!(self, Self::Unreliable | Self::UnreliableSequenced)
     }
 
-    /// Whether it carries more than a datagram: then sizes have 32 bits.
+    /// Whether batches may be larger than a datagram: then sizes have 32 bits.
     #[must_use]
     pub const fn fragments(self) -> bool {
         matches!(self, Self::ReliableOrderedFragmented)
@@ -99,7 +100,7 @@ impl Delivery {
 }
 
 impl Stage {
-    /// All of them, in the order of a frame.
+    /// All stages, in the order of a frame.
     ///
     /// ```
     /// use tightwire::Stage;
@@ -118,14 +119,14 @@ impl Stage {
 }
 
 impl Route {
-    /// The same, on another channel.
+    /// Returns the route on another channel.
     #[must_use]
     pub const fn on_channel(mut self, channel: u8) -> Self {
         self.channel = channel;
         self
     }
 
-    /// The same, handled at another stage.
+    /// Returns the route to another stage.
     #[must_use]
     pub const fn at(mut self, stage: Stage) -> Self {
         self.stage = stage;

@@ -1,4 +1,4 @@
-//! Messages that the application takes when it wants them.
+//! Draining: messages that the application takes instead of a handler.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -10,25 +10,25 @@ use super::handling::Handling;
 use super::inbox::Lane;
 use super::{Message, Messenger, PeerId, Route, Stage};
 
-/// A message that was taken, or a reference to one, and where it comes from.
+/// A drained message, or a reference to one, with its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ReceivedMessage<M> {
-    /// What was sent.
+    /// The message.
     pub message: M,
-    /// Who sent it.
+    /// The peer that sent the message.
     pub sender: PeerId,
-    /// How it came: its delivery, channel and stage.
+    /// Route of the message: its delivery, channel and stage.
     pub route: Route,
-    /// When its batch came, as [`Messenger::receive`] was told; if it was sent by this side, the time of
-    /// the frame, as [`Messenger::begin_frame`] was told.
+    /// Time at which its batch came, as passed to [`Messenger::receive`]; for a message of this
+    /// side to itself, the time of the frame, as passed to [`Messenger::begin_frame`].
     pub received_at: Duration,
 }
 
-/// The messages of a type that wait, in the order in which they came: see [`Messenger::drain`]. Those that
-/// are not taken go on waiting.
-// It has no destructor, so that in `while let Some(chat) = messenger.drain::<Chat>().next()` the
-// messenger can be used.
+/// Iterator over the waiting messages of a type, in the order in which they came: see
+/// [`Messenger::drain`]. Messages that are not taken go on waiting.
+// It has no destructor, so that the messenger can be used in `while let Some(chat) =
+// messenger.drain::<Chat>().next()`.
 pub struct Drain<'m, M, C> {
     messenger: &'m mut Messenger<C>,
     lane: Option<Lane>,
@@ -36,19 +36,21 @@ pub struct Drain<'m, M, C> {
 }
 
 impl<C: 'static> Messenger<C> {
-    /// Takes the messages of a type that was registered with [`queue`](super::MessengerBuilder::queue), in the
-    /// order in which they came. Of another type there are none.
+    /// Takes the messages of a type that was registered with
+    /// [`queue`](super::MessengerBuilder::queue), in the order in which they came. Empty for
+    /// another type.
     ///
-    /// Each is there as soon as it was [received](Self::receive), and stays until it is taken or its
-    /// sender is [removed](Self::remove_peer). It does not wait for a stage: that is the part of its
-    /// [`ReceivedMessage::route`] for which the game may look at it. Messages that cannot be read are
-    /// refused when it is their turn, and passed over.
+    /// A message is there as soon as it was [received](Self::receive), and stays until it is taken
+    /// or its sender is [removed](Self::remove_peer). It does not wait for its stage: the stage in
+    /// [`ReceivedMessage::route`] only tells the game when to handle it. A malformed message is
+    /// refused at its turn, and skipped.
     ///
-    /// What waits counts as any other: a peer has [`peer_messages`](super::MessengerConfig::peer_messages) and
-    /// [`peer_bytes`](super::MessengerConfig::peer_bytes), and a type
-    /// [`receive_queue`](super::MessengerConfig::receive_queue) messages of all peers. So a type that is not
-    /// drained in each frame or so holds up those who send it: they are not
-    /// [received](Self::can_receive) from any more, and nothing grows.
+    /// Waiting messages count as any other: the limits are
+    /// [`peer_messages`](super::MessengerConfig::peer_messages) and
+    /// [`peer_bytes`](super::MessengerConfig::peer_bytes) for a peer, and
+    /// [`receive_queue`](super::MessengerConfig::receive_queue) messages of all peers for a type. A
+    /// type that is not drained about once a frame therefore holds up its senders: they are no
+    /// longer [received](Self::can_receive) from, and memory does not grow.
     ///
     /// ```
     /// use std::time::Duration;
@@ -85,8 +87,8 @@ impl<C: 'static> Messenger<C> {
 }
 
 impl<M: Message, C: 'static> Drain<'_, M, C> {
-    /// Lends the next message, which is read into a value that is kept for its type: strings and lists keep
-    /// their memory, where [`next`](Iterator::next) gives it away.
+    /// Returns the next message by reference, read into a value that is kept for its type: strings
+    /// and lists keep their memory, whereas [`next`](Iterator::next) gives it away.
     ///
     /// ```
     /// use tightwire::{Delivery, Message, PeerId, Wire};

@@ -1,139 +1,140 @@
-//! Why a message was not sent, or not handled.
+//! Errors of sending and receiving messages.
 
 use core::fmt;
 
 use super::{Delivery, PeerId, Stage};
 use tightwire_core::stream::{ExplainedError, ReadError};
 
-/// Why a message was not sent. Nothing of it is in a batch, and what was there before still is.
+/// Reason why a message was not sent. The batches are unchanged.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The type has no number here.
+    /// The type is not registered here.
     NotRegistered {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
     },
     /// The message is to this side, which does not handle it.
     NotHandled {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
     },
-    /// There is no such peer, or not any more.
+    /// The peer does not exist, or was removed.
     UnknownPeer(PeerId),
-    /// There is no such channel.
+    /// The channel does not exist.
     UnknownChannel {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
         /// The channel.
         channel: u8,
     },
     /// The message is to this side, which does not run its stage.
     UnknownStage {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
         /// The stage.
         stage: Stage,
     },
     /// The message is larger than its delivery carries.
     TooLarge {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
-        /// How it was to be sent.
+        /// The delivery.
         delivery: Delivery,
-        /// The bytes that it takes.
+        /// Bytes of the message.
         size: usize,
-        /// The bytes that there are for it.
+        /// Largest number of bytes.
         limit: usize,
     },
-    /// A value in the message is not allowed.
+    /// A value in the message is out of its range.
     NotWritten {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
-        /// The field, its value, and the values that are allowed.
+        /// The field, its value, and its range.
         error: ExplainedError,
     },
-    /// The peer does not keep up, and nothing more is taken for it.
+    /// The peer is blocked: it does not keep up, and nothing more is sent to it.
     Blocked(PeerId),
-    /// As many batches wait for the peer as there may be.
+    /// The peer has [`send_queue`](crate::message::MessengerConfig::send_queue) batches in this
+    /// frame already.
     QueueFull(PeerId),
-    /// A hook did not let it pass.
+    /// A hook vetoed the message.
     Vetoed {
-        /// The message.
+        /// Name of the message.
         message: &'static str,
     },
 }
 
-/// What was wrong with a batch or a message that came in.
+/// Fault of a received batch or message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MessageError {
     /// The sender is not a peer.
     UnknownPeer,
-    /// A batch longer than its delivery allows.
+    /// The batch is longer than its delivery allows.
     BatchTooLong {
-        /// Its bytes.
+        /// Bytes of the batch.
         length: usize,
-        /// How many there can be.
+        /// Largest number of bytes.
         limit: usize,
     },
-    /// A batch without a message, or not even a size.
+    /// The batch has no message, or not even a size.
     NoMessages,
-    /// A batch whose size is not the one that it says.
+    /// The size in the batch is not its actual size.
     BatchSize {
-        /// What it says.
+        /// Size in the batch, in bytes.
         says: usize,
-        /// What there is.
+        /// Actual size, in bytes.
         has: usize,
     },
-    /// A message, or its header, that goes beyond the end of its batch.
+    /// A message, or its header, ends beyond its batch.
     BeyondBatch {
-        /// The bytes that it would have.
+        /// Bytes of the message or header.
         size: usize,
-        /// The bytes that are left.
+        /// Bytes left in the batch.
         left: usize,
     },
-    /// A number that no message has, or none that is handled here.
+    /// No message has this number, or none that is handled here.
     UnknownMessage {
         /// The number.
         number: u8,
     },
-    /// A stage that there is not, or that this side does not run.
+    /// The stage does not exist, or is not run on this side.
     UnknownStage {
-        /// What came.
+        /// Number of the stage.
         stage: u8,
     },
-    /// A channel that there is not.
+    /// The channel does not exist.
     UnknownChannel {
-        /// What came.
+        /// The channel.
         channel: u8,
     },
-    /// A body that is not what the type reads: also one that is too short or too long.
+    /// The body is no value of its type, or too short or too long.
     Malformed(ReadError),
-    /// The queue of its stage was full.
+    /// The queue of the message's stage is full.
     QueueFull(Stage),
-    /// As many of its type wait to be [drained](crate::message::Messenger::drain) as may.
+    /// Too many messages of the type wait to be [drained](crate::message::Messenger::drain).
     NotDrained,
-    /// Too much of this peer waits already.
+    /// Too many messages or bytes of this peer wait already.
     PeerLimit,
     /// The handler returned an error, or panicked.
     Handler,
-    /// A hook did not let it pass.
+    /// A hook vetoed the message.
     Vetoed,
 }
 
 /// A batch or a message that was refused: `peer 3: Chat: 2 more bytes than …`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RefusedMessageError {
-    /// Who sent it.
+    /// The peer that sent it.
     pub peer: PeerId,
-    /// What it is; nothing for a batch, or for a number that nobody knows.
+    /// Name of the message; `None` for a batch, or for an unknown number.
     pub message: Option<&'static str>,
-    /// What was wrong.
+    /// The fault.
     pub fault: MessageError,
 }
 
-/// Why a [`Messenger`](crate::message::Messenger) cannot be built.
+/// Reason why a [`Messenger`](crate::message::Messenger) cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RegistryError {
@@ -143,11 +144,11 @@ pub enum RegistryError {
     Twice(&'static str),
     /// There are more types than numbers.
     TooMany(usize),
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     Config(&'static str),
 }
 
-/// What a handler said when it failed, if somebody wants to hear it.
+/// Error text of a handler; `None` if there are no hooks to pass it to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HandlerError(pub(super) Option<String>);
 

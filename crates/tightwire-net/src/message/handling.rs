@@ -1,4 +1,4 @@
-//! A message at its handler.
+//! Handling of a message by its handler.
 
 use super::context::Origin;
 use super::error::HandlerError;
@@ -8,7 +8,8 @@ use super::{Context, Message, MessageError, MessageEvent, Messenger, Stage};
 use tightwire_core::stream::ExplainedError;
 
 impl<C: 'static> Messenger<C> {
-    /// Handles one message and those of its run, no more than are left; `false` if there is none.
+    /// Handles one message and the following ones of its run, at most `left`; `false` if there is
+    /// none.
     pub(super) fn handle_next(&mut self, stage: Stage, state: &mut C, left: &mut usize) -> bool {
         let Some((origin, item)) = self.inbox.pop(stage.into()) else { return false };
         Handling::new(self, origin, Some(item)).handle(state, left);
@@ -16,14 +17,14 @@ impl<C: 'static> Messenger<C> {
     }
 }
 
-/// A message while it is handled: its batch is kept, and its receiver is not in the registry.
+/// A message while it is handled: its batch is kept, and its receiver is out of the registry.
 ///
-/// Both are given back when this is dropped, which is also while a panic of the handler unwinds: an
-/// application that catches it goes on with a messenger that misses nothing.
+/// Dropping this gives both back, also while a panic of the handler unwinds: an application that
+/// catches the panic goes on with a messenger that misses nothing.
 pub(super) struct Handling<'m, C: 'static> {
     messenger: &'m mut Messenger<C>,
     origin: Origin,
-    /// Where it stands, if it was written.
+    /// Position of the body; `None` if the message was never written.
     item: Option<Item>,
     receiver: Option<Box<dyn Receive<C>>>,
     /// The handler was called and has not returned.
@@ -35,7 +36,7 @@ impl<'m, C: 'static> Handling<'m, C> {
         Self { messenger, origin, item, receiver: None, is_running: false }
     }
 
-    /// Handles a message that came, and those of its run.
+    /// Handles a received message, and the following ones of its run.
     fn handle(&mut self, state: &mut C, left: &mut usize) {
         let Self { messenger, origin, item: Some(item), receiver, is_running } = self else {
             return;
@@ -70,8 +71,8 @@ impl<'m, C: 'static> Handling<'m, C> {
         }
     }
 
-    /// Reads a message of a type that is drained into the value that is kept for it: `false` if it was
-    /// refused.
+    /// Reads a message of a drained type into the value that is kept for the type: `false` if it
+    /// was refused.
     pub(super) fn read<M: Message>(&mut self) -> bool {
         let Self { messenger, origin, item: Some(item), is_running, .. } = self else {
             return false;
@@ -107,7 +108,7 @@ impl<'m, C: 'static> Handling<'m, C> {
         read.is_ok()
     }
 
-    /// Gives a message that was never written to its handler; nothing if that one is running.
+    /// Passes a message that was never written to its handler; `None` if that handler is running.
     pub(super) fn handle_value<M: Message>(
         &mut self,
         message: &M,
@@ -128,7 +129,7 @@ impl<C: 'static> Drop for Handling<'_, C> {
     fn drop(&mut self) {
         let Self { messenger, origin, item, receiver, is_running } = self;
         if *is_running {
-            // Hooks are not told: one that panics as well would end the program.
+            // Hooks are not called: a second panic would abort the program.
             messenger.count_panic(origin);
         }
         if let (Some(receiver), Some(entry)) =

@@ -1,23 +1,23 @@
-//! What stands before a message and before a batch.
+//! Headers of messages and batches.
 
 use super::{Delivery, Route};
 use tightwire_core::Wire;
 use tightwire_core::stream::{Field, ReadError, Shape, decode_into, encode};
 
-/// What stands before a message: 5 bytes, or 7 where a size has 32 bits.
+/// Header of a message: 5 bytes, or 7 where a size has 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {
-    /// The number of its type.
+    /// Number of the message's type.
     pub(super) number: u8,
-    /// Its stage; not yet known to be one.
+    /// Number of the stage; not yet validated.
     pub(super) stage: u8,
-    /// The bytes of its body.
+    /// Bytes of the body.
     pub(super) size: u32,
-    /// Its channel.
+    /// Channel.
     pub(super) channel: u8,
 }
 
-/// How it is sent, `Size` being 16 or 32 bits.
+/// The wire form of a header; `Size` has 16 or 32 bits.
 #[derive(Wire, Default)]
 struct Sent<Size> {
     number: u8,
@@ -26,31 +26,31 @@ struct Sent<Size> {
     channel: u8,
 }
 
-/// The sizes in batches of a delivery.
+/// Sizes of headers in batches of a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sizes {
     is_large: bool,
 }
 
 impl Sizes {
-    /// Those of 16 bits.
+    /// Sizes of 16 bits.
     pub(super) const SMALL: Self = Self { is_large: false };
 
     pub(super) const fn of(delivery: Delivery) -> Self {
         Self { is_large: delivery.fragments() }
     }
 
-    /// The bytes before a message.
+    /// Returns the bytes of a message's header.
     pub(super) const fn header(self) -> usize {
         if self.is_large { 7 } else { 5 }
     }
 
-    /// The bytes before a batch: the size of what follows.
+    /// Returns the bytes of a batch's header, which is the size of its content.
     pub(super) const fn batch(self) -> usize {
         if self.is_large { 4 } else { 2 }
     }
 
-    /// The bytes of the largest batch of which the size can be said.
+    /// Returns the bytes of the largest batch whose size can be written.
     pub(super) const fn max_batch(self) -> usize {
         let content = if self.is_large { u32::MAX as usize } else { u16::MAX as usize };
         content.saturating_add(self.batch())
@@ -83,7 +83,7 @@ impl Sizes {
         if self.is_large { put::<4>(batch, size as u32) } else { put::<2>(batch, size as u16) }
     }
 
-    /// The size that a batch claims for what follows these bytes.
+    /// Reads the size of a batch's content.
     pub(super) fn batch_of(self, bytes: &[u8]) -> Result<usize, ReadError> {
         fn read<Size: Wire + Default>(bytes: &[u8]) -> Result<Size, ReadError> {
             let mut size = Size::default();
@@ -100,7 +100,7 @@ impl Header {
     }
 }
 
-/// The fields of a header whose size has 16 bits.
+/// Returns the fields of a header whose size has 16 bits.
 pub(super) fn described() -> Vec<Field> {
     match Sent::<u16>::describe() {
         Shape::Struct { fields, .. } => fields,
@@ -108,8 +108,8 @@ pub(super) fn described() -> Vec<Field> {
     }
 }
 
-/// Writes a value of `N` bytes, and nothing behind it: a body may stand there already. A copy of so
-/// few bytes is a call if their number is not known.
+/// Writes a value of `N` bytes, and nothing behind it: a body may be there already. `N` is known at
+/// compile time, or the copy of so few bytes would be a call.
 #[inline]
 fn put<const N: usize>(space: &mut [u8], value: impl Wire) {
     let mut word = [0; 8];

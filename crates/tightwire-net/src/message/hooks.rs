@@ -1,25 +1,25 @@
-//! To watch, to measure, and to stop a message.
+//! Hooks: to observe, measure and veto messages.
 
 use super::{PeerId, RefusedMessageError, Route};
 use tightwire_core::stream::ExplainedError;
 
-/// What a hook is told about a message.
+/// Argument of a hook: a message and its route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct MessageEvent {
-    /// The receiver of a message that is sent, the sender of one that came.
+    /// Receiver of a sent message, or sender of a received one.
     pub peer: PeerId,
-    /// The name of its type.
+    /// Name of its type.
     pub message: &'static str,
-    /// How it travels.
+    /// Delivery, channel and stage.
     pub route: Route,
-    /// The bytes of its body; nothing where it is not written, or not yet.
+    /// Bytes of its body; `None` if it is not written, or not yet.
     pub size: Option<usize>,
 }
 
-/// Called around everything that happens to a message: for profiling, for logs, and for a veto.
+/// Callbacks around every step of a message: for profiling, for logs, and for a veto.
 ///
-/// All functions do nothing unless they are written.
+/// The defaults do nothing.
 ///
 /// ```
 /// use tightwire::message::{Hooks, MessageEvent};
@@ -34,41 +34,42 @@ pub struct MessageEvent {
 /// }
 /// ```
 pub trait Hooks: Send + Sync {
-    /// Before a message is written for a peer. `false` stops it.
+    /// Called before a message is written for a peer. `false` vetoes it.
     fn before_send(&mut self, event: &MessageEvent) -> bool {
         let _ = event;
         true
     }
 
-    /// When it stands in the peer's batch, in a queue, or was handled at once.
+    /// Called when a message is in the peer's batch, in a queue, or was handled at once.
     fn after_send(&mut self, event: &MessageEvent) {
         let _ = event;
     }
 
-    /// Before a message that came is put into the queue of its stage. `false` stops it.
+    /// Called before a received message is put into the queue of its stage. `false` vetoes it.
     fn before_receive(&mut self, event: &MessageEvent) -> bool {
         let _ = event;
         true
     }
 
-    /// When it is in the queue.
+    /// Called when a received message is in its queue.
     fn after_receive(&mut self, event: &MessageEvent) {
         let _ = event;
     }
 
-    /// Before a message is read and given to its handler, or to whoever drains it. `false` stops it.
+    /// Called before a message is read and passed to its handler, or drained. `false` vetoes it.
     fn before_handle(&mut self, event: &MessageEvent) -> bool {
         let _ = event;
         true
     }
 
-    /// When its handler has returned, or it could not be read; when one that is drained was read.
+    /// Called when the handler has returned, when the message could not be read, or when it was
+    /// drained.
     fn after_handle(&mut self, event: &MessageEvent) {
         let _ = event;
     }
 
-    /// A batch or a message was refused. `explain` reads a malformed one again and names the field,
-    /// which takes a while and allocates.
+    /// Called when a batch or a message was refused. `explain` reads a malformed one again and
+    /// names the field, which takes a while and allocates.
     fn refused(
         &mut self,
         refused: &RefusedMessageError,
@@ -77,7 +78,7 @@ pub trait Hooks: Send + Sync {
         let _ = (refused, explain);
     }
 
-    /// A handler returned this error.
+    /// Called when a handler returned this error.
     fn handler_failed(&mut self, event: &MessageEvent, error: &str) {
         let _ = (event, error);
     }

@@ -1,7 +1,8 @@
-//! What came in and waits for its stage.
+//! Received messages that wait for their stage.
 //!
-//! A received batch is copied once and kept until its messages are handled; queues hold places in it.
-//! Memory is limited by number and by bytes for each peer; the queue of a stage is shared by all.
+//! A received batch is copied once and kept until its messages are handled; queues hold positions
+//! in it. Memory is limited per peer, by messages and by bytes; the queue of a stage is shared by
+//! all peers.
 
 use core::ops::Range;
 use core::time::Duration;
@@ -12,36 +13,37 @@ use super::header::Sizes;
 use super::pool::Pool;
 use super::{Delivery, PeerId, Route, Stage};
 
-/// A queue of messages for each stage and for each type that is drained, and the batches that they stand
-/// in.
+/// A queue of messages for each stage and for each drained type, and the batches that the messages
+/// are in.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    /// Those of the stages come first.
+    /// Queues of the stages, then those of drained types.
     queues: Vec<Queue>,
     queue_length: usize,
     batches: Vec<Option<Held>>,
     free: Vec<usize>,
-    /// The batch that messages of this side to itself are added to.
+    /// The batch to which messages of this side to itself are added; `None` if there is no open
+    /// one.
     local: Option<usize>,
 }
 
-/// One of the queues: of a stage, or of a type that is drained.
+/// Index of a queue: of a stage, or of a drained type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lane(usize);
 
-/// What waits in a queue.
+/// A queue of runs of messages.
 #[derive(Debug, Default)]
 struct Queue {
     runs: VecDeque<Run>,
-    /// The messages in all of them.
+    /// Number of messages in all runs.
     messages: usize,
 }
 
-/// Messages that wait, which follow each other in a batch and have the same header. Small, since there
-/// can be thousands: what all messages of a batch have in common stands there.
+/// Waiting messages that are adjacent in a batch and have the same header. Small, since there can
+/// be thousands: values that all messages of a batch share are in [`Held`].
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Where the next body begins, and the bytes of each.
+    /// Position of the next body, and the bytes of each body.
     start: usize,
     size: u32,
     messages: u32,
@@ -52,12 +54,12 @@ struct Run {
     stage: Stage,
 }
 
-/// A message that waited, and where its body stands.
+/// A message from a queue, and the position of its body.
 #[derive(Debug)]
 pub(super) struct Item {
     body: Range<usize>,
     batch: usize,
-    /// The messages of its run that wait.
+    /// Number of messages of its run that still wait.
     behind: u32,
 }
 
@@ -71,14 +73,14 @@ struct Held {
 }
 
 impl Item {
-    /// The bytes of its body.
+    /// Returns the bytes of the body.
     pub(super) fn size(&self) -> usize {
         self.body.len()
     }
 }
 
 impl Lane {
-    /// The queue of the type that is drained and has this place among those.
+    /// Returns the queue of the drained type with this index.
     pub(super) fn drained(place: usize) -> Self {
         Self(Stage::ALL.len() + place)
     }
@@ -92,7 +94,7 @@ impl From<Stage> for Lane {
 }
 
 impl Inbox {
-    /// With so many types that are drained.
+    /// Creates an inbox with `drained` queues of drained types.
     pub(super) fn new(queue_length: usize, drained: usize) -> Self {
         let stage = |_| {
             let runs = VecDeque::with_capacity(queue_length.min(RESERVED));
@@ -108,7 +110,7 @@ impl Inbox {
         }
     }
 
-    /// Keeps a copy of a batch, and tells its place.
+    /// Keeps a copy of a batch, and returns its index.
     pub(super) fn hold(
         &mut self,
         owner: PeerId,
@@ -130,7 +132,7 @@ impl Inbox {
         place
     }
 
-    /// Adds a body to a batch for messages of this side to itself, and tells where it stands.
+    /// Adds a body to the batch of messages of this side to itself, and returns its position.
     pub(super) fn add_local(
         &mut self,
         body: &[u8],
@@ -159,18 +161,18 @@ impl Inbox {
         self.room(lane) > 0
     }
 
-    /// How many messages a queue can still take.
+    /// Returns the number of messages that a queue can still take.
     pub(super) fn room(&self, lane: Lane) -> usize {
         self.queue_length.saturating_sub(self.queues[lane.0].messages)
     }
 
-    /// The queues of the types that are drained.
+    /// Iterates over the queues of the drained types.
     pub(super) fn drained(&self) -> impl Iterator<Item = Lane> {
         (Stage::ALL.len()..self.queues.len()).map(Lane)
     }
 
-    /// Queues so many messages with the same header of which the bodies are kept, the first of them
-    /// here; there must be room.
+    /// Queues `messages` with the same header, whose bodies are kept, the first one at `body`;
+    /// there must be room.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -201,7 +203,7 @@ impl Inbox {
         });
     }
 
-    /// The next message of a queue, and where it comes from. Its batch is kept until it is released.
+    /// Returns the next message of a queue, and its origin. Its batch is kept until it is released.
     #[inline]
     pub(super) fn pop(&mut self, lane: Lane) -> Option<(Origin, Item)> {
         let run = *self.queues[lane.0].runs.front()?;
@@ -211,8 +213,8 @@ impl Inbox {
         Some((Origin { sender: held.owner, route, time: held.time, number: run.number }, item))
     }
 
-    /// The next message of a queue, if it is of the run of the one before: it has the same origin, and
-    /// stands in the same batch.
+    /// Returns the next message of a queue, if it is in the run of the one before: it has the same
+    /// origin, and is in the same batch.
     #[inline]
     pub(super) fn pop_behind(&mut self, lane: Lane, before: &Item) -> Option<Item> {
         if before.behind == 0 { None } else { self.take(lane) }
@@ -230,7 +232,7 @@ impl Inbox {
         if behind == 0 {
             queue.runs.pop_front();
             if queue.runs.is_empty() {
-                // Starts again at its beginning, in memory that was used a moment ago.
+                // Starts again at its beginning, in memory that is still in the cache.
                 queue.runs.clear();
             }
         }
@@ -250,11 +252,11 @@ impl Inbox {
         self.queue_length
     }
 
-    /// Gives back the batch of a message that was handled, if it was the last in it. Tells whose it
-    /// was, and how long.
+    /// Frees the batch of a handled message, if the message was the last in it. Returns the owner
+    /// of the batch, and its length.
     pub(super) fn release(&mut self, item: &Item, pool: &mut Pool) -> Option<(PeerId, usize)> {
         let place = item.batch;
-        // More may be added to the one for this side, until it is closed.
+        // More may be added to the batch of this side until it is closed.
         self.batches[place].as_ref().filter(|held| held.waiting == 0)?;
         if self.local == Some(place) {
             return None;
@@ -262,8 +264,8 @@ impl Inbox {
         self.give_back(place, pool)
     }
 
-    /// Closes the batch for messages of this side to itself, and gives it back if all of it was handled
-    /// while more could be added.
+    /// Closes the batch of messages of this side to itself, and frees it if all of it was already
+    /// handled.
     pub(super) fn close_local(&mut self, pool: &mut Pool) {
         if let Some(place) = self.local.take()
             && self.batches[place].as_ref().is_some_and(|held| held.waiting == 0)
@@ -272,7 +274,7 @@ impl Inbox {
         }
     }
 
-    /// Forgets everything of a sender.
+    /// Drops all batches and messages of a sender.
     pub(super) fn discard(&mut self, sender: PeerId, pool: &mut Pool) {
         let is_its = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.owner == sender);
         let Self { queues, batches, .. } = self;
@@ -296,5 +298,5 @@ impl Inbox {
     }
 }
 
-/// Messages that a queue has memory for from the start; a longer one gets it as it fills.
+/// Messages that a queue reserves memory for at the start; a longer queue grows as it fills.
 const RESERVED: usize = 4096;

@@ -1,4 +1,4 @@
-//! Messages that are not the application's.
+//! Messages of the session itself, not of the application.
 
 use super::Delivery;
 use super::header::{Header, Sizes};
@@ -6,11 +6,11 @@ use super::registry::FIRST;
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::{ErrorKind, Wire, WriteError};
 
-/// A batch with one message that is not the application's: for sessions and transports, which say
-/// hello and goodbye with it. Its number is below 16, its body always in bits.
+/// A batch with one message that is not the application's: sessions and transports use it for the
+/// handshake and for closing. Its number is below 16, its body always packed in bits.
 ///
-/// It is sent as [`DELIVERY`](Self::DELIVERY). A [`Messenger`](crate::message::Messenger) knows no such
-/// message and refuses it: look at a batch of that delivery before the messenger does.
+/// It is sent as [`DELIVERY`](Self::DELIVERY). A [`Messenger`](crate::message::Messenger) has no
+/// such message and refuses it: look at a batch of that delivery before the messenger does.
 ///
 /// ```
 /// use tightwire::message::InternalBatch;
@@ -26,7 +26,7 @@ use tightwire_core::stream::{ErrorKind, Wire, WriteError};
 pub struct InternalBatch;
 
 impl InternalBatch {
-    /// How it is sent: in order, and as large as it has to be.
+    /// Delivery of internal messages: in order, and of any size.
     pub const DELIVERY: Delivery = Delivery::ReliableOrderedFragmented;
 
     /// Replaces `out` by a batch with this message.
@@ -62,7 +62,7 @@ impl InternalBatch {
         Ok(())
     }
 
-    /// The number and the body, if this is exactly such a batch.
+    /// Returns the number and the body, if this is exactly such a batch.
     ///
     /// ```
     /// use tightwire::message::InternalBatch;

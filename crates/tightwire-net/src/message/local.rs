@@ -1,4 +1,4 @@
-//! From the application to this side itself.
+//! Messages of this side to itself.
 
 use super::context::Origin;
 use super::handling::Handling;
@@ -8,9 +8,9 @@ use super::{Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use tightwire_core::stream::check;
 
 impl<C: 'static> Messenger<C> {
-    /// Sends a message to this side. It is handled at once, and not written, if its stage is the one
-    /// that runs and its handler is not running; else it waits for its stage. One that is
-    /// [drained](Self::drain) waits for that.
+    /// Sends a message to this side. It is handled at once, without being written, if its stage is
+    /// running and its handler is not; else it waits for its stage. A message of a
+    /// [drained](Self::drain) type waits to be drained.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
@@ -29,7 +29,7 @@ impl<C: 'static> Messenger<C> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why the message was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send_local<M: Message>(
         &mut self,
         state: &mut C,
@@ -39,14 +39,15 @@ impl<C: 'static> Messenger<C> {
         self.send_one(Some(state), PeerId::LOCAL, message, route.into())
     }
 
-    /// Whether a message to this side is handled at once: its stage runs, and its handler does not.
+    /// Whether a message to this side is handled at once: its stage is running, and its handler is
+    /// not.
     pub(super) fn is_handled_now(&mut self, number: u8, route: Route) -> bool {
         let entry = self.registry.entry(number);
         self.stage == Some(route.stage) && entry.is_some_and(|entry| entry.receiver.is_some())
     }
 
-    /// Handles a message to this side at once, or queues what is written of it. Returns the bytes of
-    /// its body, if it was written.
+    /// Handles a message to this side at once, or queues its written form. Returns the bytes of its
+    /// body, if it was written.
     pub(super) fn send_to_self<M: Message>(
         &mut self,
         state: Option<&mut C>,
@@ -64,7 +65,7 @@ impl<C: 'static> Messenger<C> {
         if let Some(state) = state
             && self.is_handled_now(number, route)
         {
-            // What a peer would refuse to read is not handled here either.
+            // A message that a peer would refuse to read is not handled here either.
             check(message).map_err(|error| not_written(message, error))?;
             let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
             self.handle_now(state, origin, message, &event)?;
@@ -91,7 +92,7 @@ impl<C: 'static> Messenger<C> {
         Ok(Some(size))
     }
 
-    /// Gives a message to its handler without writing it.
+    /// Passes a message to its handler without writing it.
     fn handle_now<M: Message>(
         &mut self,
         state: &mut C,

@@ -1,4 +1,4 @@
-//! Messages from the application to batches, and from batches to handlers.
+//! The messenger: messages of the application to batches, and batches to handlers.
 
 use core::time::Duration;
 use core::{fmt, mem};
@@ -14,13 +14,13 @@ use super::{
 };
 use tightwire_core::schema::{Schema, SchemaError};
 
-/// Sends and receives the messages of an application: it makes batches for a transport, and takes
-/// batches from one. `C` is the application's own state, which handlers get.
+/// Sends and receives the messages of an application: makes batches for a transport, and takes
+/// batches from it. `C` is the application's own state, which handlers get.
 ///
-/// A frame is [`begin_frame`](Self::begin_frame), [`receive`](Self::receive) for each batch that came,
-/// [`run_stage`](Self::run_stage) for each stage of the frame, in order, and
+/// A frame is [`begin_frame`](Self::begin_frame), [`receive`](Self::receive) for each batch that
+/// came, [`run_stage`](Self::run_stage) for each stage of the frame, in order, and
 /// [`end_frame`](Self::end_frame), which hands out batches. In between, the application
-/// [sends](Self::send), and [drains](Self::drain) the messages that no handler gets.
+/// [sends](Self::send), and [drains](Self::drain) the messages of types without a handler.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,14 +57,14 @@ pub struct Messenger<C> {
     pub(super) peers: Peers,
     pub(super) inbox: Inbox,
     pub(super) pool: Pool,
-    /// Where a message for many is written.
+    /// Buffer for a message to many peers.
     pub(super) scratch: Vec<u8>,
-    /// The stage that runs, or that ran last in this frame.
+    /// The stage that is running, or ran last in this frame; `None` before the first.
     pub(super) stage: Option<Stage>,
     pub(super) now: Duration,
     pub(super) hooks: Option<Box<dyn Hooks>>,
     pub(super) faults: FaultCounters,
-    /// Whom handlers want to be gone, and why; each peer once.
+    /// Peers to be kicked, with the reasons; each peer once.
     pub(super) kicks: Vec<(PeerId, String)>,
 }
 
@@ -93,14 +93,14 @@ pub struct MessengerBuilder<C> {
     hooks: Option<Box<dyn Hooks>>,
 }
 
-/// The transport cannot deliver to a peer: what [`Messenger::end_frame`] is told. The peer stays until
-/// [`Messenger::remove_peer`].
+/// Result of the callback of [`Messenger::end_frame`] if the transport cannot deliver to a peer.
+/// The peer stays until [`Messenger::remove_peer`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Disconnected;
 
 impl<C: 'static> MessengerBuilder<C> {
-    /// Handles the messages of a type with `handler`, which is `Send` and `Sync` so that the messenger
-    /// is: it can be moved to a thread, and be a resource of an engine.
+    /// Handles the messages of a type with `handler`, which is `Send` and `Sync` so that the
+    /// messenger is: the messenger can be moved to a thread, and be a resource of an engine.
     #[must_use]
     pub fn handle<M: Message, R: Outcome>(
         mut self,
@@ -110,35 +110,35 @@ impl<C: 'static> MessengerBuilder<C> {
         self
     }
 
-    /// Keeps the messages of a type until the application takes them with [`Messenger::drain`]: for games
-    /// whose systems pull, each when it runs. Nobody handles them.
+    /// Keeps the messages of a type until the application takes them with [`Messenger::drain`]: for
+    /// games whose systems pull, each when it runs. The type has no handler.
     #[must_use]
     pub fn queue<M: Message>(mut self) -> Self {
         self.entries.push(Entry::drained::<M>());
         self
     }
 
-    /// A type that this side only sends. Both sides register the same types, since these decide the
-    /// numbers.
+    /// Registers a type that this side only sends. Both sides register the same types, since the
+    /// set of types decides the numbers.
     #[must_use]
     pub fn send_only<M: Message>(mut self) -> Self {
         self.entries.push(Entry::sent::<M>());
         self
     }
 
-    /// Calls these around everything that happens.
+    /// Sets the hooks.
     #[must_use]
     pub fn hooks(mut self, hooks: impl Hooks + 'static) -> Self {
         self.hooks = Some(Box::new(hooks));
         self
     }
 
-    /// The messenger.
+    /// Builds the messenger.
     ///
     /// # Errors
     ///
-    /// [`RegistryError`] if two messages have the same name, or there are too many, or a limit makes
-    /// no sense.
+    /// [`RegistryError`] if two messages have the same name, if there are too many, or if a limit
+    /// is invalid.
     pub fn build(self) -> Result<Messenger<C>, RegistryError> {
         let Self { config, entries, hooks } = self;
         if config.send_queue == 0 {
@@ -168,13 +168,13 @@ impl<C: 'static> MessengerBuilder<C> {
 }
 
 impl<C: 'static> Messenger<C> {
-    /// With these limits, and no messages yet.
+    /// Begins a messenger with these limits, and no messages yet.
     #[must_use]
     pub fn builder(config: MessengerConfig) -> MessengerBuilder<C> {
         MessengerBuilder { config, entries: Vec::new(), hooks: None }
     }
 
-    /// A peer has connected, to which datagrams of so many bytes can be sent.
+    /// Adds a peer that has connected, to which datagrams of up to `mtu` bytes can be sent.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -195,9 +195,9 @@ impl<C: 'static> Messenger<C> {
         self.peers.add(mtu, self.registry.len(), &self.config)
     }
 
-    /// A peer has gone. What waits for it is dropped, and what came from it and waits for its stage
-    /// too, or a peer that connects again and again would fill the queues: run the stages before, if
-    /// its last words matter.
+    /// Removes a peer. Drops its open batches, and its received messages that wait for their stage,
+    /// since otherwise a peer that reconnects again and again would fill the queues: run the stages
+    /// before, if its last messages matter.
     pub fn remove_peer(&mut self, peer: PeerId) {
         if let Some(gone) = self.peers.remove(peer) {
             gone.discard(&mut self.pool);
@@ -206,16 +206,16 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// Datagrams to a peer can be larger or smaller from now on. Batches that wait stay as they are, and
-    /// what the peer sends is not limited by a smaller one.
+    /// Sets the largest datagram to a peer, in bytes. Waiting batches keep their size, and a
+    /// smaller limit does not apply to batches of the peer.
     pub fn set_mtu(&mut self, peer: PeerId, mtu: usize) {
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.set_mtu(mtu);
         }
     }
 
-    /// The transport carries no larger batches to a peer than this, of the delivery that fragments:
-    /// fewer bytes than [`max_fragmented`](MessengerConfig::max_fragmented) says.
+    /// Sets the largest batch to a peer that the transport carries with the delivery that
+    /// fragments: fewer bytes than [`max_fragmented`](MessengerConfig::max_fragmented).
     ///
     /// ```
     /// # use tightwire::{Delivery, Message, Wire};
@@ -235,7 +235,7 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// Whether a peer keeps up so badly that sending to it is an error. What waits for it already is
+    /// Sets whether a peer is blocked, so that sending to it is an error. Waiting batches are still
     /// sent.
     ///
     /// ```
@@ -261,7 +261,7 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// The peers, in no order.
+    /// Iterates over the peers, in no order.
     ///
     /// ```
     /// # use tightwire::{Delivery, Message, Wire};
@@ -279,19 +279,19 @@ impl<C: 'static> Messenger<C> {
         self.peers.ids()
     }
 
-    /// A frame begins, at this time.
+    /// Begins a frame at time `now`.
     pub fn begin_frame(&mut self, now: Duration) {
         self.now = now;
         self.stage = None;
     }
 
-    /// Handles the messages that wait for `stage`, which is the one that runs from now on. What a
-    /// handler adds to the same stage is handled too, up to the length of the queue.
+    /// Handles the messages that wait for `stage`, which is the running stage from now on. Messages
+    /// that a handler adds to the same stage are handled too, up to the length of the queue.
     ///
-    /// A handler that panics does not harm the messenger. An application that catches the panic goes on:
-    /// the message counts as [refused](MessageError::Handler) and is given up, those behind it wait for the
-    /// next call, and the type is handled as before. What the handler itself has changed stays as it was at
-    /// the panic.
+    /// A handler that panics does not harm the messenger. An application that catches the panic
+    /// goes on: the message counts as [refused](MessageError::Handler) and is dropped, the messages
+    /// behind it wait for the next call, and the type is handled as before. Changes by the handler
+    /// itself stay as they were at the panic.
     ///
     /// ```
     /// use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -326,9 +326,9 @@ impl<C: 'static> Messenger<C> {
         while left > 0 && self.handle_next(stage, state, &mut left) {}
     }
 
-    /// Ends the frame: every batch goes to `deliver`, which gives it to the transport, and buffers
-    /// become free. The batches of a peer come in order; after one that is refused, the rest of this
-    /// peer's is dropped.
+    /// Ends the frame: passes every batch to `deliver`, which gives it to the transport, and frees
+    /// the buffers. The batches of a peer come in order; after one that is refused, the rest of
+    /// this peer's are dropped.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -362,17 +362,17 @@ impl<C: 'static> Messenger<C> {
         self.stage = None;
     }
 
-    /// The next peer that a handler [wants to be gone](Context::kick), and why. Whoever has the
-    /// connection ends it.
+    /// Returns the next peer that a handler [kicked](Context::kick), and the reason. The owner of
+    /// the connections ends it.
     pub fn poll_kick(&mut self) -> Option<(PeerId, String)> {
         (!self.kicks.is_empty()).then(|| self.kicks.remove(0))
     }
 
-    /// 64 bits that both sides must have in common: they change when a message is another, or has
-    /// another name, since names decide numbers, or when packing, channels,
+    /// Returns the 64 bits that both sides must share. They change with a message's layout or name,
+    /// since names decide numbers, and with packing, channels,
     /// [`max_fragmented`](MessengerConfig::max_fragmented) or
-    /// [`batch_messages`](MessengerConfig::batch_messages) are others. docs/WIRE.md gives the form that
-    /// is hashed.
+    /// [`batch_messages`](MessengerConfig::batch_messages). docs/WIRE.md gives the form that is
+    /// hashed.
     ///
     /// ```
     /// # use tightwire::{Context, Message, Wire};
@@ -395,12 +395,12 @@ impl<C: 'static> Messenger<C> {
         self.registry.id(&self.config)
     }
 
-    /// The layout of the messages: an enum of them, in the order of their numbers. Its
-    /// [`diff`](Schema::diff) says what is different between two sides whose [ids](Self::id) are.
+    /// Returns the schema of the messages: an enum of them, in the order of their numbers. Its
+    /// [`diff`](Schema::diff) lists the differences between two sides whose [ids](Self::id) differ.
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] if a message describes itself in a way that makes no sense.
+    /// [`SchemaError`] if a message has an invalid description.
     pub fn schema(&self) -> Result<Schema, SchemaError> {
         self.registry.schema()
     }

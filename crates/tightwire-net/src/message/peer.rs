@@ -1,4 +1,4 @@
-//! The other sides, and what waits for them.
+//! The peers, with their batches and limits.
 
 use core::{fmt, mem};
 
@@ -10,43 +10,43 @@ use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError, Traff
 
 /// A peer of a [`Messenger`](crate::message::Messenger), or its own side.
 ///
-/// It stays that of the same peer: one that is removed leaves an id that nobody has.
+/// An id is never reused: after a peer is removed, no other peer gets its id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId {
     place: u32,
-    /// How often the place had been given to somebody else before.
+    /// Number of peers that had the place before.
     generation: u32,
 }
 
-/// What is known of one peer.
+/// The state of one peer.
 #[derive(Debug)]
 pub(super) struct Peer {
-    /// The largest batch that is not fragmented.
+    /// Largest batch to the peer that is not fragmented, in bytes.
     mtu: usize,
-    /// The largest that it has ever been: what the peer sends has its own limit, and may be on its
-    /// way.
+    /// Largest value that `mtu` ever had, in bytes: the peer's own sending has another limit, and
+    /// its batches may be in flight.
     largest_mtu: usize,
-    /// The largest that is.
+    /// Largest batch to the peer that is fragmented, in bytes.
     max_fragmented: usize,
-    /// Whether nothing can be sent to it.
+    /// Nothing more can be sent to the peer.
     is_blocked: bool,
-    /// The batch that is being filled. It stays here with its memory: a broadcast to many peers
-    /// takes as long as it has places in memory to look at.
+    /// The batch that is being filled. It stays here with its buffer: the time of a broadcast to
+    /// many peers is that of the memory it touches.
     open: Batch,
-    /// Those before it, which are complete.
+    /// Completed batches, before the open one.
     complete: Vec<Batch>,
-    /// Its messages and batches that wait to be handled.
+    /// Numbers of the peer's messages and bytes of its batches that wait to be handled.
     pub(super) waiting_messages: usize,
     pub(super) waiting_bytes: usize,
-    /// Those of them that nothing waits in; they count until the frame ends, or a peer could send
-    /// any number of them.
+    /// Bytes of its batches without a waiting message; they count until the frame ends, or a peer
+    /// could send any number of them.
     pub(super) refused_bytes: usize,
     stats: PeerStats,
-    /// What was sent and received of each type, by its number.
+    /// Sent and received traffic of each type, by its index.
     types: Vec<[Traffic; 2]>,
 }
 
-/// All of them, found by their place.
+/// All peers, by place.
 #[derive(Debug, Default)]
 pub(super) struct Peers {
     places: Vec<(u32, Option<Peer>)>,
@@ -59,7 +59,7 @@ impl PeerId {
 }
 
 impl Peer {
-    /// The largest batch of a delivery that is sent: nothing if it is blocked.
+    /// Returns the largest batch of a delivery to the peer, in bytes; 0 if the peer is blocked.
     pub(super) fn limit(&self, delivery: Delivery) -> usize {
         if self.is_blocked {
             return 0;
@@ -68,12 +68,12 @@ impl Peer {
         configured.min(Sizes::of(delivery).max_batch())
     }
 
-    /// The largest batch of a delivery that is received.
+    /// Returns the largest batch of a delivery from the peer, in bytes.
     pub(super) fn receive_limit(&self, delivery: Delivery, config: &MessengerConfig) -> usize {
         if delivery.fragments() { config.max_fragmented } else { self.largest_mtu }
     }
 
-    /// No more than what both sides have agreed on.
+    /// Sets the largest fragmented batch, up to the limit that both sides have agreed on.
     pub(super) fn set_max_fragmented(&mut self, most: usize, config: &MessengerConfig) {
         self.max_fragmented = most.min(config.max_fragmented);
     }
@@ -82,7 +82,7 @@ impl Peer {
         self.is_blocked = is_blocked;
     }
 
-    /// Whether a batch of any size that is received has room, so that it would be taken.
+    /// Whether there is room for a batch of any size from the peer.
     pub(super) fn has_room(&self, config: &MessengerConfig) -> bool {
         let longest = config.max_fragmented.max(self.largest_mtu);
         self.waiting_bytes == 0 || self.waiting_bytes.saturating_add(longest) <= config.peer_bytes
@@ -93,7 +93,7 @@ impl Peer {
         self.largest_mtu = self.largest_mtu.max(mtu);
     }
 
-    /// The batch in which so many bytes more have room: the last one if it is of this delivery, or
+    /// Returns the batch that has room for `more` bytes: the open one if it is of this delivery,
     /// else the next.
     #[inline]
     pub(super) fn batch(
@@ -113,7 +113,7 @@ impl Peer {
         Ok(&mut self.open)
     }
 
-    /// Opens the next batch, of this delivery and with so many bytes at most.
+    /// Opens the next batch, of this delivery and with at most `limit` bytes.
     #[inline(never)]
     fn next_batch(
         &mut self,
@@ -130,13 +130,13 @@ impl Peer {
             let next = Batch::new(delivery, pool.take(limit.min(self.mtu)));
             self.complete.push(mem::replace(&mut self.open, next));
         } else {
-            // It can be of any delivery, and have no memory yet.
+            // The open batch can be of any delivery, and have no buffer yet.
             self.open.restart(delivery, limit.min(self.mtu), pool);
         }
         Ok(())
     }
 
-    /// Goes back to the batch before, if nothing was written into the one that was opened.
+    /// Returns to the batch before, if nothing was written into the open one.
     pub(super) fn reopen(&mut self, pool: &mut Pool) {
         if self.open.is_empty()
             && let Some(last) = self.complete.pop()
@@ -145,8 +145,8 @@ impl Peer {
         }
     }
 
-    /// Appends a message that is written already to the open batch. `false` if that takes more than
-    /// this: another batch, more memory, or an error.
+    /// Appends a message that is already written to the open batch. `false` if that takes another
+    /// batch, more memory, or is an error.
     #[inline]
     pub(super) fn append_quickly(
         &mut self,
@@ -163,8 +163,8 @@ impl Peer {
         true
     }
 
-    /// Counts a message that stands in a batch. Nothing else does, or every copy of a broadcast would
-    /// pay for two counters.
+    /// Counts a message in a batch. This is the only counter, or every copy of a broadcast would
+    /// pay for two.
     #[inline]
     pub(super) fn count_sent(&mut self, number: u8, bytes: usize) {
         if let Some([sent, _]) = self.types.get_mut(place(number)) {
@@ -172,7 +172,7 @@ impl Peer {
         }
     }
 
-    /// Counts messages of so many bytes each that wait for their stage.
+    /// Counts messages of `bytes` each that wait for their stage.
     #[inline]
     pub(super) fn count_received(&mut self, number: u8, messages: usize, bytes: usize) {
         if let Some([_, received]) = self.types.get_mut(place(number)) {
@@ -180,17 +180,17 @@ impl Peer {
         }
     }
 
-    /// Counts a batch that came.
+    /// Counts a received batch.
     pub(super) fn count_batch(&mut self) {
         self.stats.batches_received += 1;
     }
 
-    /// Counts a batch or a message that was refused.
+    /// Counts a refused batch or message.
     pub(super) fn count_refused(&mut self) {
         self.stats.refused += 1;
     }
 
-    /// What was sent and received of each type.
+    /// Returns the sent and received traffic of each type.
     pub(super) fn types(&self) -> &[[Traffic; 2]] {
         &self.types
     }
@@ -203,7 +203,7 @@ impl Peer {
         })
     }
 
-    /// Gives each batch that has messages to `deliver`, in order, until one is not taken.
+    /// Passes each batch that has messages to `deliver`, in order, until one is refused.
     pub(super) fn flush(
         &mut self,
         pool: &mut Pool,
@@ -224,11 +224,11 @@ impl Peer {
             pool.put(batch.into_bytes());
         }
         give(&mut self.open);
-        // Its buffer stays with the peer, unless it has grown for one large message.
+        // The buffer stays with the peer, unless it has grown for one large message.
         self.open.clear(self.mtu.max(Pool::SMALL), pool);
     }
 
-    /// What is left of a peer that has gone: its memory.
+    /// Returns the buffers of a removed peer to the pool.
     pub(super) fn discard(mut self, pool: &mut Pool) {
         let open = mem::take(&mut self.open);
         for batch in self.complete.into_iter().chain([open]) {
@@ -261,7 +261,7 @@ impl Peers {
         PeerId { place, generation: *generation }
     }
 
-    /// Forgets a peer. Its id is never given again, unless four billion others had its place.
+    /// Removes a peer. Its id is never reused, unless four billion others had its place.
     pub(super) fn remove(&mut self, id: PeerId) -> Option<Peer> {
         let (generation, there) = self.places.get_mut(id.place as usize)?;
         if *generation != id.generation {
@@ -283,7 +283,7 @@ impl Peers {
         peer.as_mut().filter(|_| *generation == id.generation)
     }
 
-    /// One to which messages can be sent.
+    /// Returns a peer that is not blocked.
     pub(super) fn open_mut(&mut self, id: PeerId) -> Result<&mut Peer, SendError> {
         let peer = self.get_mut(id).ok_or(SendError::UnknownPeer(id))?;
         if peer.is_blocked { Err(SendError::Blocked(id)) } else { Ok(peer) }
@@ -295,7 +295,7 @@ impl Peers {
         })
     }
 
-    /// The peer at a place, if there is one; nothing behind the last.
+    /// Returns the peer at a place, if there is one; `None` beyond the last place.
     pub(super) fn at(&self, place: u32) -> Option<Option<PeerId>> {
         let (generation, peer) = self.places.get(place as usize)?;
         Some(peer.as_ref().map(|_| PeerId { place, generation: *generation }))
@@ -306,9 +306,9 @@ impl Peers {
     }
 }
 
-/// The peers of a [`Messenger`](crate::message::Messenger), in no order.
-// A type of its own: one that is not named could have a destructor, so that
-// `if let Some(peer) = messenger.peers().next() { messenger.send(…) }` would not compile.
+/// Iterator over the peers of a [`Messenger`](crate::message::Messenger), in no order.
+// A named type, since an opaque one could have a destructor, so that `if let Some(peer) =
+// messenger.peers().next() { messenger.send(…) }` would not compile.
 #[derive(Clone)]
 pub struct PeerIds<'m> {
     peers: &'m Peers,
@@ -335,7 +335,7 @@ impl fmt::Debug for PeerIds<'_> {
     }
 }
 
-/// Where a type stands in a list of all of them.
+/// Returns the index of a type.
 #[inline]
 fn place(number: u8) -> usize {
     usize::from(number.wrapping_sub(FIRST))

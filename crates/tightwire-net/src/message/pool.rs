@@ -1,14 +1,14 @@
-//! Memory that is used again.
+//! Reuse of buffers.
 //!
-//! A batch that is sent grows in a buffer of the pool, which it exchanges for a larger one if need be.
-//! Buffers keep their sizes, so that after a while there is one for every use.
+//! A batch that is sent grows in a buffer of the pool, which it exchanges for a larger one if
+//! necessary. Buffers keep their sizes, so that after a while there is one for every use.
 
 use core::mem;
 
-/// Buffers that wait for their next use, up to a number of bytes in all.
+/// Free buffers, up to a number of bytes in all.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    /// Those for datagrams, and those that grew beyond: a large one is not spent on a small batch.
+    /// Buffers for datagrams, and larger ones: a large buffer is not spent on a small batch.
     small: Vec<Vec<u8>>,
     large: Vec<Vec<u8>>,
     bytes: usize,
@@ -16,20 +16,20 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// No datagram is larger on a common network, and a little more.
+    /// Size of a small buffer, in bytes: somewhat more than any datagram on a common network.
     pub(super) const SMALL: usize = 2048;
 
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { max_bytes, ..Self::default() }
     }
 
-    /// The memory that a buffer with room for so many bytes takes: one of few sizes, so that buffers
-    /// fit each other's uses.
+    /// Returns the capacity of a buffer for `room` bytes: one of few sizes, so that buffers can be
+    /// reused for each other.
     pub(super) fn size(room: usize) -> usize {
         room.max(Self::SMALL).next_power_of_two()
     }
 
-    /// An empty buffer with room for so many bytes.
+    /// Returns an empty buffer with room for `room` bytes.
     pub(super) fn take(&mut self, room: usize) -> Vec<u8> {
         let found = if room <= Self::SMALL {
             self.small.pop()
@@ -44,14 +44,14 @@ impl Pool {
         buffer
     }
 
-    /// Exchanges a buffer for one with room for so many bytes, with the same in it.
+    /// Exchanges a buffer for one with room for `room` bytes, and copies its contents.
     pub(super) fn enlarge(&mut self, buffer: &mut Vec<u8>, room: usize) {
         let mut larger = self.take(room);
         larger.extend_from_slice(buffer);
         self.put(mem::replace(buffer, larger));
     }
 
-    /// Takes a buffer back, or frees it if enough are there.
+    /// Takes a buffer back, or frees it if the pool is full.
     pub(super) fn put(&mut self, mut buffer: Vec<u8>) {
         let room = buffer.capacity();
         if room == 0 || self.bytes + room > self.max_bytes {

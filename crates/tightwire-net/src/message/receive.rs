@@ -1,4 +1,4 @@
-//! From batches to handlers.
+//! Receiving: from batches to the queues of handlers.
 
 use core::time::Duration;
 
@@ -14,10 +14,10 @@ use tightwire_core::bytes::Packing;
 use tightwire_core::stream::ExplainedError;
 
 impl<C: 'static> Messenger<C> {
-    /// Takes a batch that came from a peer at this time. Its messages wait for their stages.
+    /// Receives a batch that came from a peer at this time. Its messages wait for their stages.
     ///
-    /// A message that is refused is counted, and the next one is not harmed by it, as long as it is
-    /// clear where that begins.
+    /// A refused message is counted, and does not affect the next one, as long as the start of the
+    /// next one is known.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -58,8 +58,8 @@ impl<C: 'static> Messenger<C> {
         })
     }
 
-    /// How many messages of a peer can be received now, whatever their stages; of one that is not
-    /// connected, none.
+    /// Returns the number of messages of a peer that can be received now, whatever their stages; 0
+    /// for a peer that is not connected.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
@@ -85,9 +85,8 @@ impl<C: 'static> Messenger<C> {
         rooms.fold(own, usize::min)
     }
 
-    /// Whether any batch that an honest peer sends can be received now, and nothing of it would be
-    /// discarded. Where it cannot, let the reliable ones wait until stages were run, and the frame has
-    /// ended.
+    /// Whether any batch of an honest peer can be received now without a message being discarded.
+    /// If not, let the reliable batches wait until stages were run and the frame has ended.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Stage, Wire};
@@ -125,7 +124,7 @@ impl<C: 'static> Messenger<C> {
             return Err(MessageError::BatchTooLong { length, limit }.into());
         }
         let split = Split::new(batch, Sizes::of(delivery))?;
-        // One is always taken, or the largest could never come.
+        // A single batch is always taken, or the largest could never come.
         if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
             return Err(MessageError::PeerLimit.into());
         }
@@ -163,8 +162,8 @@ impl<C: 'static> Messenger<C> {
             };
             let Self { inbox, pool, .. } = self;
             let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
-            // Those with the same header may wait as well, as long as there is room. Hooks are asked
-            // for each.
+            // Adjacent messages with the same header are queued together, as long as there is room.
+            // Hooks are called for each message.
             let room = taken.room.min(inbox.room(lane));
             let more = if self.hooks.is_none() { split.skip_same(room - 1) } else { 0 };
             let messages = 1 + more;
@@ -187,7 +186,8 @@ impl<C: 'static> Messenger<C> {
         Ok(())
     }
 
-    /// Whether a message may wait, if so many of its sender still may: how it came, and where it does.
+    /// Checks whether a message may be queued: its stage, channel and type, and the room of its
+    /// sender and its queue.
     #[inline]
     fn admit(
         &mut self,
@@ -224,8 +224,8 @@ impl<C: 'static> Messenger<C> {
         Ok((route, lane))
     }
 
-    /// After a message was handled, the next of its run, if one more may be. With hooks each message
-    /// takes the long way, where they are asked.
+    /// Returns the next message of the run after one that was handled, if one more may be handled.
+    /// With hooks, each message takes the slow path, which calls them.
     #[inline]
     pub(super) fn next_of_run(
         &mut self,
@@ -262,7 +262,7 @@ impl<C: 'static> Messenger<C> {
         self.config.packing
     }
 
-    /// What a handler returned.
+    /// Counts the result of a handler.
     pub(super) fn count_handled(
         &mut self,
         number: u8,
@@ -285,7 +285,7 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// Returns the name of the message, if somebody knows it.
+    /// Counts a refused message, and returns its name, if the number is known.
     pub(super) fn refuse(
         &mut self,
         peer: PeerId,
@@ -319,10 +319,10 @@ impl<C: 'static> Messenger<C> {
     }
 }
 
-/// What was taken of a batch, and how much more of its sender may wait.
+/// Progress within a batch, and the room that its sender has left.
 struct Taken {
-    /// Where the batch is kept. With the first message that waits: one that is only refused takes no
-    /// memory, however many of its kind come.
+    /// Index of the kept batch; `None` until its first message waits. A batch of refused messages
+    /// only takes no memory, however many come.
     held: Option<usize>,
     room: usize,
     messages: usize,

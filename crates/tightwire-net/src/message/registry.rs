@@ -1,9 +1,10 @@
-//! Which messages there are, and who handles them.
+//! The types of messages, their numbers and handlers.
 //!
 //! Each type has one value, into which its messages are read: strings and lists keep their memory.
-//! While a handler runs, the registry does not have that value, so that the handler can send; a message
-//! of its own type then waits in the queue. Types are numbered by their names, so that the order of
-//! registration does not matter. So the id of a messenger covers names, unlike fingerprints.
+//! While a handler runs, the registry does not have that value, so that the handler can send; a
+//! message of its own type then waits in the queue. Types are numbered by their names, so that the
+//! order of registration does not matter. Therefore the id of a messenger covers names, unlike
+//! fingerprints.
 
 use core::any::{Any, TypeId};
 use core::fmt::Display;
@@ -19,18 +20,18 @@ use tightwire_core::bytes::Packing;
 use tightwire_core::schema::{Schema, SchemaError};
 use tightwire_core::stream::{ExplainedError, Field, ReadError, Shape, Variant};
 
-/// The first number of the application's messages; those below are for internal ones.
+/// First number of the application's messages; lower ones are internal.
 pub(super) const FIRST: u8 = 16;
 
-/// Another number for each change of what [`Registry::id`] hashes.
+/// Version of the form that [`Registry::id`] hashes: changes with it.
 const FORM: u8 = 2;
 
-/// How many types of messages an application can have.
+/// Largest number of message types of an application.
 pub const MAX_MESSAGES: usize = 256 - FIRST as usize;
 
-/// What a handler can return: nothing, or a result whose error can be printed.
+/// Return type of a handler: nothing, or a result whose error can be printed.
 pub trait Outcome {
-    /// What went wrong; in words if somebody wants to hear it, since that allocates.
+    /// Returns the error; as text only if `in_words`, since that allocates.
     #[doc(hidden)]
     fn result(self, in_words: bool) -> Result<(), Option<String>>;
 }
@@ -47,10 +48,10 @@ impl<E: Display> Outcome for Result<(), E> {
     }
 }
 
-/// The messages of an application, by their numbers.
+/// The message types of an application, by number.
 pub(super) struct Registry<C> {
     entries: Vec<Entry<C>>,
-    /// Sorted, to find the number of a type.
+    /// Numbers by type, sorted for the search.
     numbers: Vec<(TypeId, u8)>,
 }
 
@@ -59,20 +60,20 @@ pub(super) struct Entry<C> {
     pub(super) name: &'static str,
     type_id: TypeId,
     shape: fn() -> Shape,
-    /// The fingerprint of the type.
+    /// Fingerprint of the type.
     layout: fn() -> u64,
-    /// Whether this side takes messages of this type.
+    /// This side takes messages of this type.
     pub(super) is_handled: bool,
-    /// Set if it is drained instead of handled.
+    /// Set if the type is drained instead of handled.
     pub(super) drained: Option<Drained>,
-    /// Away while its handler runs.
+    /// `None` while its handler runs.
     pub(super) receiver: Option<Box<dyn Receive<C>>>,
     pub(super) stats: MessageStats,
 }
 
-/// A type of message that waits until the application takes it.
+/// A type whose messages wait until the application drains them.
 pub(super) struct Drained {
-    /// Its place among those.
+    /// Index among the drained types.
     place: usize,
     /// The value that messages of the type are read into.
     value: Box<dyn Any + Send + Sync>,
@@ -80,12 +81,12 @@ pub(super) struct Drained {
 
 /// Reads and handles the messages of one type.
 pub(super) trait Receive<C>: Send + Sync {
-    /// Reads a message into the value that is kept for it, and handles it; then those of its run, as
-    /// long as the messenger gives more and all goes well.
+    /// Reads a message into the value that is kept for the type, and handles it; then the following
+    /// messages of its run, until the messenger has no more or one fails.
     ///
     /// # Errors
     ///
-    /// What became of the last one, which `item` then is.
+    /// The fault of the last message, which `item` then is.
     fn handle(
         &mut self,
         item: &mut Item,
@@ -106,14 +107,14 @@ pub(super) trait Receive<C>: Send + Sync {
     fn explain(&self, refused: ReadError, body: &[u8], packing: Packing) -> ExplainedError;
 }
 
-/// Why a message was not handled.
+/// Reason why a message was not handled.
 pub(super) enum NotHandled {
     Malformed(ReadError),
-    /// What its handler returned.
+    /// The handler returned an error.
     Failed(HandlerError),
 }
 
-/// The one value that messages of a type are read into, and their handler.
+/// The value that messages of a type are read into, and their handler.
 struct Receiver<M, H> {
     message: M,
     handler: H,
@@ -160,7 +161,7 @@ where
 }
 
 impl<C: 'static> Entry<C> {
-    /// Of a type that is sent and not handled.
+    /// Creates the entry of a type that is sent and not handled.
     pub(super) fn sent<M: Message>() -> Self {
         Self {
             name: M::NAME,
@@ -174,13 +175,13 @@ impl<C: 'static> Entry<C> {
         }
     }
 
-    /// Of a type that is drained. The registry gives it a place.
+    /// Creates the entry of a drained type. The registry sets its index.
     pub(super) fn drained<M: Message>() -> Self {
         let drained = Drained { place: 0, value: Box::new(M::default()) };
         Self { is_handled: true, drained: Some(drained), ..Self::sent::<M>() }
     }
 
-    /// Where messages of this type wait that were sent to this stage.
+    /// Returns the queue of messages of this type that are sent to this stage.
     #[inline]
     pub(super) fn lane(&self, stage: Stage) -> Lane {
         match &self.drained {
@@ -189,7 +190,7 @@ impl<C: 'static> Entry<C> {
         }
     }
 
-    /// The value that messages of a type are read into that is drained.
+    /// Returns the value that messages of a drained type are read into.
     pub(super) fn value_mut<M: Message>(&mut self) -> Option<&mut M> {
         self.drained.as_mut()?.value.downcast_mut()
     }
@@ -233,7 +234,7 @@ impl<C: 'static> Registry<C> {
         Ok(Self { entries, numbers })
     }
 
-    /// How many types are drained.
+    /// Returns the number of drained types.
     pub(super) fn drained(&self) -> usize {
         self.entries.iter().filter(|entry| entry.drained.is_some()).count()
     }
@@ -244,13 +245,13 @@ impl<C: 'static> Registry<C> {
         Some(self.numbers[place].1)
     }
 
-    /// The type that has a number.
+    /// Returns the type with this number.
     #[inline]
     pub(super) fn entry(&mut self, number: u8) -> Option<&mut Entry<C>> {
         self.entries.get_mut(usize::from(number.checked_sub(FIRST)?))
     }
 
-    /// How many there are.
+    /// Returns the number of types.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -259,7 +260,7 @@ impl<C: 'static> Registry<C> {
         (FIRST..=u8::MAX).zip(&self.entries)
     }
 
-    /// What both sides must have in common.
+    /// Returns the hash that both sides must share.
     pub(super) fn id(&self, config: &MessengerConfig) -> u64 {
         let mut hash = Xxh3::new();
         let packing = u8::from(config.packing == Packing::Bytes);
@@ -275,7 +276,7 @@ impl<C: 'static> Registry<C> {
         hash.digest()
     }
 
-    /// An enum of the messages, in the order of their numbers.
+    /// Returns an enum of the messages, in the order of their numbers.
     pub(super) fn schema(&self) -> Result<Schema, SchemaError> {
         let variants = self.entries.iter().map(|entry| Variant {
             name: entry.name.into(),
@@ -284,13 +285,13 @@ impl<C: 'static> Registry<C> {
         Schema::new(Shape::Enum { name: "Message".into(), variants: variants.collect() })
     }
 
-    /// A message with its header, as it is recorded.
+    /// Returns the schema of a captured message with its header.
     pub(super) fn capture_schema(&self) -> Result<Schema, SchemaError> {
         capture_schema_of(self.entries.iter().collect())
     }
 }
 
-/// Of messages that have no numbers yet.
+/// Returns the schema of captured messages of types that have no numbers yet.
 pub(super) fn capture_schema_of<C>(mut entries: Vec<&Entry<C>>) -> Result<Schema, SchemaError> {
     entries.sort_by_key(|entry| entry.name);
     capture_schema(entries.iter().map(|entry| (entry.name, (entry.shape)())))

@@ -1,4 +1,4 @@
-//! From the application to batches.
+//! Sending: from the application to batches.
 
 use super::batch::max_body;
 use super::header::{Header, Sizes};
@@ -6,21 +6,21 @@ use super::{Delivery, Message, MessageEvent, Messenger, PeerId, Route, SendError
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::{WriteError, check};
 
-/// To how many peers a message was sent.
+/// Result of sending a message to many peers.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[non_exhaustive]
 pub struct SentTo {
-    /// It stands in the batches of so many.
+    /// Number of peers whose batches have the message.
     pub sent: usize,
-    /// So many did not get it.
+    /// Number of peers that did not get the message.
     pub refused: usize,
-    /// Why the first of these did not.
+    /// The error of the first peer that did not get the message; `None` if all did.
     pub first_error: Option<SendError>,
 }
 
 impl<C: 'static> Messenger<C> {
-    /// Sends a message to one peer: it is written straight into the peer's batch. To
-    /// [this side](PeerId::LOCAL), it waits for its stage, which is in the next frame if it has run;
+    /// Sends a message to one peer: writes it directly into the peer's batch. A message to [this
+    /// side](PeerId::LOCAL) waits for its stage, which is in the next frame if it has already run;
     /// [`send_local`](Self::send_local) is the faster way there.
     ///
     /// ```
@@ -40,7 +40,7 @@ impl<C: 'static> Messenger<C> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why the message was not sent. The batches are as they were.
+    /// [`SendError`] with the reason why the message was not sent. The batches are unchanged.
     pub fn send<M: Message>(
         &mut self,
         to: PeerId,
@@ -50,8 +50,8 @@ impl<C: 'static> Messenger<C> {
         self.send_one(None, to, message, route.into())
     }
 
-    /// Sends a message to many: it is written once, and copied into the batch of each. Peers that
-    /// cannot take it are skipped and counted.
+    /// Sends a message to many peers: writes it once, and copies it into the batch of each. Peers
+    /// that cannot take it are skipped and counted.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -71,7 +71,8 @@ impl<C: 'static> Messenger<C> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] if it was sent to nobody, since it is not registered or cannot be written.
+    /// [`SendError`] if the message was sent to no peer, since it is not registered or cannot be
+    /// written.
     pub fn send_to<M: Message>(
         &mut self,
         recipients: impl IntoIterator<Item = PeerId>,
@@ -121,7 +122,8 @@ impl<C: 'static> Messenger<C> {
         })
     }
 
-    /// Sends to one; with the application's state, a message to this side can be handled at once.
+    /// Sends to one peer; with the application's state, a message to this side can be handled at
+    /// once.
     pub(super) fn send_one<M: Message>(
         &mut self,
         state: Option<&mut C>,
@@ -141,7 +143,7 @@ impl<C: 'static> Messenger<C> {
         Ok(())
     }
 
-    /// Sends to each that `next` gives; the state is as for [`send_one`](Self::send_one).
+    /// Sends to each peer that `next` returns; the state is as for [`send_one`](Self::send_one).
     pub(super) fn send_each<M: Message>(
         &mut self,
         mut state: Option<&mut C>,
@@ -152,11 +154,11 @@ impl<C: 'static> Messenger<C> {
         let number = self.number_for::<M>(route)?;
         let mut result = SentTo::default();
         let mut copies = 0;
-        // Written when the first recipient needs it; kept for messages that its handler sends.
+        // Written for the first recipient that needs it; kept for messages that its handler sends.
         let mut written: Option<Vec<u8>> = None;
         while let Some(to) = next(self) {
-            // What nearly all of many recipients need, and no more: the time of a broadcast is this
-            // loop. Whatever is different takes the long way.
+            // Fast path for nearly all of many recipients: the time of a broadcast is this loop.
+            // All else takes the slow path.
             if let (Some(bytes), None) = (&written, &self.hooks)
                 && let Some(peer) = self.peers.get_mut(to)
                 && peer.append_quickly(number, bytes, route.delivery, &self.config)
@@ -190,7 +192,7 @@ impl<C: 'static> Messenger<C> {
                             written = Some(bytes);
                             sent
                         }
-                        // If it cannot be written, nobody else gets it either.
+                        // A message that cannot be written is sent to no other peer either.
                         Err(error) if result.sent == 0 => return Err(error),
                         Err(error) => Err(error),
                     }
@@ -239,16 +241,16 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// The room that a message needs: at most `limit` if it fits there.
+    /// Returns the room that a message needs: at most `limit` if it fits there.
     fn room_for<M: Message>(&self, message: &M, limit: usize) -> usize {
         let most = M::MAX_BITS.div_ceil(8);
-        // Of a small type the worst case will do, which spares a run of its function.
+        // The maximum size of a small type will do, which saves a run of its serialize function.
         if self.config.packing == Packing::Bits && most <= SMALL.min(limit as u64) {
             return most as usize;
         }
         match self.config.packing.encode(message, &mut []) {
             Err(WriteError::Full { needed_bits, .. }) => needed_bits.div_ceil(8) as usize,
-            // It takes nothing, or is refused when it is written.
+            // The message takes no bytes, or is refused when it is written.
             _ => 0,
         }
     }
@@ -286,7 +288,7 @@ impl<C: 'static> Messenger<C> {
         Ok(size)
     }
 
-    /// Writes a message with its header, for many.
+    /// Writes a message with its header, for many peers.
     pub(super) fn write_once<M: Message>(
         &mut self,
         number: u8,
@@ -319,7 +321,7 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// Copies a message that is written into the batch of a peer.
+    /// Copies a written message into the batch of a peer.
     fn copy(
         &mut self,
         to: PeerId,
@@ -342,7 +344,8 @@ impl<C: 'static> Messenger<C> {
     }
 }
 
-/// Why a message that takes more than `limit` bytes is not sent: it may not be allowed at any size.
+/// Returns the error for a message that takes more than `limit` bytes: it may be invalid at any
+/// size.
 #[cold]
 fn too_large<M: Message>(message: &M, delivery: Delivery, size: usize, limit: usize) -> SendError {
     match check(message) {
@@ -357,5 +360,5 @@ pub(super) fn not_written<M: Message>(message: &M, error: WriteError) -> SendErr
     SendError::NotWritten { message: M::NAME, error: error.explain(message) }
 }
 
-/// The bytes of a type whose worst case is taken for its size.
+/// Bytes of a type up to which its maximum size is taken for its size.
 const SMALL: u64 = 256;

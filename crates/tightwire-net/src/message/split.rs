@@ -1,4 +1,4 @@
-//! A batch as the messages in it.
+//! Splitting of a batch into its messages.
 
 use core::ops::Range;
 
@@ -9,10 +9,10 @@ use super::registry::FIRST;
 use super::{Delivery, MessageError};
 use tightwire_core::stream::encode;
 
-/// The messages of a batch, as it stands when a transport carries it, without looking into them: for
-/// those who record or count.
+/// Returns the messages of a batch, in the form that a transport carries, without decoding them:
+/// for tools that record or count.
 ///
-/// After the first fault nothing follows, since nobody knows where the next message would begin.
+/// Nothing follows the first fault, since the start of the next message is then unknown.
 ///
 /// ```
 /// use tightwire::Delivery;
@@ -33,7 +33,7 @@ pub fn messages_in(batch: &[u8], delivery: Delivery) -> MessagesIn<'_> {
     MessagesIn { batch, delivery, split: Some(Split::new(batch, Sizes::of(delivery))) }
 }
 
-/// The messages of a batch: see [`messages_in`].
+/// Iterator over the messages of a batch: see [`messages_in`].
 ///
 /// ```
 /// use tightwire::Delivery;
@@ -46,11 +46,11 @@ pub fn messages_in(batch: &[u8], delivery: Delivery) -> MessagesIn<'_> {
 pub struct MessagesIn<'b> {
     batch: &'b [u8],
     delivery: Delivery,
-    /// None after a fault.
+    /// `None` after a fault.
     split: Option<Result<Split<'b>, MessageError>>,
 }
 
-/// A message as it stands in a batch: what its header says, and a body that nobody has read.
+/// A message in a batch: its header, and its encoded body.
 ///
 /// ```
 /// use tightwire::{Delivery, Stage};
@@ -65,24 +65,24 @@ pub struct MessagesIn<'b> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RawMessage<'b> {
-    /// The number of its type.
+    /// Number of its type.
     pub number: u8,
-    /// The place of its stage in [`Stage::ALL`](crate::message::Stage::ALL), if there is one.
+    /// Index of its stage in [`Stage::ALL`](crate::message::Stage::ALL), if there is such a stage.
     pub stage: u8,
     /// Its channel.
     pub channel: u8,
-    /// How its batch travels.
+    /// Delivery of its batch.
     pub delivery: Delivery,
-    /// What the sender wrote.
+    /// The encoded body.
     pub body: &'b [u8],
 }
 
 impl RawMessage<'_> {
-    /// The longest body that [`write_record`](Self::write_record) takes whole.
+    /// Bytes of the longest body that [`write_record`](Self::write_record) records whole.
     pub const MAX_RECORDED: usize = 65_000;
 
-    /// The field of a capture's schema that has what there is of a longer one: the `number` of its type,
-    /// how many `bytes` its body has, and the `beginning` of these.
+    /// Name of the field of a capture's schema for the start of a longer message: the `number` of
+    /// its type, the `bytes` of its body, and the `beginning` of these.
     ///
     /// ```
     /// use tightwire::{Message, Wire};
@@ -100,7 +100,7 @@ impl RawMessage<'_> {
     /// ```
     pub const CUT: &'static str = "cut message";
 
-    /// Whether it is one of a session's own, and not of the application: see
+    /// Whether the message is one of the session itself, and not of the application: see
     /// [`InternalBatch`](crate::message::InternalBatch).
     ///
     /// ```
@@ -118,9 +118,10 @@ impl RawMessage<'_> {
     }
 
     /// Replaces `out` by the message as a capture holds it, which
-    /// [`Messenger::capture_schema`](crate::message::Messenger::capture_schema) describes: a header of 5 bytes,
-    /// whatever the delivery, and the body. False if the body has more than
-    /// [`MAX_RECORDED`](Self::MAX_RECORDED) bytes: `out` is then a record of the [beginning](Self::CUT).
+    /// [`Messenger::capture_schema`](crate::message::Messenger::capture_schema) describes: a header
+    /// of 5 bytes, whatever the delivery, and the body. Returns false if the body has more than
+    /// [`MAX_RECORDED`](Self::MAX_RECORDED) bytes: `out` is then a record of the
+    /// [beginning](Self::CUT).
     ///
     /// ```
     /// use tightwire::Delivery;
@@ -150,11 +151,12 @@ impl RawMessage<'_> {
     }
 }
 
-/// The number of records that are not whole: of a session's own messages, which nobody records.
+/// Message number of records that are not whole: one of the session's own numbers, which are not
+/// recorded.
 pub(super) const CUT_NUMBER: u8 = FIRST - 1;
 
-/// As much as a record holds of a longer message. Every field is whole bytes, and so has the same form
-/// in either packing.
+/// The recorded start of a long message. Every field is whole bytes, and so has the same form in
+/// either packing.
 #[derive(Wire)]
 pub(super) struct CutMessage {
     number: u8,
@@ -164,7 +166,7 @@ pub(super) struct CutMessage {
 }
 
 impl CutMessage {
-    /// What stands before the beginning of a message.
+    /// Bytes before the start of the message.
     const HEAD: usize = 7;
 
     fn new(number: u8, body: &[u8]) -> Self {
@@ -206,18 +208,18 @@ impl<'b> Iterator for MessagesIn<'b> {
     }
 }
 
-/// The headers of a batch's messages, and where in the batch their bodies are. Whoever gets a fault
-/// asks for no more.
+/// Iterator over the headers of a batch's messages, with the positions of their bodies. It must not
+/// be used after a fault.
 #[derive(Clone, Debug)]
 pub(super) struct Split<'b> {
     batch: &'b [u8],
     sizes: Sizes,
-    /// Where the next message begins, and the one before it.
+    /// Start of the next message, and of the one before it.
     at: usize,
     last: usize,
 }
 
-/// Why nothing more of a batch is taken, and the number of the message where that shows.
+/// The fault that ends a batch, and the number of the message that has it.
 pub(super) struct Broken {
     pub(super) fault: MessageError,
     pub(super) number: Option<u8>,
@@ -230,7 +232,7 @@ impl From<MessageError> for Broken {
 }
 
 impl<'b> Split<'b> {
-    /// Of a batch that has the size that it says, and something in it.
+    /// Checks the size of a batch, and that it is not empty.
     pub(super) fn new(batch: &'b [u8], sizes: Sizes) -> Result<Self, MessageError> {
         let nothing = MessageError::NoMessages;
         let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
@@ -244,8 +246,8 @@ impl<'b> Split<'b> {
         Ok(Self { batch, sizes, at: sizes.batch(), last: sizes.batch() })
     }
 
-    /// Passes over the messages that follow the last one and have its header, at most so many, and
-    /// tells how many they are. The last one must be whole.
+    /// Skips the messages that follow the last one and have its header, at most `most`, and returns
+    /// their number. The last one must be whole.
     pub(super) fn skip_same(&mut self, most: usize) -> usize {
         let same = match self.sizes.header() {
             5 => self.count_same::<5>(most),
@@ -257,7 +259,8 @@ impl<'b> Split<'b> {
         same
     }
 
-    /// Of a length that is known, or each comparison would be a call.
+    /// Counts the messages; the length of a header is a constant, or each comparison would be a
+    /// call.
     fn count_same<const HEADER: usize>(&self, most: usize) -> usize {
         let header = self.batch.get(self.last..).and_then(<[u8]>::first_chunk::<HEADER>);
         let rest = self.batch.get(self.at..).unwrap_or_default();
@@ -281,7 +284,7 @@ impl Iterator for Split<'_> {
     }
 }
 
-/// The header of the message at the start of `rest`, if the message ends within.
+/// Reads the header of the message at the start of `rest`, if the message ends within.
 fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
     let (size, left) = (sizes.header(), rest.len());
     let (header, body) =

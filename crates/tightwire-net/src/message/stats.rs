@@ -1,64 +1,66 @@
-//! What went out, what came in, and what was refused.
+//! Counters of sent, received and refused messages.
 
 use core::ops::AddAssign;
 
 use super::peer::Peer;
 use super::{Message, MessageError, Messenger, PeerId};
 
-/// Messages and the bytes of their bodies and headers; one of this side to itself has no header.
+/// Messages and the bytes of their bodies and headers; a message of this side to itself has no
+/// header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Traffic {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// Their bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
-/// What became of the messages of one type.
+/// Counters of the messages of one type.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct MessageStats {
-    /// Written for a peer; once for each that it was sent to.
+    /// Messages written for peers; once for each recipient.
     pub sent: Traffic,
-    /// Queued for a stage, from peers and from this side itself; not what is handled at once.
+    /// Messages queued for a stage, from peers and from this side itself; not those that are
+    /// handled at once.
     pub received: Traffic,
-    /// Given to the handler, which returned no error, or to whoever drained it.
+    /// Messages that were drained, or whose handler returned no error.
     pub handled: u64,
-    /// PacketError when they came in or when they were read, and failed in the handler.
+    /// Messages that were refused when they came or were read, or failed in the handler.
     pub refused: u64,
 }
 
-/// What went to one peer and came from it, of one type.
+/// Traffic of one type with one peer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct PeerMessageStats {
-    /// The name of the type.
+    /// Name of the type.
     pub message: &'static str,
-    /// Written into the peer's batches.
+    /// Messages written into the peer's batches.
     pub sent: Traffic,
-    /// Queued for a stage.
+    /// Messages queued for a stage.
     pub received: Traffic,
 }
 
-/// What went to one peer and came from it.
+/// Traffic with one peer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct PeerStats {
-    /// Written into its batches.
+    /// Messages written into its batches.
     pub sent: Traffic,
-    /// Queued for a stage.
+    /// Messages queued for a stage.
     pub received: Traffic,
     /// Batches that the transport took.
     pub batches_sent: u64,
-    /// Batches that the transport did not take, and those behind them.
+    /// Batches that the transport refused, and the batches behind them.
     pub batches_lost: u64,
-    /// Batches that came.
+    /// Batches that were received.
     pub batches_received: u64,
     /// Batches and messages that were refused.
     pub refused: u64,
 }
 
-/// How many batches and messages were refused for each reason.
+/// Numbers of batches and messages that were refused, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "named after the variants of `MessageFault`")]
@@ -79,26 +81,26 @@ pub struct FaultCounters {
 }
 
 impl<C: 'static> Messenger<C> {
-    /// The numbers of the messages and what became of them.
+    /// Iterates over the types: number, name and counters.
     pub fn messages(&self) -> impl Iterator<Item = (u8, &'static str, MessageStats)> {
         self.registry.iter().map(|(number, entry)| (number, entry.name, entry.stats))
     }
 
-    /// What became of the messages of a type.
+    /// Returns the counters of a type; `None` if it is not registered.
     #[must_use]
     pub fn message_stats<M: Message>(&self) -> Option<MessageStats> {
         let number = self.registry.number::<M>()?;
         self.messages().find(|(other, ..)| *other == number).map(|(.., stats)| stats)
     }
 
-    /// What went to a peer and came from it.
+    /// Returns the traffic with a peer; `None` if it is not connected.
     #[must_use]
     pub fn peer_stats(&self, peer: PeerId) -> Option<PeerStats> {
         self.peers.get(peer).map(Peer::stats)
     }
 
-    /// What went to a peer and came from it of each type, in the order of their numbers; nothing for one
-    /// that is not connected.
+    /// Returns the traffic with a peer by type, in the order of the types' numbers; empty for a
+    /// peer that is not connected.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Wire};
@@ -127,7 +129,7 @@ impl<C: 'static> Messenger<C> {
         })
     }
 
-    /// What was refused, by its reason.
+    /// Returns the numbers of refused batches and messages, by reason.
     #[must_use]
     pub fn faults(&self) -> FaultCounters {
         self.faults
@@ -139,7 +141,7 @@ impl Traffic {
         self.add_many(1, bytes);
     }
 
-    /// Messages of so many bytes each.
+    /// Adds messages of `bytes` each.
     pub(super) fn add_many(&mut self, messages: usize, bytes: usize) {
         self.messages += messages as u64;
         self.bytes += (messages * bytes) as u64;
@@ -154,7 +156,7 @@ impl AddAssign for Traffic {
 }
 
 impl FaultCounters {
-    /// All of them.
+    /// Returns the sum of all reasons.
     #[must_use]
     pub fn total(&self) -> u64 {
         let Self {
