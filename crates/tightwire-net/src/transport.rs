@@ -1,4 +1,4 @@
-//! What carries batches from one side to the other.
+//! The trait of transports, which carry batches from one side to the other.
 
 pub use crate::conformance;
 pub use crate::in_process::InProcess;
@@ -10,50 +10,51 @@ use std::net::SocketAddr;
 
 use crate::message::Delivery;
 
-/// Carries batches between this side and its connections, and keeps what their [`Delivery`] promises.
+/// Carries batches between this side and its connections, and keeps the promises of their
+/// [`Delivery`].
 ///
 /// A transport owns no thread and no clock. Its methods are of three kinds:
 ///
-/// * [`handle_input`](Self::handle_input) takes what has come from the network, and
-///   [`handle_output`](Self::handle_output) gives to it what waits; both are told the time, which
+/// * [`handle_input`](Self::handle_input) takes input from the network, and
+///   [`handle_output`](Self::handle_output) gives waiting output to it; both get the time, which
 ///   only goes forward.
-/// * [`poll_event`](Self::poll_event) says what happened, until nothing is left.
+/// * [`poll_event`](Self::poll_event) returns events, until there are no more.
 /// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for strangers
-///   [`hold_strangers`](Self::hold_strangers) and [`welcome`](Self::welcome) are what the application
-///   wants. They wait for [`handle_output`](Self::handle_output).
+///   [`hold_strangers`](Self::hold_strangers) and [`welcome`](Self::welcome) are commands of the
+///   application. They take effect with [`handle_output`](Self::handle_output).
 ///
-/// So a frame is: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
+/// A frame is therefore: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
 ///
-/// To write one for another platform, implement this and let
-/// [`conformance::run`] judge it. What it has to promise:
+/// To write a transport for another platform, implement this trait and let [`conformance::run`]
+/// judge the implementation. It has to promise:
 ///
 /// * **Deliveries.** Each batch arrives as its [`Delivery`] says, whole and unchanged, with the
-///   delivery that it was sent with. The two ordered ones are in order each by itself. A
-///   lost batch of [`Delivery::Reliable`] holds nobody else up.
-/// * **Connections** are known by a number that is never used again. A connection is an
-///   [`Event::Connected`], then its batches, then an [`Event::Disconnected`], unless this side closed
-///   it; nothing comes of it afterwards. What had arrived before the end is handed out before it.
-/// * **Hostile peers.** What is not understood closes the connection or is dropped. Memory for each
-///   connection is bounded: [`send`](Self::send) refuses what would not fit, and a sender who is
-///   faster than [`poll_event`](Self::poll_event) is slowed down if its batches are reliable, and
-///   loses the others.
+///   delivery that it was sent with. The two ordered deliveries are each in order by itself. A lost
+///   batch of [`Delivery::Reliable`] holds up no other batch.
+/// * **Connections** have a number that is never reused. A connection is an [`Event::Connected`],
+///   then its batches, then an [`Event::Disconnected`], unless this side closed it; no event of it
+///   follows. Batches that arrived before the end are handed out before it.
+/// * **Hostile peers.** Malformed input closes the connection or is dropped. Memory per connection
+///   is bounded: [`send`](Self::send) refuses batches that would not fit, and a peer that sends
+///   faster than [`poll_event`](Self::poll_event) is called is slowed down if its batches are
+///   reliable, and loses the others.
 pub trait Transport {
-    /// Takes what has come by `now`, and does what is due. Connections that were
-    /// [paused](Self::pause) go on.
+    /// Takes the input of the network up to `now`, and runs due timers. [Paused](Self::pause)
+    /// connections go on.
     fn handle_input(&mut self, now: Duration);
 
-    /// The next thing that happened, if there is one.
+    /// Returns the next event, if there is one.
     fn poll_event(&mut self) -> Option<Event<'_>>;
 
-    /// Sends a batch. The unreliable ones may be dropped, also by this side.
+    /// Sends a batch. Unreliable batches may be dropped, also by this side.
     ///
-    /// It is a batch as a [`Messenger`](crate::message::Messenger) makes it: it begins with the size of what
-    /// follows, in 2 bytes, or in 4 for a delivery that [fragments](Delivery::fragments), the lowest
-    /// first. So on a stream of bytes, a transport needs no frames of its own.
+    /// The batch is as a [`Messenger`](crate::message::Messenger) makes it: it begins with the size
+    /// of its content, in 2 bytes, or in 4 for a delivery that [fragments](Delivery::fragments),
+    /// lowest first. On a stream of bytes, a transport therefore needs no framing of its own.
     ///
     /// # Errors
     ///
-    /// [`NotSentError`] says why it will not arrive.
+    /// [`NotSentError`] with the reason why the batch will not arrive.
     fn send(
         &mut self,
         to: Connection,
@@ -62,27 +63,28 @@ pub trait Transport {
     ) -> Result<(), NotSentError>;
 
     /// Hands out no reliable batches of a connection until the next
-    /// [`handle_input`](Self::handle_input), since there is no room for them. They wait, within bounds,
-    /// and then their sender does.
+    /// [`handle_input`](Self::handle_input), since the application has no room for them. They wait,
+    /// up to a limit, and then their sender has to wait.
     fn pause(&mut self, connection: Connection);
 
-    /// Says that the application finds out who is at the other end of each connection, and calls
-    /// [`welcome`](Self::welcome) when it knows: until then a transport can hold a connection to much
-    /// less than its limits. A [`Server`](crate::session::Server) does so, and welcomes those who have shown their
-    /// token. Without it, and by default in a transport that has no use for it, everybody is welcome.
+    /// Announces that the application authenticates the other end of each connection, and calls
+    /// [`welcome`](Self::welcome) when it has: until then a transport can hold a connection to much
+    /// lower limits. A [`Server`](crate::session::Server) does so, and welcomes clients that have
+    /// shown their token. Without this call, and by default in a transport that ignores it, every
+    /// connection is welcome.
     fn hold_strangers(&mut self) {}
 
-    /// The application knows who is at the other end of a connection: see
+    /// Tells the transport that the application knows the other end of a connection: see
     /// [`hold_strangers`](Self::hold_strangers).
     fn welcome(&mut self, connection: Connection) {
         let _ = connection;
     }
 
-    /// Ends a connection and tells the other side why. What was sent before may be lost. There is no
-    /// event for it on this side.
+    /// Closes a connection and tells the other side the reason. Batches that were sent before may
+    /// be lost. There is no event for it on this side.
     fn close(&mut self, connection: Connection, reason: &Reason);
 
-    /// Gives to the network what waits to be sent and may be sent by `now`.
+    /// Gives the waiting output that may be sent by `now` to the network.
     fn handle_output(&mut self, now: Duration);
 
     /// Connects again to where this end was connected to, once that connection is over and its
@@ -100,64 +102,64 @@ pub trait Transport {
     /// How a connection is doing; nothing if there is no such connection.
     fn path(&self, connection: Connection) -> Option<Path>;
 
-    /// When [`handle_input`](Self::handle_input) has something to do, unless something comes from the
-    /// network before: for those who sleep, and for virtual clocks.
+    /// Returns the time at which [`handle_input`](Self::handle_input) has a due timer, unless input
+    /// comes from the network before: for programs that sleep, and for virtual clocks.
     fn next_time(&self) -> Option<Duration>;
 }
 
-/// One of the connections of a [`Transport`], which chooses the number and never uses it again.
+/// A connection of a [`Transport`], which chooses the number and never reuses it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Connection(pub u64);
 
-/// What happened to a [`Transport`].
+/// An event of a [`Transport`].
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// There is a connection.
+    /// A connection is established.
     Connected {
         /// Its number.
         connection: Connection,
-        /// Where it comes from or goes to, if there is such a thing.
+        /// Address of the other end; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
     },
-    /// A batch came.
+    /// A batch arrived.
     Batch {
-        /// Who sent it.
+        /// The connection that sent it.
         from: Connection,
-        /// How it was sent.
+        /// Delivery that it was sent with.
         delivery: Delivery,
-        /// What was sent.
+        /// The batch.
         batch: &'a [u8],
     },
-    /// There is no such connection any more, or this side could not connect.
+    /// A connection has ended, or this side could not connect.
     Disconnected {
         /// Its number.
         connection: Connection,
-        /// Why it ended.
+        /// Reason of the end.
         reason: Reason,
     },
-    /// Somebody who wanted to connect was refused by the transport itself.
+    /// The transport itself refused a connection.
     Refused {
-        /// Who.
+        /// Address of the other end; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
-        /// Why.
+        /// Reason of the refusal.
         reason: Reason,
     },
 }
 
-/// How a connection is doing.
+/// State of a connection: its limits, and its measurements.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Path {
-    /// The largest batch of a delivery that does not fragment.
+    /// Largest batch of a delivery that does not fragment, in bytes.
     pub max_datagram: usize,
-    /// The largest batch of a delivery that fragments.
+    /// Largest batch of a delivery that fragments, in bytes.
     pub max_fragmented: usize,
-    /// The time to the other side and back, smoothed.
+    /// Smoothed round-trip time.
     pub round_trip: Duration,
-    /// How much the round trip varies.
+    /// Variation of the round-trip time.
     pub jitter: Duration,
-    /// The share of packets that were lost, of those sent so far: as far as this side can tell, which
-    /// may take one that is overtaken by many for lost.
+    /// Share of the packets sent so far that were lost, as far as this side can tell: a packet that
+    /// many others overtook may count as lost.
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
     /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
@@ -173,32 +175,32 @@ pub struct Path {
     pub datagram_room: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,
-    /// The bytes that went to the network for this connection, all headers of the transport included.
+    /// Bytes sent to the network for this connection, including all headers of the transport.
     pub bytes_sent: u64,
-    /// The bytes that came from it.
+    /// Bytes received from the network for this connection.
     pub bytes_received: u64,
-    /// The packets that went to the network for this connection.
+    /// Packets sent to the network for this connection.
     pub packets_sent: u64,
-    /// The packets that came from it.
+    /// Packets received from the network for this connection.
     pub packets_received: u64,
 }
 
-/// Why a batch will not arrive.
+/// Reason why a batch will not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NotSentError {
-    /// There is no such connection, or not yet, or not any more.
+    /// The connection does not exist, is not established yet, or has ended.
     NotConnected(Connection),
     /// The batch is larger than its delivery carries.
     TooLarge {
-        /// Its bytes.
+        /// Bytes of the batch.
         size: usize,
-        /// The most.
+        /// Largest number of bytes.
         limit: usize,
     },
-    /// The other side is too slow: as much waits for it as may.
+    /// The other side is too slow: the backlog is at its limit.
     Full {
-        /// The bytes that wait.
+        /// Bytes of the backlog.
         backlog: usize,
     },
 }
@@ -270,6 +272,7 @@ impl fmt::Display for NotSentError {
 
 impl core::error::Error for NotSentError {}
 
-/// The latest time that ours take, a hundred years: what is added to it can still be told.
+/// Latest time, a hundred years, to which times are clamped so that additions to it do not
+/// overflow.
 #[cfg(feature = "quic")]
 pub(crate) const LAST_TIME: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Two ends in one process, with queues between them.
+//! A transport of two ends in one process, with queues between them.
 
 mod queue;
 
@@ -11,26 +11,27 @@ use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 use queue::{Amount, Queue};
 
-/// One of two ends in the same process: for single player, and for tests in which the network does not
-/// matter.
+/// One of two ends in the same process: for single player, and for tests in which the network does
+/// not matter.
 ///
-/// Between them are queues, and nothing is ever lost: what an end has sent when it calls
-/// [`handle_output`](Transport::handle_output) is there when the other calls
-/// [`handle_input`](Transport::handle_input), all batches in the order in which they were sent. Time
-/// does not matter. A bad network is [`Quic`](crate::quic::Quic) over a simulated [`Network`](crate::quic::Network).
+/// Between the ends are queues, and no batch is ever lost: a batch that an end has sent when it
+/// calls [`handle_output`](Transport::handle_output) is there when the other calls
+/// [`handle_input`](Transport::handle_input), all batches in the order in which they were sent.
+/// Time does not matter. For a bad network, use [`Quic`](crate::quic::Quic) over a simulated
+/// [`Network`](crate::quic::Network).
 ///
-/// The limits are those of a network, so that a game that runs here also runs there: 1,200 bytes for a
-/// batch of a delivery that does not fragment. Of one that fragments, 16 MiB are the most. Reliable
-/// batches of 2 MiB can wait to be polled, and as many behind them, then [`send`](Transport::send) refuses
-/// more; of unreliable ones 1 MiB can, then the oldest are dropped. Each batch counts for 64 bytes more
-/// than it has.
+/// The limits are those of a network, so that a game that runs here also runs there: 1,200 bytes
+/// for a batch of a delivery that does not fragment, and 16 MiB for one that does. Reliable batches
+/// of 2 MiB can wait to be polled, and as many behind them, then [`send`](Transport::send) refuses
+/// more; of unreliable ones 1 MiB can wait, then the oldest are dropped. Each batch counts for 64
+/// bytes more than it has.
 ///
 /// The ends can be in different threads: a single-player game with its server beside it. There is one
 /// connection at a time, from the first [`handle_input`](Transport::handle_input) of an end on. The
 /// connection of an end ends when the other closes it, or is dropped; either end can
 /// [connect again](Transport::reconnect) then.
 ///
-/// It is no transport for a real network: nothing is encrypted, and nobody is asked who they are.
+/// It is no transport for a real network: it has neither encryption nor authentication.
 ///
 /// ```
 /// use std::time::Duration;
@@ -60,19 +61,19 @@ pub struct InProcess {
     /// The place of the direction that this end sends to; it receives from the other.
     side: usize,
     state: State,
-    /// Whether the application has to be told of the connection.
+    /// The application has not yet got the event of the connection.
     is_new: bool,
     is_paused: bool,
-    /// What was sent since the last output.
+    /// Batches that were sent since the last output.
     outgoing: Queues,
-    /// What has come and was not polled.
+    /// Batches that arrived and were not polled.
     incoming: Queues,
-    /// The number of the next batch.
+    /// Number of the next batch.
     next: u64,
-    /// The reliable batches that were sent, and those of them that the other end has taken.
+    /// Reliable batches that were sent, and the part of them that the other end has taken.
     sent: Amount,
     taken: Amount,
-    /// What was counted.
+    /// Counters and limits.
     path: Path,
     now: Duration,
 }
@@ -82,9 +83,10 @@ enum State {
     /// Before the first input.
     New,
     Open,
-    /// This end has closed it, and the other is told with the next output.
+    /// This end has closed the connection, and tells the other end with the next output.
     Closing(Reason),
-    /// The other end has, and the application is told when it has polled everything.
+    /// The other end has closed the connection; the application gets the event when it has polled
+    /// all batches.
     Ended(Reason),
     Over,
 }
@@ -105,17 +107,17 @@ struct Wire {
     directions: [Direction; 2],
 }
 
-/// What goes from one end to the other.
+/// Batches from one end to the other.
 #[derive(Debug, Default)]
 struct Direction {
     queues: Queues,
-    /// The reliable batches that the receiver has taken.
+    /// Reliable batches that the receiver has taken.
     taken: Amount,
-    /// Why the sender has ended the connection.
+    /// Reason with which the sender closed the connection; `None` while it is open.
     end: Option<Reason>,
 }
 
-/// The batches that a pause holds back, and the others.
+/// Reliable batches, which a pause holds back, and unreliable ones.
 #[derive(Debug, Default)]
 struct Queues {
     reliable: Queue,
@@ -125,19 +127,19 @@ struct Queues {
 /// The number of the first connection.
 const FIRST: Connection = Connection(1);
 
-/// The largest batch of a delivery that does not fragment: as over most networks.
+/// Largest batch of a delivery that does not fragment, in bytes: as over most networks.
 const MAX_DATAGRAM: usize = 1200;
 
-/// The largest batch of a delivery that fragments.
+/// Largest batch of a delivery that fragments, in bytes.
 const MAX_FRAGMENTED: usize = 16 << 20;
 
-/// What reliable batches may cost that wait to be polled, and those that wait behind them; and what
-/// unreliable ones may.
+/// Largest cost of reliable batches that wait to be polled, and of those that wait behind them; and
+/// of unreliable batches.
 const MAX_RELIABLE: u64 = 2 << 20;
 const MAX_UNRELIABLE: u64 = 1 << 20;
 
 impl InProcess {
-    /// Two ends that are connected.
+    /// Creates two connected ends.
     #[must_use]
     pub fn pair() -> (Self, Self) {
         let wire = Arc::new(Mutex::new(Wire::default()));
@@ -165,7 +167,7 @@ impl InProcess {
         }
     }
 
-    /// The reliable batches that the other end has not taken yet.
+    /// Returns the reliable batches that the other end has not taken yet.
     fn waiting(&self) -> Amount {
         self.sent.without(self.taken)
     }
@@ -212,7 +214,8 @@ impl Transport for InProcess {
         let mut wire = lock(&self.wire);
         self.taken = wire.directions[self.side].taken;
         let direction = &mut wire.directions[1 - self.side];
-        // Whoever polls too little lets the sender wait, who cannot send more once it has ended it.
+        // A receiver that polls too little makes the sender wait. After a close the sender cannot
+        // send more, so all is taken.
         let limit = if direction.end.is_some() { u64::MAX } else { MAX_RELIABLE };
         let reliable = self.incoming.reliable.append(&mut direction.queues.reliable, limit);
         direction.taken = direction.taken.with(reliable);
@@ -232,7 +235,7 @@ impl Transport for InProcess {
         if core::mem::take(&mut self.is_new) {
             return Some(Event::Connected { connection: self.connection, address: None });
         }
-        // Also what a pause holds back comes before the end.
+        // Batches that a pause holds back come before the end too.
         if self.incoming.is_empty() {
             if !matches!(self.state, State::Ended(_)) {
                 return None;
@@ -263,7 +266,7 @@ impl Transport for InProcess {
             let waiting = self.waiting();
             let mut more = waiting;
             more.add(batch.len());
-            // One is always taken, or the largest could never be sent.
+            // A single batch is always taken, or the largest could never be sent.
             if waiting.batches > 0 && more.cost() > MAX_RELIABLE {
                 return Err(NotSentError::Full { backlog: waiting.bytes as usize });
             }
@@ -284,7 +287,7 @@ impl Transport for InProcess {
         if connection != self.connection || matches!(self.state, State::New) {
             return;
         }
-        // The application knows, and wants to hear nothing more of it.
+        // The application closed the connection itself, and gets no more events of it.
         self.incoming = Queues::default();
         self.is_new = false;
         self.state = match self.state {
@@ -302,7 +305,7 @@ impl Transport for InProcess {
         let mut wire = lock(&self.wire);
         let direction = &mut wire.directions[self.side];
         self.taken = direction.taken;
-        // What was sent in the frame of the close goes before it.
+        // Batches that were sent in the frame of the close go before it.
         self.path.dropped += self.outgoing.move_to(&mut direction.queues);
         if matches!(self.state, State::Closing(_))
             && let State::Closing(reason) = core::mem::replace(&mut self.state, State::Over)
@@ -381,7 +384,7 @@ impl Drop for InProcess {
 }
 
 impl Queues {
-    /// Adds a batch, and tells how many unreliable ones were dropped for it.
+    /// Adds a batch, and returns the number of unreliable batches that were dropped for it.
     fn push(&mut self, number: u64, delivery: Delivery, batch: &[u8]) -> u64 {
         if delivery.is_reliable() {
             self.reliable.push(number, delivery, batch);
@@ -391,7 +394,7 @@ impl Queues {
         self.unreliable.drop_oldest(MAX_UNRELIABLE)
     }
 
-    /// Takes the batch that was sent first, of the unreliable ones in a pause.
+    /// Takes the batch that was sent first; in a pause, the first unreliable one.
     fn pop(&mut self, is_paused: bool) -> Option<(Delivery, &[u8])> {
         let is_before = |unreliable| self.reliable.front().is_none_or(|number| unreliable < number);
         match self.unreliable.front() {
@@ -401,7 +404,8 @@ impl Queues {
         }
     }
 
-    /// Moves all batches behind those of `other`, and tells how many unreliable ones were dropped.
+    /// Moves all batches behind those of `other`, and returns the number of dropped unreliable
+    /// ones.
     fn move_to(&mut self, other: &mut Self) -> u64 {
         other.reliable.append(&mut self.reliable, u64::MAX);
         other.unreliable.append(&mut self.unreliable, u64::MAX);

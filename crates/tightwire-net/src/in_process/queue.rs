@@ -1,22 +1,22 @@
-//! Batches that wait, in the order in which they were sent.
+//! Queue of batches, in the order in which they were sent.
 
 use std::collections::VecDeque;
 
 use crate::message::Delivery;
 
-/// A queue of batches, whose bytes follow each other in one buffer: a queue in its steady state
+/// A queue of batches, whose bytes are adjacent in one buffer: in its steady state a queue
 /// allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     entries: VecDeque<Entry>,
     bytes: Vec<u8>,
-    /// Where the bytes of the first batch begin.
+    /// Index of the first byte of the first batch.
     start: usize,
-    /// All batches that wait.
+    /// Sum of all waiting batches.
     total: Amount,
 }
 
-/// A batch that waits.
+/// A waiting batch.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     number: u64,
@@ -24,7 +24,7 @@ struct Entry {
     length: usize,
 }
 
-/// How many batches, and their bytes.
+/// A number of batches, and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Amount {
     pub(super) batches: u64,
@@ -32,7 +32,7 @@ pub(super) struct Amount {
 }
 
 impl Queue {
-    /// A buffer that grew beyond this is not kept.
+    /// Largest buffer that is kept, in bytes.
     const KEPT: usize = 16 << 20;
 
     /// Adds a batch with the next number of its sender.
@@ -52,8 +52,8 @@ impl Queue {
         Some((delivery, &self.bytes[start..self.start]))
     }
 
-    /// Moves batches of `other` behind those of this queue: all if this one is empty, else as many as do
-    /// not make it cost more than `limit`. Tells how many.
+    /// Moves batches of `other` behind those of this queue: all if this queue is empty, else as
+    /// many as keep its cost up to `limit`. Returns the moved amount.
     pub(super) fn append(&mut self, other: &mut Self, limit: u64) -> Amount {
         let before = other.total;
         if self.entries.is_empty() {
@@ -74,14 +74,15 @@ impl Queue {
         before.without(other.total)
     }
 
-    /// Drops the oldest batches until the rest costs no more than `limit`, and tells how many.
+    /// Drops the oldest batches until the rest costs no more than `limit`, and returns their
+    /// number.
     pub(super) fn drop_oldest(&mut self, limit: u64) -> u64 {
         let before = self.total.batches;
         while self.total.cost() > limit && self.pop().is_some() {}
         before - self.total.batches
     }
 
-    /// The number of the first batch.
+    /// Returns the number of the first batch.
     pub(super) fn front(&self) -> Option<u64> {
         self.entries.front().map(|entry| entry.number)
     }
@@ -104,7 +105,7 @@ impl Queue {
         }
     }
 
-    /// Gives up the room of batches that were taken, at a cost of one copy for each byte on average.
+    /// Frees the space of batches that were taken, at a cost of one copy per byte on average.
     fn compact(&mut self) {
         if self.entries.is_empty() {
             self.clear();
@@ -122,7 +123,7 @@ impl Amount {
         self.bytes += length as u64;
     }
 
-    /// The sum of two amounts.
+    /// Returns the sum of two amounts.
     pub(super) fn with(self, other: Self) -> Self {
         Self { batches: self.batches + other.batches, bytes: self.bytes + other.bytes }
     }
@@ -132,12 +133,12 @@ impl Amount {
         self.bytes -= length as u64;
     }
 
-    /// The amount without a part of it.
+    /// Returns the amount without a part of it.
     pub(super) fn without(self, part: Self) -> Self {
         Self { batches: self.batches - part.batches, bytes: self.bytes - part.bytes }
     }
 
-    /// The bytes that it takes to keep: also a batch of one byte needs a place.
+    /// Returns the cost in bytes to keep the batches: a batch of one byte needs an entry too.
     pub(super) fn cost(self) -> u64 {
         self.bytes + 64 * self.batches
     }
