@@ -1,4 +1,4 @@
-//! How a session is put together.
+//! Builders of servers and clients.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::said::MAX_TOKEN;
 use super::{Admit, Client, Server, SessionConfig, SessionError};
 use crate::transport::Transport;
 
-/// Registers the messages of a [`Server`], and says who may connect to it.
+/// Registers the messages of a [`Server`], and sets which clients may connect to it.
 ///
 /// See [`Server::builder`].
 pub struct ServerBuilder<C, T> {
@@ -24,7 +24,7 @@ pub struct ServerBuilder<C, T> {
     transport: PhantomData<T>,
 }
 
-/// Registers the messages of a [`Client`], and has its token.
+/// Registers the messages of a [`Client`], and sets its token.
 ///
 /// See [`Client::builder`].
 pub struct ClientBuilder<C, T> {
@@ -34,7 +34,7 @@ pub struct ClientBuilder<C, T> {
     transport: PhantomData<T>,
 }
 
-/// What both builders do with messages.
+/// The methods for messages, which both builders have.
 macro_rules! registers_messages {
     ($builder:ident) => {
         impl<C: 'static, T: Transport> $builder<C, T> {
@@ -54,20 +54,20 @@ macro_rules! registers_messages {
                 self.register(MessengerBuilder::queue::<M>)
             }
 
-            /// A type that this side only sends: see [`MessengerBuilder::send_only`].
+            /// Registers a type that this side only sends: see [`MessengerBuilder::send_only`].
             #[must_use]
             pub fn send_only<M: Message>(self) -> Self {
                 self.register(MessengerBuilder::send_only::<M>)
             }
 
-            /// Calls these around everything that happens to messages.
+            /// Sets the hooks of the messages.
             #[must_use]
             pub fn hooks(self, hooks: impl Hooks + 'static) -> Self {
                 self.register(|messages| messages.hooks(hooks))
             }
 
-            /// Registers messages with a function that both sides have in common, so that a new one is
-            /// a struct, a handler, and a line there: see [`Server`].
+            /// Registers messages with a function that both sides share, so that a new message is a
+            /// struct, a handler, and a line there: see [`Server`].
             #[must_use]
             pub fn register(
                 mut self,
@@ -77,9 +77,9 @@ macro_rules! registers_messages {
                 self
             }
 
-            /// What the messages of the session are, one by one with their headers, as a capture
-            /// holds them: see [`Messenger::capture_schema`]. For an `inspect::Captured` transport,
-            /// once all messages are registered.
+            /// Returns the identity of the session for captures, with the schema of single messages
+            /// with their headers: see [`Messenger::capture_schema`]. For an `inspect::Captured`
+            /// transport, once all messages are registered.
             ///
             /// ```
             /// use tightwire::{Message, Wire};
@@ -125,8 +125,8 @@ registers_messages!(ClientBuilder);
 impl<C: 'static, T: Transport> ServerBuilder<C, T> {
     pub(super) fn new(mut config: SessionConfig) -> Self {
         let limits = &mut config.messenger;
-        // Each stage has room for all that everybody may have waiting, or some could be kept out for
-        // ever by others.
+        // Each stage has room for the waiting messages of all clients, or some could be kept out
+        // for ever by others.
         let all = limits.peer_messages.saturating_mul(config.max_clients);
         limits.receive_queue = limits.receive_queue.max(all);
         Self {
@@ -138,25 +138,26 @@ impl<C: 'static, T: Transport> ServerBuilder<C, T> {
         }
     }
 
-    /// Takes those whose tokens are good.
+    /// Accepts clients whose tokens are valid.
     #[must_use]
     pub fn with_tokens(mut self, gate: impl Admit + 'static) -> Self {
         self.gate = Some(Box::new(gate));
         self
     }
 
-    /// Takes anybody, with or without a token: for tests, and for games among friends. The log says so.
+    /// Accepts any client, with or without a token: for tests, and for games among friends. It is
+    /// logged.
     #[must_use]
     pub fn open_to_anyone(mut self) -> Self {
         self.is_open = true;
         self
     }
 
-    /// The server, over this transport.
+    /// Builds the server over this transport.
     ///
     /// # Errors
     ///
-    /// [`SessionError`] says what is missing or makes no sense.
+    /// [`SessionError`] with the setting that is missing or invalid.
     pub fn build(self, transport: T) -> Result<Server<C, T>, SessionError> {
         let Self { config, messages, gate, is_open, .. } = self;
         let gate = match gate {
@@ -182,18 +183,18 @@ impl<C: 'static, T: Transport> ClientBuilder<C, T> {
         }
     }
 
-    /// Connects with this token, which the game's backend gave, of up to 2048 bytes.
+    /// Connects with this token, which the game's backend issued, of up to 2048 bytes.
     #[must_use]
     pub fn token(mut self, token: &[u8]) -> Self {
         self.token = token.into();
         self
     }
 
-    /// The client, over this transport.
+    /// Builds the client over this transport.
     ///
     /// # Errors
     ///
-    /// [`SessionError`] says what makes no sense.
+    /// [`SessionError`] with the setting that is invalid.
     pub fn build(self, transport: T) -> Result<Client<C, T>, SessionError> {
         let Self { config, messages, token, .. } = self;
         if token.len() > MAX_TOKEN {

@@ -1,4 +1,4 @@
-//! The side that connects to a server.
+//! The client: the side that connects to a server.
 
 use core::fmt;
 use core::time::Duration;
@@ -13,34 +13,35 @@ use super::{ClientBuilder, PeerReport, SessionConfig, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::{ReconnectError, Transport};
 
-/// The side that connects to a [`Server`](crate::session::Server), over any [`Transport`]. `C` is the
-/// application's own state, which handlers get.
+/// The side that connects to a [`Server`](crate::session::Server), over any [`Transport`]. `C` is
+/// the application's own state, which handlers get.
 ///
-/// It says hello as soon as its transport is connected, and can send when
-/// [`SessionEvent::Connected`] has come. A frame is as the server's. [`Server`](crate::session::Server) has an
-/// example.
+/// It sends its hello as soon as its transport is connected, and can send messages after
+/// [`SessionEvent::Connected`]. A frame is as the server's. [`Server`](crate::session::Server) has
+/// an example.
 pub struct Client<C, T> {
     pub(super) session: Session<C, T, ClientRole>,
-    /// An id that no peer has.
+    /// An id that no peer has, for sending while there is no server.
     pub(super) nobody: PeerId,
 }
 
 impl<C: 'static, T: Transport> Client<C, T> {
-    /// With this configuration, and no messages yet.
+    /// Begins a client with this configuration, and no messages yet.
     #[must_use]
     pub fn builder(config: SessionConfig) -> ClientBuilder<C, T> {
         ClientBuilder::new(config)
     }
 
-    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
-    /// after it goes with this frame's [`transmit`](Self::transmit).
+    /// Begins a frame: receives all input up to `now`, and handles it at all stages. Messages that
+    /// the game sends after it go out with this frame's [`transmit`](Self::transmit).
     pub fn receive(&mut self, now: Duration, state: &mut C) {
         self.session.receive(now);
         self.session.run_stages(state);
     }
 
-    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
-    /// look more often than once a frame, so that messages have the times at which they came.
+    /// Receives all input up to `now`, and handles nothing: for games that run stages one by one,
+    /// or that receive more often than once a frame, so that messages have the times at which they
+    /// came.
     pub fn handle_input(&mut self, now: Duration) {
         self.session.receive(now);
     }
@@ -50,20 +51,21 @@ impl<C: 'static, T: Transport> Client<C, T> {
         self.session.run_stage(stage, state);
     }
 
-    /// Takes the messages of a type that was registered with [`queue`](crate::session::ClientBuilder::queue): see
-    /// [`Messenger::drain`]. Do it between [`receive`](Self::receive) and [`transmit`](Self::transmit), which
-    /// forgets a server that has gone with everything that waits.
+    /// Takes the messages of a type that was registered with
+    /// [`queue`](crate::session::ClientBuilder::queue): see [`Messenger::drain`]. Call it between
+    /// [`receive`](Self::receive) and [`transmit`](Self::transmit), which removes a server that has
+    /// disconnected, with its waiting messages.
     pub fn drain<M: Message>(&mut self) -> Drain<'_, M, C> {
         self.session.hub.messenger.drain()
     }
 
-    /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were
-    /// handled.
+    /// Ends the frame: sends all batches, and removes peers that have disconnected, whose messages
+    /// were handled.
     pub fn transmit(&mut self, now: Duration) {
         self.session.transmit(now);
     }
 
-    /// What happened, until nothing is left.
+    /// Returns the next event, until there are no more.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.session.hub.events.poll()
     }
@@ -72,7 +74,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send<M: Message>(
         &mut self,
         message: &M,
@@ -87,7 +89,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send_local<M: Message>(
         &mut self,
         state: &mut C,
@@ -97,17 +99,17 @@ impl<C: 'static, T: Transport> Client<C, T> {
         self.session.hub.messenger.send_local(state, message, route)
     }
 
-    /// The server, if this side is connected.
+    /// Returns the server, if this side is connected.
     #[must_use]
     pub fn server(&self) -> Option<PeerId> {
         self.session.hub.links.peers().next()
     }
 
-    /// Leaves, also if it has not connected yet: then it never does. A [`SessionEvent::Disconnected`]
-    /// follows.
+    /// Disconnects, also before the connection is established: then it never is. A
+    /// [`SessionEvent::Disconnected`] follows.
     ///
-    /// The server learns it from what [`transmit`](Self::transmit) sends: for about a second more, since
-    /// packets get lost. A server that hears nothing of it takes the client for one that timed out.
+    /// The server learns of it from the packets of [`transmit`](Self::transmit): go on for about a
+    /// second, since packets get lost. A server that does not hear of it times the client out.
     pub fn disconnect(&mut self, now: Duration) {
         self.session.close_all(&Reason::Left);
         self.session.hub.leave();
@@ -188,49 +190,50 @@ impl<C: 'static, T: Transport> Client<C, T> {
         }
     }
 
-    /// How the connection to the server is doing.
+    /// Returns the state of the connection to the server; `None` while there is none.
     #[must_use]
     pub fn stats(&self) -> Option<PeerReport> {
         self.session.report(self.server()?)
     }
 
-    /// The number that both sides must have in common: of the game, its version, and all messages.
+    /// Returns the protocol id, which both sides must share: of the game, its version, and all
+    /// messages.
     #[must_use]
     pub fn protocol_id(&self) -> u64 {
         self.session.hub.protocol
     }
 
-    /// What this side speaks: the game, its version, and the layout of all messages.
+    /// Returns the identity of this side: the game, its version, and the schema of all messages.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         self.session.hub.description.identity()
     }
 
-    /// What this side was told.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &SessionConfig {
         &self.session.hub.config
     }
 
-    /// For the game's random numbers: the same in a replay.
+    /// Returns the seed for the game's random numbers: the same in a replay.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.session.hub.config.seed
     }
 
-    /// The messages: their numbers, totals and faults.
+    /// Returns the messenger: the messages with their numbers, totals and faults.
     #[must_use]
     pub fn messenger(&self) -> &Messenger<C> {
         &self.session.hub.messenger
     }
 
-    /// What carries the batches.
+    /// Returns the transport.
     #[must_use]
     pub fn transport(&self) -> &T {
         &self.session.transport
     }
 
-    /// What carries the batches. Its connections are the session's: nothing may be taken from it.
+    /// Returns the transport. Its connections are the session's: do not poll its events.
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.session.transport
     }

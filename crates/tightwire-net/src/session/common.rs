@@ -1,4 +1,4 @@
-//! What a server and a client have in common.
+//! The common part of a server and a client.
 
 use core::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) struct Session<C, T, R> {
     pub(super) transport: T,
     pub(super) hub: Hub<C>,
     pub(super) role: R,
-    /// Connections that cannot go on, and why.
+    /// Connections that have failed, with the reasons.
     failed: Vec<(Connection, Reason)>,
 }
 
@@ -116,13 +116,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
             let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
             match error {
-                // Its event comes.
+                // The transport has an event for it.
                 NotSentError::NotConnected(_) => return Err(Disconnected),
                 _ if !delivery.is_reliable() => {
                     open.dropped += 1;
                     return Ok(());
                 }
-                // Whoever misses a reliable message has another state from then on: it waits.
+                // A peer that missed a reliable message would have another state from then on: the
+                // batch waits.
                 NotSentError::Full { .. } => {
                     open.waiting.push_back((delivery, batch.into()));
                     return Ok(());
@@ -157,7 +158,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Sends the internal message that was written. What there is no room for waits, if messages wait.
+    /// Sends the internal message in `hub.out`. It waits if the transport is full, or if other
+    /// batches wait.
     fn send_internal(&mut self, connection: Connection) {
         let Self { transport, hub, .. } = self;
         let mut open = hub.links.opened_mut(connection);
@@ -179,7 +181,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         self.take(Step::close(connection, reason));
     }
 
-    /// Sends the batches that there was no room for, in their order, as far as there is some now.
+    /// Sends the waiting batches in their order, as far as the transport has room now.
     fn send_what_waited(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         for (connection, open) in hub.links.open_mut() {
@@ -203,8 +205,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// A transport that carries less than both sides have agreed on would take an honest peer for a
-    /// cheat.
+    /// Closes a connection whose transport carries less than both sides have agreed on: it would
+    /// refuse batches of an honest peer.
     fn check_path(&mut self, connection: Connection) {
         let Some(path) = self.transport.path(connection) else { return };
         let (most, wanted) = (path.max_fragmented, self.hub.config.messenger.max_fragmented);
@@ -218,14 +220,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Ends the connection of a peer. What it sent and was not handled is dropped.
+    /// Closes the connection of a peer. Its received messages that were not handled are dropped.
     pub(super) fn close(&mut self, peer: PeerId, reason: &Reason) {
         if let Some((connection, _)) = self.hub.links.peer_mut(peer) {
             self.take(Step::close(connection, reason.clone()));
         }
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub(super) fn close_all(&mut self, reason: &Reason) {
         let all: Vec<_> = self.hub.links.iter().map(|(connection, _)| connection).collect();
         for connection in all {
@@ -257,8 +259,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         })
     }
 
-    /// How much can be sent at once to those who came. The others are looked at once a frame: a path is
-    /// a lot of numbers, and `receive` may be called each millisecond.
+    /// Sets the limits of new peers. The others are updated once a frame: a path is a lot of
+    /// numbers, and `receive` may be called each millisecond.
     fn look_at_new_paths(&mut self) {
         let Hub { links, messenger, opened, .. } = &mut self.hub;
         for peer in opened.drain(..) {
@@ -270,7 +272,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Ends connections that do not become peers.
+    /// Closes connections whose handshake has timed out.
     fn close_those_who_hesitate(&mut self) {
         let Hub { links, now, config, .. } = &self.hub;
         for (connection, link) in links.iter() {
@@ -289,8 +291,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         self.close_failed();
     }
 
-    /// How much can be sent at once changes. Sends less to those who do not keep up, and nothing to those
-    /// who never will.
+    /// Updates the limits of all peers. Sends less to peers that do not keep up, and closes those
+    /// that have not kept up for too long.
     fn look_at_paths(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         let Hub { config, links, messenger, now, .. } = hub;
@@ -310,12 +312,12 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         self.close_failed();
     }
 
-    /// Tells those who have asked what messages look like; not often, since it is long.
+    /// Answers requests for the schema; not often, since the answer is long.
     fn answer(&mut self) {
         let now = self.hub.now;
         let is_due = |open: &Open| {
             let is_early = |last| now.saturating_sub(last) < BETWEEN_ANSWERS;
-            // Nor while others wait: those who take nothing could ask for more and more.
+            // Nor while batches wait: a peer that takes nothing could ask for more and more.
             open.is_asked && open.waiting.is_empty() && !open.answered.is_some_and(is_early)
         };
         loop {
@@ -336,11 +338,11 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     }
 }
 
-/// How much can be sent at once to a peer.
+/// Sets the largest batches to a peer.
 fn set_limits<C: 'static>(messenger: &mut Messenger<C>, peer: PeerId, path: &Path) {
     messenger.set_mtu(peer, path.max_datagram.min(MAX_DATAGRAM));
     messenger.set_max_fragmented(peer, path.max_fragmented);
 }
 
-/// How often a peer is told what messages look like.
+/// Interval of answers to one peer.
 const BETWEEN_ANSWERS: Duration = Duration::from_secs(1);

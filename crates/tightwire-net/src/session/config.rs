@@ -1,4 +1,4 @@
-//! What a session is told before it begins.
+//! The configuration of a session.
 
 use core::time::Duration;
 use std::hash::{BuildHasher, RandomState};
@@ -7,9 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::message::MessengerConfig;
 use tightwire_snapshot as snapshot;
 
-/// What a [`Server`](crate::session::Server) and a [`Client`](crate::session::Client) are told. Both sides need the same
-/// [`game`](Self::game) and [`version`](Self::version), and in [`messenger`](Self::messenger) what
-/// [`MessengerConfig`] says.
+/// Configuration of a [`Server`](crate::session::Server) or [`Client`](crate::session::Client).
+/// Both sides need the same [`game`](Self::game) and [`version`](Self::version), and the same
+/// fields of [`messenger`](Self::messenger) that [`MessengerConfig`] lists.
 ///
 /// ```
 /// use tightwire::SessionConfig;
@@ -19,46 +19,47 @@ use tightwire_snapshot as snapshot;
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionConfig {
-    /// The name of the game, of up to 255 bytes.
+    /// Name of the game, of up to 255 bytes.
     pub game: String,
-    /// Its version, of up to 255 bytes.
+    /// Version of the game, of up to 255 bytes.
     pub version: String,
     /// The snapshot protocol, `None` (the default) if there are no snapshots: see
     /// [`with_snapshots`](Self::with_snapshots).
     pub snapshots: Option<snapshot::Description>,
-    /// The limits for messages. Its `max_fragmented` is at most that of the transport, or nobody
-    /// connects. A server makes `receive_queue` so long that no client takes another's
-    /// room.
+    /// Limits of messages. `max_fragmented` is at most that of the transport, or no connection is
+    /// established. A server makes `receive_queue` so long that no client takes another's room.
     pub messenger: MessengerConfig,
-    /// How many clients a server takes.
+    /// Largest number of clients of a server. The default is 64.
     pub max_clients: usize,
-    /// How long a connection may take to say who it is.
+    /// Time limit of a handshake. The default is 5 seconds.
     pub hello_timeout: Duration,
-    /// If more bytes than this are on their way to a peer, its unreliable batches are dropped.
+    /// Backlog of a peer in bytes above which its unreliable batches are dropped. The default is 64
+    /// KiB.
     pub drop_unreliable_above: usize,
-    /// If more bytes than this are, sending to the peer is an error: see
-    /// [`SendError::Blocked`](crate::message::SendError::Blocked).
+    /// Backlog of a peer in bytes above which sending to it is an error: see
+    /// [`SendError::Blocked`](crate::message::SendError::Blocked). The default is 512 KiB.
     pub refuse_above: usize,
-    /// A peer for which that lasts so long is disconnected, unless fewer bytes are on their way to it
-    /// than at any time since: a slow line takes its time.
+    /// Time after which a blocked peer is disconnected. It starts over whenever the backlog becomes
+    /// smaller than before: a slow line takes its time. The default is 5 seconds.
     pub patience: Duration,
-    /// The time since 1970 at which the session's own time is zero: tokens have an end. The real one,
-    /// unless it is set for a clock that is not.
+    /// Time since 1970 at which the session's own time is zero, for the expiry of tokens. The
+    /// default is the system's time; set it for a virtual clock.
     pub unix_start: Duration,
-    /// For the game's own random numbers: it is in recordings, so that they are the same in a replay.
-    /// Another one each time, unless it is set.
+    /// Seed for the game's own random numbers: recordings have it, so that the numbers are the same
+    /// in a replay. The default is random.
     pub seed: u64,
 }
 
 impl SessionConfig {
-    /// The default, for this game in this version.
+    /// Creates the default configuration for this game in this version.
     #[must_use]
     pub fn new(game: &str, version: &str) -> Self {
         Self { game: game.into(), version: version.into(), ..Self::default() }
     }
 
-    /// Makes the snapshot protocol a part of the session's protocol id: a side with another class, field or
-    /// setting is refused, with the [difference](snapshot::Description::diff), as one with other messages is.
+    /// Makes the snapshot protocol a part of the session's protocol id: a side with another class,
+    /// field or setting is refused, with the [difference](snapshot::Description::diff), as one with
+    /// other messages is.
     ///
     /// ```
     /// use tightwire::{SessionConfig, snapshot};

@@ -1,4 +1,4 @@
-//! What a session speaks, and why another does not understand it.
+//! Description of a side for the handshake, and the explanation of a mismatch.
 
 use crate::message::{Messenger, MessengerConfig};
 use tightwire_core::packet::{Identity, Protection};
@@ -8,7 +8,7 @@ use tightwire_snapshot as snapshot;
 
 use super::{SessionConfig, SessionError};
 
-/// What both sides must have in common, to be told to the other.
+/// The properties that both sides must share, as they are sent to the other side.
 #[derive(Wire, Clone, PartialEq, Debug, Default)]
 pub(super) struct Description {
     identity: Identity,
@@ -57,11 +57,11 @@ impl Description {
         &self.identity
     }
 
-    /// Why this side does not understand the other.
+    /// Explains why this side does not understand the other.
     pub(super) fn mismatch(&self, there: &Self) -> String {
         let mut lines: Vec<String> = match self.identity.mismatch(&there.identity) {
             Some(mismatch) => mismatch.iter().map(shown).collect(),
-            // A packet would not be different for a name; but names decide the numbers.
+            // Packets do not depend on the names of messages, but numbers do.
             None => {
                 let layout = self.identity.schema().diff(there.identity.schema());
                 layout.iter().filter(|line| is_message(line)).map(shown).collect()
@@ -91,22 +91,22 @@ impl Description {
     }
 }
 
-/// What is said where a side could not say what it speaks.
+/// Explanation where a side did not send its description.
 pub(super) const UNKNOWN: &str = "the ids are different, and it is not known why";
 
-/// The protocol id of a session: it covers the game, its version, messages, limits that both sides must
-/// share, and the classes and settings of snapshots.
+/// Returns the protocol id of a session: it covers the game, its version, messages, limits that
+/// both sides must share, and the classes and settings of snapshots.
 pub(super) fn protocol_id<C: 'static>(description: &Description, messenger: &Messenger<C>) -> u64 {
     let snapshots = description.snapshots.as_ref().map_or(0, snapshot::Description::fingerprint);
     description.identity.id().rotate_left(32) ^ messenger.id() ^ snapshots.rotate_left(16)
 }
 
-/// Whether it is the name of a message that is different.
+/// Whether the difference is the name of a message.
 fn is_message(line: &Difference) -> bool {
     !line.changes_bytes() && inside(&line.path).is_some_and(|path| !path.contains('.'))
 }
 
-/// A path without what all messages have in common: the enum, and the one field of each variant.
+/// Strips the prefix of all messages from a path: the enum, and the single field of each variant.
 fn inside(path: &str) -> Option<&str> {
     path.strip_prefix("Message.")
 }

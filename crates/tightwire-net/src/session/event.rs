@@ -1,4 +1,4 @@
-//! What happened to a session.
+//! Events, reports and errors of a session.
 
 use core::fmt;
 use std::net::SocketAddr;
@@ -10,7 +10,8 @@ use tightwire_core::schema::SchemaError;
 use crate::reason::Reason;
 use crate::transport::Path;
 
-/// What happened to a [`Server`](crate::session::Server) or a [`Client`](crate::session::Client), besides messages.
+/// An event of a [`Server`](crate::session::Server) or a [`Client`](crate::session::Client),
+/// besides messages.
 ///
 /// ```
 /// use tightwire::SessionEvent;
@@ -22,66 +23,66 @@ use crate::transport::Path;
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SessionEvent {
-    /// A peer can be sent to, and its messages come.
+    /// A peer is connected: it can be sent to, and its messages come.
     Connected {
-        /// Who it is from now on.
+        /// Id of the peer.
         peer: PeerId,
-        /// The number of the client, from its token: at a client its own.
+        /// Number of the client, from its token; on a client, its own.
         client: u64,
-        /// What its token says about it; at a client nothing.
+        /// User data from its token; empty on a client.
         user_data: Vec<u8>,
-        /// Where it is, if the transport knows.
+        /// Address of the peer; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
     },
-    /// A peer has gone, and what it sent before has been handled. At a client also if it never
-    /// connected.
+    /// A peer has disconnected, and its messages from before have been handled. On a client also if
+    /// it never connected.
     Disconnected {
-        /// Who it was, if it had connected.
+        /// Id of the peer; `None` if it had not connected.
         peer: Option<PeerId>,
-        /// Why.
+        /// Reason of the end.
         reason: Reason,
     },
-    /// Somebody wanted to connect to this server and was not let in.
+    /// A connection to this server was refused.
     Refused {
-        /// Where they are, if the transport knows.
+        /// Address of the other end; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
-        /// Why. A [`Reason::Mismatch`] says it as this side sees it.
+        /// Reason of the refusal. A [`Reason::Mismatch`] is from the view of this side.
         reason: Reason,
     },
-    /// A peer has said what its messages look like, since it was asked.
+    /// A peer has sent the schema of its messages, on request.
     Schema {
-        /// Who.
+        /// Id of the peer.
         peer: PeerId,
-        /// What it said.
+        /// Identity of the peer, with its schema.
         identity: Box<Identity>,
     },
 }
 
-/// How a peer is doing.
+/// State of the connection to a peer.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct PeerReport {
-    /// How its connection is.
+    /// Measurements of the transport.
     pub path: Path,
-    /// What went to it and came from it.
+    /// Traffic with the peer.
     pub stats: PeerStats,
-    /// The same for each type of message.
+    /// Traffic with the peer, by type of message.
     pub messages: Vec<PeerMessageStats>,
     /// Unreliable batches that were not sent, since the peer does not keep up.
     pub batches_dropped: u64,
 }
 
-/// Why a session cannot be built.
+/// Reason why a session cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Messages or their limits make no sense.
+    /// The messages or their limits are invalid.
     Messages(RegistryError),
-    /// A message describes itself in a way that makes no sense.
+    /// A message has an invalid description.
     Schema(SchemaError),
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     Config(&'static str),
-    /// It was not said who may connect to a server.
+    /// The server has no setting for which clients may connect.
     NoGate,
 }
 

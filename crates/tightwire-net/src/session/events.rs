@@ -1,11 +1,11 @@
-//! What happened and was not polled yet.
+//! Events that wait to be polled.
 
 use std::collections::VecDeque;
 
 use super::SessionEvent;
 
-/// The events that wait for the application. Strangers cause as many refusals as they like, so only so
-/// many of those wait.
+/// The events that wait for the application. Strangers can cause any number of refusals, so the
+/// number of waiting refusals is limited.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     waiting: VecDeque<SessionEvent>,
@@ -44,5 +44,5 @@ fn is_refusal(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::Refused { .. })
 }
 
-/// How many refusals wait.
+/// Largest number of waiting refusals.
 const MAX_REFUSALS: usize = 1024;

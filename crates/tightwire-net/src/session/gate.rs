@@ -1,4 +1,4 @@
-//! Who may connect.
+//! Admission of clients to a server.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::reason::TokenError;
 use crate::token::TokenGate;
 
-/// Decides by their tokens who may connect to a [`Server`](crate::session::Server): a [`TokenGate`], or
-/// something of the game's own.
+/// Decides by their tokens which clients may connect to a [`Server`](crate::session::Server): a
+/// [`TokenGate`], or a type of the game's own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -30,28 +30,28 @@ use crate::token::TokenGate;
 /// assert_eq!(Password("sesame").check(b"open", Duration::ZERO), Err(TokenError::NotGenuine));
 /// ```
 pub trait Admit: Send + Sync {
-    /// Says whether a token is good at this time since 1970, and whose it is. Remembers nothing: a
-    /// client that is refused for another reason can come again.
+    /// Checks whether a token is valid at this time since 1970, and returns the client that it is
+    /// for. Records nothing: a client that is refused for another reason can come again.
     ///
     /// # Errors
     ///
-    /// [`TokenError`] says why it is not.
+    /// [`TokenError`] with the reason why it is invalid.
     fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenError>;
 
-    /// Takes a token that was good a moment ago.
+    /// Redeems a token that was valid a moment ago.
     ///
     /// # Errors
     ///
-    /// [`TokenError`] if it cannot be taken.
+    /// [`TokenError`] if it cannot be redeemed.
     fn redeem(&mut self, token: &[u8], unix_now: Duration) -> Result<(), TokenError>;
 }
 
-/// What a token says about a client.
+/// Contents of a client's token.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Admitted {
-    /// The number of the client, which the game's backend chose.
+    /// Number of the client, which the game's backend chose.
     pub client: u64,
-    /// What the backend says about it.
+    /// User data of the backend about the client.
     pub user_data: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl Admit for TokenGate {
     }
 }
 
-/// A gate that the application keeps a hand on, as to change the keys while the server runs:
+/// A gate that the application shares with the server, as to change the keys while the server runs:
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -94,8 +94,8 @@ impl Admit for TokenGate {
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 ///
-/// The server waits for the lock when a client connects: hold it for a moment only, and not while this
-/// thread calls the server, which would wait for ever.
+/// The server waits for the lock when a client connects: hold it for a moment only, and not while
+/// this thread calls the server, which would deadlock.
 impl<G: Admit> Admit for Arc<Mutex<G>> {
     fn check(&mut self, token: &[u8], unix_now: Duration) -> Result<Admitted, TokenError> {
         self.lock().unwrap_or_else(PoisonError::into_inner).check(token, unix_now)
@@ -106,10 +106,10 @@ impl<G: Admit> Admit for Arc<Mutex<G>> {
     }
 }
 
-/// Lets everybody in, without a token.
+/// Admits every client, without a token.
 #[derive(Debug, Default)]
 pub(super) struct Anyone {
-    /// How many there were.
+    /// Number of admitted clients.
     count: u64,
 }
 

@@ -1,8 +1,8 @@
 //! A session without its transport.
 //!
-//! An event is handled without the transport, and returns the step to be taken: an event borrows the
-//! transport. The same split makes a session a function of what its transport reports, which is what a
-//! replay plays.
+//! An event of the transport borrows the transport. Therefore the hub handles an event without it,
+//! and returns the step to take. The same split makes a session a function of the events of its
+//! transport, which a replay plays back.
 
 use core::time::Duration;
 
@@ -17,39 +17,39 @@ use super::{SessionConfig, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event};
 
-/// Everything but the transport.
+/// The state of a session, except for the transport.
 pub(super) struct Hub<C> {
     pub(super) config: SessionConfig,
     pub(super) messenger: Messenger<C>,
     pub(super) description: Description,
     pub(super) protocol: u64,
     pub(super) links: Links,
-    /// Those who became peers, and of whose paths nothing is known yet.
+    /// New peers whose limits are not yet set.
     pub(super) opened: Vec<PeerId>,
     pub(super) events: Events,
-    /// A client that has left does not connect any more, and one that has ended was told so.
+    /// A client that has left does not connect any more; one that has ended has pushed its event.
     pub(super) has_left: bool,
     pub(super) has_ended: bool,
     pub(super) now: Duration,
-    /// What [`Step::Send`] sends.
+    /// The batch that [`Step::Send`] sends.
     pub(super) out: Vec<u8>,
 }
 
-/// What follows from an event, for the transport.
+/// The action on the transport that follows from an event.
 pub(super) enum Step {
     Nothing,
-    /// Send the batch of this side.
+    /// Send the batch in `out`.
     Send(Connection),
-    /// The other side is known: send the batch of this side.
+    /// The other side is authenticated: welcome it, and send the batch in `out`.
     Welcome(Connection),
-    /// There is no room for more of a peer.
+    /// There is no room for more messages of a peer.
     Pause(Connection),
-    /// It ends: the other side is told the one reason, this side the other.
+    /// Close the connection: the first reason is for the other side, the second for this side.
     Close(Connection, Reason, Reason),
 }
 
 impl Step {
-    /// It ends, for a reason that is the same for both.
+    /// Closes the connection, with the same reason for both sides.
     pub(super) fn close(connection: Connection, reason: Reason) -> Self {
         Self::Close(connection, reason.clone(), reason)
     }
@@ -62,7 +62,7 @@ impl Step {
 impl<C: 'static> Hub<C> {
     pub(super) fn handle<R: Role>(&mut self, role: &mut R, event: Event<'_>) -> Step {
         match event {
-            // It was on its way when this client left.
+            // The connection was being established when this client left.
             Event::Connected { connection, .. } if self.has_left => {
                 Step::close(connection, Reason::Left)
             }
@@ -91,7 +91,7 @@ impl<C: 'static> Hub<C> {
     ) -> Step {
         let is_internal = delivery == InternalBatch::DELIVERY;
         if let Some((number, body)) = InternalBatch::read(batch).filter(|_| is_internal) {
-            // It costs nothing to ignore what nobody waits for, and much to read it.
+            // Ignoring an unrequested answer costs nothing; reading it costs much.
             if Said::is_answer(number) && !self.links.waits_for_answer(from) {
                 return Step::Nothing;
             }
@@ -102,20 +102,21 @@ impl<C: 'static> Hub<C> {
         }
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
         if let State::Welcomed(_) = link.state {
-            // The client knows that it has a place, or it would have sent nothing: this has overtaken
-            // the message that says so.
+            // The client has got its welcome, or it would have sent nothing: this message has
+            // overtaken `Ready`.
             self.open(from, false);
         }
         let Some(Link { state: State::Open(open), .. }) = self.links.get_mut(from) else {
             return Step::violation(from, "a message before the welcome");
         };
         let peer = open.peer;
-        // What is refused is counted.
+        // A refusal is counted by the messenger.
         let _ = self.messenger.receive(peer, delivery, batch, self.now);
         if self.messenger.can_receive(peer) { Step::Nothing } else { Step::Pause(from) }
     }
 
-    /// What any session says at any time; the rest is for the role.
+    /// Handles the internal messages that both roles accept at any time; passes the others to the
+    /// role.
     fn said<R: Role>(&mut self, role: &mut R, from: Connection, said: Said) -> Step {
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
         match (&mut link.state, said) {
@@ -140,8 +141,8 @@ impl<C: 'static> Hub<C> {
     /// Makes a connection a peer.
     pub(super) fn open(&mut self, connection: Connection, is_ready: bool) -> Option<PeerId> {
         let link = self.links.get_mut(connection)?;
-        // What a peer sends has a limit of its own, which its transport keeps. How much this side can
-        // send is known at the end of `receive`.
+        // The peer's own sending has another limit, which its transport enforces. The limits of
+        // this side are set at the end of `receive`.
         let peer = self.messenger.add_peer(MAX_DATAGRAM);
         let (client, user_data) = match core::mem::replace(&mut link.state, State::New) {
             State::Welcomed(admitted) => (admitted.client, admitted.user_data),
@@ -154,10 +155,10 @@ impl<C: 'static> Hub<C> {
         Some(peer)
     }
 
-    /// The other side or the network ended a connection.
+    /// Handles the end of a connection by the other side or the network.
     fn disconnected(&mut self, connection: Connection, reason: Reason, is_server: bool) {
         let Some(link) = self.links.get_mut(connection) else {
-            // A client that never connected, unless it knows that it has left.
+            // A client that never connected, unless it has left itself.
             if !is_server && !self.has_left {
                 self.has_ended = true;
                 self.events.push(SessionEvent::Disconnected { peer: None, reason });
@@ -171,13 +172,13 @@ impl<C: 'static> Hub<C> {
                 self.end(connection, reason, is_server);
             }
             State::Different(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
-            // Nobody is told of strangers who leave.
+            // Strangers that leave cause no event.
             _ if is_server => drop(self.links.remove(connection)),
             _ => self.end(connection, reason, is_server),
         }
     }
 
-    /// This side ended a connection.
+    /// Handles the end of a connection by this side.
     pub(super) fn end(&mut self, connection: Connection, reason: Reason, is_server: bool) {
         let Some(link) = self.links.remove(connection) else { return };
         let address = link.address;
@@ -192,7 +193,7 @@ impl<C: 'static> Hub<C> {
         });
     }
 
-    /// This client does not want to connect any more.
+    /// Makes this client leave: it does not connect any more.
     pub(super) fn leave(&mut self) {
         self.has_left = true;
         if !core::mem::replace(&mut self.has_ended, true) {
@@ -201,7 +202,7 @@ impl<C: 'static> Hub<C> {
         }
     }
 
-    /// Removes the peers whose last words were handled.
+    /// Removes the disconnected peers, whose last messages were handled.
     pub(super) fn forget_the_gone(&mut self) {
         let gone = |(connection, link): (Connection, &Link)| match &link.state {
             State::Gone(_, reason) => Some((connection, reason.clone())),
@@ -215,5 +216,5 @@ impl<C: 'static> Hub<C> {
     }
 }
 
-/// The largest batch that does not fragment, of which the size can be said.
+/// Largest batch that does not fragment, in bytes: the limit of its size field.
 pub(super) const MAX_DATAGRAM: usize = 2 + u16::MAX as usize;

@@ -1,4 +1,4 @@
-//! The connections of a session, and how far each has come.
+//! The connections of a session, with the state of their handshakes.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,48 +12,48 @@ use super::Admitted;
 use crate::reason::Reason;
 use crate::transport::Connection;
 
-/// One connection.
+/// A connection.
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) address: Option<SocketAddr>,
-    /// When it came so far.
+    /// Time at which the handshake got to its present state.
     pub(super) since: Duration,
     pub(super) state: State,
 }
 
-/// How far a connection has come.
+/// State of a connection.
 #[derive(Debug)]
 pub(super) enum State {
-    /// The client has to say hello, or the server to answer it.
+    /// Waits for the client's hello, or for the server's answer to it.
     New,
-    /// The client has a place at this server, and may not know it.
+    /// The server has sent its welcome, which the client may not have got.
     Welcomed(Admitted),
-    /// The sides tell each other what they speak, since it is not the same; why, as far as this side
-    /// knows.
+    /// The protocol ids differ, and the sides exchange their descriptions; the mismatch, once this
+    /// side knows it.
     Different(Option<Reason>),
-    /// Messages go both ways.
+    /// Messages flow both ways.
     Open(Open),
-    /// It has ended, for this reason; what came before has to be handled yet.
+    /// The connection has ended, for this reason; received messages still have to be handled.
     Gone(PeerId, Reason),
 }
 
-/// A connection over which messages go.
+/// A connection over which messages flow.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) peer: PeerId,
-    /// Whether the client has said that it knows. Other messages can overtake that.
+    /// The client has sent `Ready`. Other messages can overtake it.
     pub(super) is_ready: bool,
-    /// Since when too much is on its way to the peer, and nothing of it arrives.
+    /// Progress of the backlog while it is too large; `None` while the peer keeps up.
     slow: Option<Slow>,
-    /// Reliable batches that the transport had no room for. While there are some, nothing can be sent to
-    /// the peer: so they are at most those of a frame.
+    /// Reliable batches that the transport had no room for. While there are some, the peer is
+    /// blocked, so they are at most those of a frame.
     pub(super) waiting: VecDeque<(Delivery, Vec<u8>)>,
-    /// Whether unreliable batches are dropped now, and how many were.
+    /// Unreliable batches are dropped now, and the number that was dropped.
     pub(super) is_dropping: bool,
     pub(super) dropped: u64,
-    /// Whether this side wants to know what the other's messages look like.
+    /// This side has requested the schema of the other.
     pub(super) has_asked: bool,
-    /// Whether the other side does, and when it was told last.
+    /// The other side has requested the schema of this one, and the time of the last answer.
     pub(super) is_asked: bool,
     pub(super) answered: Option<Duration>,
 }
@@ -61,13 +61,13 @@ pub(super) struct Open {
 /// A peer that does not keep up.
 #[derive(Clone, Copy, Debug)]
 struct Slow {
-    /// The bytes that were on their way when they were fewest.
+    /// Smallest backlog since then, in bytes.
     least: usize,
-    /// When that was.
+    /// Time of the smallest backlog.
     since: Duration,
 }
 
-/// All of them. In an order of their own, so that a replay does the same.
+/// All connections. Ordered by number, so that a replay does the same.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     links: BTreeMap<Connection, Link>,
@@ -89,12 +89,12 @@ impl Open {
         }
     }
 
-    /// The bytes of reliable batches that wait for room.
+    /// Returns the bytes of waiting reliable batches.
     pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.iter().map(|(_, batch)| batch.len()).sum()
     }
 
-    /// Notes that so much is on its way to the peer, which is too much; how long nothing of it arrives.
+    /// Records a backlog that is too large; returns for how long it has not become smaller.
     pub(super) fn slow_for(&mut self, backlog: usize, now: Duration) -> Duration {
         let slow = self.slow.get_or_insert(Slow { least: backlog, since: now });
         if backlog < slow.least {
@@ -103,7 +103,7 @@ impl Open {
         now.saturating_sub(slow.since)
     }
 
-    /// Notes that the peer keeps up.
+    /// Records that the peer keeps up.
     pub(super) fn keeps_up(&mut self) {
         self.slow = None;
     }
@@ -127,17 +127,17 @@ impl Links {
         self.links.get_mut(&connection)
     }
 
-    /// Whether an answer of a connection is to be read: not one that nobody has asked for.
+    /// Whether an answer from a connection is to be read: only a requested one.
     pub(super) fn waits_for_answer(&self, connection: Connection) -> bool {
         match self.links.get(&connection).map(|link| &link.state) {
             Some(State::Open(open)) => open.has_asked,
             Some(State::Gone(..)) | None => false,
-            // It is not its turn.
+            // An answer is not valid in this state: it is read, and closes the connection.
             Some(_) => true,
         }
     }
 
-    /// The one of those who have not said hello who had the most time for it, besides `newcomer`.
+    /// Returns the oldest connection without a hello, other than `newcomer`.
     pub(super) fn oldest_stranger(&self, newcomer: Connection) -> Option<Connection> {
         let is_stranger = |link: &Link| matches!(link.state, State::New);
         let others = self.iter().filter(|(connection, _)| *connection != newcomer);
@@ -145,7 +145,7 @@ impl Links {
         strangers.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
     }
 
-    /// Messages go over a connection from now on.
+    /// Opens a connection for messages.
     pub(super) fn open(&mut self, connection: Connection, peer: PeerId, is_ready: bool) {
         if let Some(link) = self.links.get_mut(&connection) {
             link.state = State::Open(Open::new(peer, is_ready));
@@ -165,13 +165,13 @@ impl Links {
         self.peers.get(&peer).copied()
     }
 
-    /// The connection of a peer that has not gone.
+    /// Returns the connection of a peer that has not disconnected.
     pub(super) fn peer_mut(&mut self, peer: PeerId) -> Option<(Connection, &mut Open)> {
         let connection = self.connection(peer)?;
         Some((connection, self.opened_mut(connection)?))
     }
 
-    /// What goes over a connection, if messages do.
+    /// Returns the open state of a connection, if messages flow over it.
     pub(super) fn opened_mut(&mut self, connection: Connection) -> Option<&mut Open> {
         match &mut self.links.get_mut(&connection)?.state {
             State::Open(open) => Some(open),
@@ -190,15 +190,15 @@ impl Links {
         })
     }
 
-    /// The peers to which can be sent.
+    /// Iterates over the connected peers.
     pub(super) fn peers(&self) -> SessionPeers<'_> {
         SessionPeers { links: self.links.values() }
     }
 }
 
-/// The peers of a session, in the order in which they connected.
-// A type of its own: one that is not named could have a destructor, so that
-// `if let Some(peer) = server.peers().next() { server.send(…) }` would not compile.
+/// Iterator over the peers of a session, in the order in which they connected.
+// A named type, since an opaque one could have a destructor, so that `if let Some(peer) =
+// server.peers().next() { server.send(…) }` would not compile.
 #[derive(Clone)]
 pub struct SessionPeers<'s> {
     links: Values<'s, Connection, Link>,

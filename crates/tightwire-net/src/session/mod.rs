@@ -1,4 +1,4 @@
-//! Sessions: who is connected, what both sides speak, and their messages.
+//! Sessions: connections, handshakes, protocol ids and messages.
 
 mod builder;
 mod client;

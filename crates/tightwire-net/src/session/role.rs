@@ -1,9 +1,9 @@
-//! What only a server does, and what only a client does, until messages go both ways.
+//! The handshake of each role, server and client.
 //!
-//! A server sends a client nothing before the client knows that it is welcome, and takes any message of
-//! the application for that knowledge: no delivery waits for another, so either could overtake the
-//! welcome. Each side of a mismatch computes its own explanation, since "here" is another place for
-//! each.
+//! A server sends nothing to a client before the client knows that it is welcome, and takes any
+//! message of the application as a sign of that: no delivery waits for another, so either could
+//! overtake the welcome. Each side of a mismatch computes its own explanation, since "here" is
+//! another place for each.
 
 use core::time::Duration;
 
@@ -19,13 +19,13 @@ use crate::transport::Connection;
 pub(super) trait Role {
     const IS_SERVER: bool;
 
-    /// There is a connection.
+    /// Handles a new connection.
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step;
 
-    /// The other side said something that belongs to the beginning.
+    /// Handles an internal message of the handshake.
     fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step;
 
-    /// The other side said something that nobody understands.
+    /// Handles a malformed internal message.
     fn not_understood(&self, from: Connection, error: NotUnderstood) -> Step {
         match error {
             NotUnderstood::Format(there) => {
@@ -40,23 +40,23 @@ pub(super) trait Role {
     }
 }
 
-/// Lets clients in, or not.
+/// The server's side of the handshake: admits clients, or refuses them.
 pub(super) struct ServerRole {
     gate: Box<dyn Admit>,
-    /// What was explained last, as many have it in common.
+    /// The last explanation, since many clients have the same mismatch.
     explained: Option<Explained>,
-    /// How many explanations there were in the second that began at this time.
+    /// Start of the current second, and the number of explanations in it.
     explanations: (Duration, u32),
 }
 
-/// A difference to other sides, as they see it and as this side does.
+/// A mismatch with another side, from the view of that side and of this one.
 struct Explained {
     there: Description,
     told: Reason,
     shown: Reason,
 }
 
-/// Wants to be let in.
+/// The client's side of the handshake.
 pub(super) struct ClientRole {
     pub(super) token: Vec<u8>,
 }
@@ -65,8 +65,8 @@ impl Role for ServerRole {
     const IS_SERVER: bool = true;
 
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
-        // Those who have not said hello take memory too. A newcomer may be a player, and who has said
-        // nothing for longest is the least likely to be one.
+        // Connections without a hello take memory too. A newcomer may be a player, and the
+        // connection that has been silent for longest is the least likely to be one.
         let most = hub.config.max_clients.saturating_mul(2).saturating_add(STRANGERS);
         if hub.links.len() <= most {
             return Step::Nothing;
@@ -101,8 +101,9 @@ impl ServerRole {
         Self { gate, explained: None, explanations: (Duration::ZERO, 0) }
     }
 
-    /// Why the other side is refused, as it sees it and as this side does. It takes long for those who
-    /// make it long, and their token is not used up: so it is not done often.
+    /// Explains the mismatch with the other side, from the view of that side and of this one. A
+    /// hostile client can make it slow, and its token is not used up: therefore the number of
+    /// explanations is limited.
     fn explain(
         &mut self,
         here: &Description,
@@ -130,7 +131,7 @@ impl ServerRole {
 
     fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
         let unix_now = hub.config.unix_start.saturating_add(hub.now);
-        // The token first: strangers learn nothing about the game, and not whether there is room.
+        // The token first: strangers learn nothing about the game, nor whether there is room.
         let admitted = match self.gate.check(&hello.token, unix_now) {
             Ok(admitted) => admitted,
             Err(fault) => return Step::close(from, Reason::Token(fault)),
@@ -157,7 +158,7 @@ impl ServerRole {
     }
 }
 
-/// Tells a client what this server speaks, and waits for what the client does.
+/// Sends the description of this server to a client, and waits for that of the client.
 fn different<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
     let step = hub.say(from, Said::Different(Box::new(hub.description.clone())));
     if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
@@ -193,7 +194,7 @@ impl Role for ClientRole {
                 let reason = Reason::mismatch(&hub.description.mismatch(&there));
                 *state = State::Different(Some(reason));
                 let step = hub.say(from, Said::Described(Box::new(hub.description.clone())));
-                // The server waits, and then says that it does not know why.
+                // The server waits, and then reports that the mismatch is unknown.
                 if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
                     Step::Nothing
                 } else {
@@ -205,8 +206,9 @@ impl Role for ClientRole {
     }
 }
 
-/// How many may connect without a hello, besides as many as there can be clients.
+/// Number of connections without a hello, besides as many as there can be clients.
 const STRANGERS: usize = 64;
 
-/// How many differences are explained in a second, not counting those of the same side as before.
+/// Number of mismatches that are explained per second, not counting those of the same side as
+/// before.
 const EXPLANATIONS: u32 = 2;

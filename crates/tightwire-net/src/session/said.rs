@@ -1,65 +1,65 @@
-//! What sessions say to each other, besides the application's messages.
+//! Internal messages of sessions, besides the application's.
 
 use crate::message::InternalBatch;
 use tightwire_core::stream::Wire;
 
 use super::description::Description;
 
-/// Another number for each change of what sessions say.
+/// Version of the internal messages: changes with their format.
 pub(super) const FORMAT: u8 = 2;
 
-/// The most bytes of a token.
+/// Largest token, in bytes.
 pub(super) const MAX_TOKEN: usize = 2048;
 
-/// The most bytes of what describes a side, since whoever sends it decides how much work it is.
+/// Largest description of a side, in bytes: the sender decides how much work it is.
 pub(super) const MAX_DESCRIPTION: usize = 64 << 10;
 
-/// An internal message. docs/WIRE.md has them.
+/// An internal message. docs/WIRE.md lists them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Said {
-    /// The client's first.
+    /// First message of the client.
     Hello(Hello),
-    /// The client has a place.
+    /// The server accepts the client.
     Welcome(Welcome),
-    /// The client knows that. What the server sends from now on cannot overtake its welcome.
+    /// The client has got its welcome. Messages of the server can no longer overtake the welcome.
     Ready,
-    /// The client has another protocol: this is the server's.
+    /// The protocol ids differ: the server's description.
     Different(Box<Description>),
-    /// And this is the client's.
+    /// The client's description, in reply to `Different`.
     Described(Box<Description>),
-    /// What do your messages look like?
+    /// Requests the schema of the other side's messages.
     Ask,
-    /// They look like this.
+    /// Description in reply to `Ask`.
     Answer(Box<Description>),
 }
 
-/// Who the client is, and what it speaks.
+/// Protocol id and token of the client.
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Hello {
-    /// Always first: a server that knows another format can still say so.
+    /// Always first: a server with another format can still report it.
     pub(super) format: u8,
     pub(super) protocol: u64,
     #[wire(max_len = MAX_TOKEN)]
     pub(super) token: Vec<u8>,
 }
 
-/// Who the client is for the server.
+/// The client's number, from its token.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Welcome {
     pub(super) client: u64,
 }
 
-/// Why an internal message was not understood.
+/// Reason why an internal message was not understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NotUnderstood {
     /// A hello of another format.
     Format(u8),
-    /// Nothing that there is.
+    /// An unknown number, or a malformed body.
     Malformed,
 }
 
 impl Said {
-    /// Replaces `batch` by one with this. What cannot be written leaves nothing.
+    /// Replaces `batch` by one with this message; empties it if the message cannot be written.
     pub(super) fn write(&mut self, batch: &mut Vec<u8>) {
         let written = match self {
             Self::Hello(hello) => InternalBatch::write(HELLO, hello, batch),
@@ -75,12 +75,12 @@ impl Said {
         }
     }
 
-    /// Whether this number is that of an answer.
+    /// Whether this is the number of an answer.
     pub(super) fn is_answer(number: u8) -> bool {
         number == ANSWER
     }
 
-    /// The internal message of this number with this body.
+    /// Reads the internal message of this number with this body.
     pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, NotUnderstood> {
         fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, NotUnderstood> {
             tightwire_core::stream::decode(body).map_err(|_| NotUnderstood::Malformed)

@@ -1,4 +1,4 @@
-//! The side that others connect to.
+//! The server: the side that clients connect to.
 
 use core::fmt;
 use core::time::Duration;
@@ -12,23 +12,23 @@ use super::{PeerReport, ServerBuilder, SessionConfig, SessionEvent, SessionPeers
 use crate::reason::Reason;
 use crate::transport::Transport;
 
-/// The side that others connect to, over any [`Transport`]. `C` is the application's own state, which
-/// handlers get.
+/// The side that clients connect to, over any [`Transport`]. `C` is the application's own state,
+/// which handlers get.
 ///
-/// A frame begins with [`receive`](Self::receive) and [`poll_event`](Self::poll_event) until nothing is
-/// left, and ends with [`transmit`](Self::transmit). In between, the game has its tick and
-/// [sends](Self::send): what comes is in this tick, and what the tick sends goes out at once.
-/// `receive` is [`handle_input`](Self::handle_input) and [`run_stage`](Self::run_stage) for each stage,
-/// for those who need them one by one.
+/// A frame begins with [`receive`](Self::receive) and [`poll_event`](Self::poll_event) until there
+/// are no more events, and ends with [`transmit`](Self::transmit). In between, the game runs its
+/// tick and [sends](Self::send): the tick sees all input, and its messages go out at once.
+/// `receive` is [`handle_input`](Self::handle_input) and [`run_stage`](Self::run_stage) for each
+/// stage, for games that need them one by one.
 ///
-/// A client is a peer when it has shown its token, speaks the same protocol, and knows that it was
-/// taken. Nothing of it is handled before, and nothing is sent to it. A peer that does not keep up loses
-/// unreliable messages first; then sending to it is an [error](SendError::Blocked); then it is
-/// disconnected. Its own reliable messages are never discarded: those that there is no room for wait on
-/// its side.
+/// A client becomes a peer when it has shown its token, has the same protocol id, and knows that it
+/// was accepted. No message of it is handled before, and none is sent to it. A peer that does not
+/// keep up loses unreliable messages first; then sending to it is an [error](SendError::Blocked);
+/// then it is disconnected. Its own reliable messages are never discarded: those that there is no
+/// room for wait on its side.
 ///
-/// A handler that panics harms nobody else: a server that catches the panic of [`receive`](Self::receive)
-/// goes on with the next frame, as [`Messenger::run_stage`] says.
+/// A handler that panics does not affect other clients: a server that catches the panic of
+/// [`receive`](Self::receive) goes on with the next frame, as [`Messenger::run_stage`] says.
 ///
 /// A new message is three changes: its struct, its handler, and a line where it is registered.
 ///
@@ -78,21 +78,22 @@ pub struct Server<C, T> {
 }
 
 impl<C: 'static, T: Transport> Server<C, T> {
-    /// With this configuration, and no messages yet.
+    /// Begins a server with this configuration, and no messages yet.
     #[must_use]
     pub fn builder(config: SessionConfig) -> ServerBuilder<C, T> {
         ServerBuilder::new(config)
     }
 
-    /// Begins a frame: takes what has come by `now`, and handles it at all stages. What the game sends
-    /// after it goes with this frame's [`transmit`](Self::transmit).
+    /// Begins a frame: receives all input up to `now`, and handles it at all stages. Messages that
+    /// the game sends after it go out with this frame's [`transmit`](Self::transmit).
     pub fn receive(&mut self, now: Duration, state: &mut C) {
         self.session.receive(now);
         self.session.run_stages(state);
     }
 
-    /// Takes what has come by `now`, and handles nothing: for games that run stages one by one, or that
-    /// look more often than once a frame, so that messages have the times at which they came.
+    /// Receives all input up to `now`, and handles nothing: for games that run stages one by one,
+    /// or that receive more often than once a frame, so that messages have the times at which they
+    /// came.
     pub fn handle_input(&mut self, now: Duration) {
         self.session.receive(now);
     }
@@ -102,9 +103,10 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.run_stage(stage, state);
     }
 
-    /// Takes the messages of a type that was registered with [`queue`](crate::session::ServerBuilder::queue): see
-    /// [`Messenger::drain`]. Do it between [`receive`](Self::receive) and [`transmit`](Self::transmit), which
-    /// forgets clients that have left with everything that waits.
+    /// Takes the messages of a type that was registered with
+    /// [`queue`](crate::session::ServerBuilder::queue): see [`Messenger::drain`]. Call it between
+    /// [`receive`](Self::receive) and [`transmit`](Self::transmit), which removes clients that have
+    /// disconnected, with their waiting messages.
     ///
     /// ```
     /// use std::time::Duration;
@@ -141,29 +143,31 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.hub.messenger.drain()
     }
 
-    /// Ends the frame: sends what there is to send, and forgets those who left, whose messages were
-    /// handled.
+    /// Ends the frame: sends all batches, and removes peers that have disconnected, whose messages
+    /// were handled.
     pub fn transmit(&mut self, now: Duration) {
         self.session.transmit(now);
     }
 
-    /// What happened, until nothing is left. It has to be called in each frame: what happened waits
-    /// here. Only of [refusals](SessionEvent::Refused), which strangers can cause, at most 1024 wait.
+    /// Returns the next event, until there are no more. Call it in each frame: events wait without
+    /// a limit, except for [refusals](SessionEvent::Refused), which strangers can cause, of which
+    /// at most 1024 wait.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.session.hub.events.poll()
     }
 
-    /// How many [refusals](SessionEvent::Refused) there were no events for, since too many waited.
+    /// Returns the number of [refusals](SessionEvent::Refused) without an event, since too many
+    /// waited.
     #[must_use]
     pub fn refusals_dropped(&self) -> u64 {
         self.session.hub.events.refusals_dropped()
     }
 
-    /// Sends a message to one: see [`Messenger::send`].
+    /// Sends a message to one peer: see [`Messenger::send`].
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send<M: Message>(
         &mut self,
         to: PeerId,
@@ -178,7 +182,7 @@ impl<C: 'static, T: Transport> Server<C, T> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was not sent.
+    /// [`SendError`] with the reason why the message was not sent.
     pub fn send_local<M: Message>(
         &mut self,
         state: &mut C,
@@ -188,11 +192,11 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.hub.messenger.send_local(state, message, route)
     }
 
-    /// Sends a message to many: see [`Messenger::send_to`].
+    /// Sends a message to many peers: see [`Messenger::send_to`].
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was sent to nobody.
+    /// [`SendError`] with the reason why the message was sent to no peer.
     pub fn send_to<M: Message>(
         &mut self,
         recipients: impl IntoIterator<Item = PeerId>,
@@ -206,7 +210,7 @@ impl<C: 'static, T: Transport> Server<C, T> {
     ///
     /// # Errors
     ///
-    /// [`SendError`] says why it was sent to nobody.
+    /// [`SendError`] with the reason why the message was sent to no peer.
     pub fn broadcast<M: Message>(
         &mut self,
         except: Option<PeerId>,
@@ -216,73 +220,75 @@ impl<C: 'static, T: Transport> Server<C, T> {
         self.session.hub.messenger.broadcast(except, message, route)
     }
 
-    /// Disconnects a client at once, and tells it why. What it sent and was not handled is dropped. A
-    /// handler uses [`Context::kick`](crate::message::Context::kick).
+    /// Disconnects a client at once, with a reason that it gets to read. Its received messages that
+    /// were not handled are dropped. A handler uses
+    /// [`Context::kick`](crate::message::Context::kick).
     pub fn kick(&mut self, peer: PeerId, text: &str) {
         self.session.close(peer, &Reason::kicked(text));
     }
 
-    /// Disconnects everybody, and tells them that the server stops. They learn it from what
-    /// [`transmit`](Self::transmit) sends: for about a second more, since packets get lost.
+    /// Disconnects all clients, with the reason that the server stops. They learn of it from the
+    /// packets of [`transmit`](Self::transmit): go on for about a second, since packets get lost.
     pub fn shut_down(&mut self, now: Duration) {
         self.session.close_all(&Reason::ShuttingDown);
         self.session.transmit(now);
     }
 
-    /// Asks a client what its messages look like: a [`SessionEvent::Schema`] follows. It answers once a
-    /// second; asking again before it has is asking once.
+    /// Asks a client for the schema of its messages: a [`SessionEvent::Schema`] follows. The client
+    /// answers once a second; asking again before the answer counts as asking once.
     pub fn request_schema(&mut self, peer: PeerId) {
         self.session.ask_schema(peer);
     }
 
-    /// The clients, in the order in which they connected.
+    /// Iterates over the clients, in the order in which they connected.
     pub fn peers(&self) -> SessionPeers<'_> {
         self.session.hub.links.peers()
     }
 
-    /// How a client is doing.
+    /// Returns the state of the connection to a client; `None` if there is no such client.
     #[must_use]
     pub fn stats(&self, peer: PeerId) -> Option<PeerReport> {
         self.session.report(peer)
     }
 
-    /// The number that both sides must have in common: of the game, its version, and all messages.
+    /// Returns the protocol id, which both sides must share: of the game, its version, and all
+    /// messages.
     #[must_use]
     pub fn protocol_id(&self) -> u64 {
         self.session.hub.protocol
     }
 
-    /// What this side speaks: the game, its version, and the layout of all messages.
+    /// Returns the identity of this side: the game, its version, and the schema of all messages.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         self.session.hub.description.identity()
     }
 
-    /// What this side was told.
+    /// Returns the configuration.
     #[must_use]
     pub fn config(&self) -> &SessionConfig {
         &self.session.hub.config
     }
 
-    /// For the game's random numbers: the same in a replay.
+    /// Returns the seed for the game's random numbers: the same in a replay.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.session.hub.config.seed
     }
 
-    /// The messages: their numbers, totals and faults.
+    /// Returns the messenger: the messages with their numbers, totals and faults.
     #[must_use]
     pub fn messenger(&self) -> &Messenger<C> {
         &self.session.hub.messenger
     }
 
-    /// What carries the batches.
+    /// Returns the transport.
     #[must_use]
     pub fn transport(&self) -> &T {
         &self.session.transport
     }
 
-    /// What carries the batches. Its connections are the session's: nothing may be taken from it.
+    /// Returns the transport. Its connections are the session's: do not poll its events.
     pub fn transport_mut(&mut self) -> &mut T {
         &mut self.session.transport
     }
