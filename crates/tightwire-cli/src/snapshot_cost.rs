@@ -113,7 +113,7 @@ impl SnapshotCost {
         Ok(text)
     }
 
-    /// What receivers cost that do not acknowledge what they get.
+    /// Measures receivers that withhold acks.
     fn withheld(&self, case: Case, text: &mut String) -> Result<(), Box<dyn Error>> {
         let level = case.level;
         for (in_turn, about) in [(false, "the same 180"), (true, "180 in turn")] {

@@ -180,7 +180,7 @@ fn expression(when: &Expr) -> Option<TokenStream> {
     })
 }
 
-/// What stands between the operators of `a || b || c`.
+/// Operands of `a || b || c`.
 fn terms(chain: &Expr) -> Vec<&Expr> {
     let mut terms = Vec::new();
     let mut rest = unwrapped(chain);

@@ -6,7 +6,7 @@ use syn::{DeriveInput, Error, LitStr, Result};
 
 use crate::syntax::name_error;
 
-/// What `#[message(…)]` says.
+/// Arguments of `#[message(…)]`.
 #[derive(Default)]
 struct Attributes {
     name: Option<LitStr>,

@@ -59,7 +59,7 @@ const WORLDS_UNACKED: usize = 4;
 /// The mentions that a packet may have whether or not there are acks, beside those of what changed.
 const MENTIONS_UNACKED: usize = 64;
 
-/// What the receiver has of one object: a line of the processor's caches.
+/// State of one object for this receiver, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(super) struct Seen {

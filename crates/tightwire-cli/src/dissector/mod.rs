@@ -174,7 +174,7 @@ fn is_session(identity: &Identity) -> bool {
     &**name == "Message" && is_header && identity.protection() == Protection::None
 }
 
-/// What the whole packet is called where nothing else names it.
+/// Name of the whole packet where nothing else names it.
 fn root_name(schema: &Schema) -> &str {
     match schema.root() {
         Shape::Struct { name, .. } | Shape::Enum { name, .. } | Shape::Opaque { name, .. } => name,

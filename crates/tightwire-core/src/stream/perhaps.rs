@@ -30,7 +30,7 @@ impl<T: Wire> Perhaps<T> {
     }
 }
 
-/// What compiles where the type is not [`Wire`], so that [`own_bits`] is the only error.
+/// Stand-in for a type that is not [`Wire`], which compiles so that [`own_bits`] is the only error.
 #[expect(missing_docs, reason = "as those of a type that is")]
 #[expect(clippy::missing_errors_doc, reason = "does not compile to anything that runs")]
 pub trait NotWire {

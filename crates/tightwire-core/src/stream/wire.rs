@@ -174,8 +174,8 @@ pub trait Wire {
     #[doc(hidden)]
     const DEPTH: u32 = 1;
 
-    /// Of a newtype of a number or vector of a range: its components and the bits of one, for hints that see
-    /// through it.
+    /// Number of components and bits of one, for a newtype of a number or vector with a range; `None` for
+    /// other types. Hints see through it.
     #[doc(hidden)]
     const NUMBERS: Option<(usize, u64)> = None;
 

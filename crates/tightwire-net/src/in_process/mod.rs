@@ -101,7 +101,7 @@ struct Lobby {
     are_dropped: [bool; 2],
 }
 
-/// What both ends of a connection share.
+/// State that both ends of a connection share.
 #[derive(Debug, Default)]
 struct Wire {
     directions: [Direction; 2],

@@ -91,7 +91,7 @@ impl Queue {
         self.entries.is_empty()
     }
 
-    /// What it costs to keep all batches that wait.
+    /// Memory of all batches that wait, in bytes.
     pub(super) fn cost(&self) -> u64 {
         self.total.cost()
     }

@@ -1,7 +1,7 @@
-//! Who may connect, by where they come from.
+//! Admission of new connections, by their source address.
 //!
-//! Each packet has memory of its own, although one buffer for many would be faster: QUIC keeps parts of
-//! packets, and would keep the whole buffer with them.
+//! Each packet has its own memory, although one buffer for many would be faster: QUIC keeps parts
+//! of packets, and would keep the whole buffer with them.
 
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};
@@ -14,7 +14,7 @@ use super::flood::{Allowance, Rate};
 use super::slot::Slot;
 use crate::transport::Connection;
 
-/// Counts connections by where they come from.
+/// Numbers of connections by source address.
 ///
 /// Whoever has not answered yet may have said any address: such count only together, and make others
 /// show where they are. Those that are not welcome yet have a limit of their own. When it is reached, a
@@ -31,15 +31,15 @@ pub(super) struct Arrivals {
     accepted: Allowance,
 }
 
-/// What is one place: an IPv4 address, or a network of IPv6 addresses with so many bits in common.
+/// An origin of connections: an IPv4 address, or a network of IPv6 addresses with so many bits in common.
 type Site = (IpAddr, u8);
 
-/// What comes from one place.
+/// Connections from one site.
 #[derive(Debug, Default)]
 struct Count {
     /// Those that have answered.
     known: usize,
-    /// Those that have not.
+    /// Connections that have not answered.
     unknown: usize,
     accepted: Allowance,
 }
@@ -52,7 +52,7 @@ struct Stranger {
     since: Duration,
 }
 
-/// How a connection is counted.
+/// Way in which a connection is counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Counted {
     #[default]
@@ -73,7 +73,7 @@ pub(super) enum Decision {
     Refuse,
 }
 
-/// What is known of a newcomer.
+/// A connection that asks to be accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Newcomer {
     address: SocketAddr,
@@ -93,7 +93,7 @@ impl From<&Incoming> for Newcomer {
 }
 
 impl Arrivals {
-    /// What becomes of a newcomer, when there are so many connections.
+    /// Decides about a newcomer, with this many connections.
     pub(super) fn decide(
         &mut self,
         newcomer: Newcomer,
@@ -199,7 +199,8 @@ impl Arrivals {
         self.strangers.retain(|one| one.connection != connection);
     }
 
-    /// A connection may be complete now: who is has answered. `false` if there are too many such.
+    /// Counts a connection whose handshake is complete as one that has answered. `false` if its
+    /// site has too many of these.
     pub(super) fn handle_progress(&mut self, slot: &mut Slot, config: &QuicConfig) -> bool {
         if slot.counted != Counted::Unknown || !slot.has_answered() {
             return true;

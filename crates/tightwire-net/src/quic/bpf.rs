@@ -1,13 +1,14 @@
-//! A [`Filter`] as a program for the operating system (Linux: "classic" BPF), which runs it before a
-//! packet is put into the socket's buffer.
+//! A [`Filter`] as a program for the operating system (Linux: "classic" BPF), which runs it before
+//! a packet is put into the socket's buffer.
 //!
-//! It sees the packet from the UDP header on. A program that reads beyond the end of a packet ends,
-//! and the packet is dropped.
+//! The program sees the packet from the UDP header on. A program that reads beyond the end of a
+//! packet ends, and the packet is dropped.
 //!
-//! Reading a packet only to drop it takes a microsecond, and a full socket buffer loses the packets of
-//! others. So on Linux the kernel drops it, by a socket filter of a few dozen instructions without
-//! privileges: connection ids have a hash that such a program can compute, and during a flood of
-//! strangers it has a list of up to 2,500 known addresses. Whatever it lets pass is checked again.
+//! Reading a packet only to drop it takes a microsecond, and a full socket buffer loses the packets
+//! of other peers. Therefore the kernel drops it on Linux, by a socket filter of a few dozen
+//! instructions without privileges: connection ids have a hash that such a program can compute, and
+//! during a flood of strangers it has a list of up to 2,500 known addresses. Packets that it passes
+//! are checked again.
 
 use std::io;
 use std::net::UdpSocket;
@@ -17,7 +18,7 @@ use socket2::{SockFilter, SockRef};
 use super::filter::{Filter, Strangers};
 use super::ids::{FIRST_BYTES, KIND, KeyedHash, LENGTH, LONG, VERSION};
 
-/// Makes a socket drop what a filter does not pass; nothing at all, if that cannot be done.
+/// Attaches a filter to a socket: without its addresses if there are too many, none if that fails.
 pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
     let socket = SockRef::from(socket);
     let known = filter.strangers.as_ref().map_or(0, |strangers| strangers.known.len());
@@ -45,7 +46,7 @@ fn for_system(program: Program) -> Vec<SockFilter> {
     program.into_iter().map(instruction).collect()
 }
 
-/// Each takes an instruction and a half, of 4096.
+/// Largest number of addresses: each takes an instruction and a half, of 4096.
 const MOST: usize = 2500;
 
 type Program = Vec<Op>;
@@ -53,7 +54,7 @@ type Program = Vec<Op>;
 #[derive(Clone, Copy, Debug)]
 struct Op {
     code: u16,
-    /// How many instructions are left out if the condition holds, and if it fails.
+    /// Number of instructions that are skipped if the condition holds, and if it fails.
     holds: usize,
     fails: usize,
     operand: u32,
@@ -77,7 +78,8 @@ fn program(filter: &Filter) -> Program {
     program
 }
 
-/// Of those behind a long header, ours jump behind the short ones.
+/// Checks packets with a long header: those to an id of this side jump behind the check of short
+/// headers.
 fn long_packet(ids: &KeyedHash, first: Program, short: usize) -> Program {
     let mut program = vec![
         op(LOAD, PAYLOAD + 1),
@@ -94,7 +96,7 @@ fn long_packet(ids: &KeyedHash, first: Program, short: usize) -> Program {
     program
 }
 
-/// What may be the first of a connection.
+/// Checks whether a packet may be the first of a connection.
 fn first_packet(strangers: Option<&Strangers>) -> Program {
     let mut program = vec![
         op(LOAD_BYTE, PAYLOAD),
@@ -113,7 +115,7 @@ fn first_packet(strangers: Option<&Strangers>) -> Program {
     program
 }
 
-/// Falls through for those of ours.
+/// Drops packets to an id that is not of this side; the others fall through.
 fn later_packet(ids: &KeyedHash) -> Program {
     let mut program = id_and_hash(ids, PAYLOAD + 1);
     program.extend([jump(JUMP_IF_EQUAL_X, 0, 1, 0), op(RETURN, DROP)]);
@@ -129,12 +131,12 @@ fn ours(strangers: Option<&Strangers>) -> Program {
     program
 }
 
-/// Passes a share of all; the others fall through.
+/// Passes a random share of packets; the others fall through.
 fn some(share: u32) -> [Op; 3] {
     [op(LOAD, RANDOM), jump(JUMP_IF_LESS_NOT, share, 1, 0), op(RETURN, PASS)]
 }
 
-/// The second word of an id, and in X the hash of the first.
+/// Loads the second word of an id, and the hash of the first into X.
 fn id_and_hash(hash: &KeyedHash, at: u32) -> Program {
     let mut program = vec![op(LOAD_X, hash.start)];
     program.extend(mix(hash, op(LOAD, at)));
@@ -142,7 +144,7 @@ fn id_and_hash(hash: &KeyedHash, at: u32) -> Program {
     program
 }
 
-/// The hash of where a packet comes from.
+/// Computes the hash of the source address and port.
 fn address_hash(hash: &KeyedHash) -> Program {
     let all = |loads: &[Op]| -> Program {
         let mut program = vec![op(LOAD_X, hash.start)];
@@ -181,7 +183,7 @@ fn mix(hash: &KeyedHash, load: Op) -> [Op; 11] {
     ]
 }
 
-/// Ends with `verdict` if A is one of these; falls through if it is none.
+/// Ends with `verdict` if A is one of these; falls through otherwise.
 fn if_in(sorted: &[u32], verdict: u32) -> Program {
     if sorted.len() <= LEAF {
         let each = sorted.iter().enumerate();
@@ -200,7 +202,7 @@ fn if_in(sorted: &[u32], verdict: u32) -> Program {
     program
 }
 
-/// So many are compared one after the other.
+/// Largest number of values that are compared one after the other.
 const LEAF: usize = 16;
 
 fn op(code: u16, operand: u32) -> Op {
@@ -211,9 +213,9 @@ fn jump(code: u16, operand: u32, holds: usize, fails: usize) -> Op {
     Op { code, holds, fails, operand }
 }
 
-/// Behind the UDP header.
+/// Offset of the payload, behind the UDP header.
 const PAYLOAD: u32 = 8;
-/// Where the header of the network begins, and a random number is, as if they were in the packet.
+/// Offsets of the network header and of a random number, which the kernel maps into the packet.
 const NETWORK: u32 = -0x10_0000i32 as u32;
 const RANDOM: u32 = (-0x1000i32 + 56) as u32;
 
@@ -277,7 +279,7 @@ mod tests {
             self.filter.addresses.hash(words(&client.local_addr().unwrap()))
         }
 
-        /// Which of some packets pass; a last one, which does, says that there are no more.
+        /// Returns which packets pass; a last one, which does, marks the end.
         fn passed(&mut self, client: &UdpSocket, packets: &[Vec<u8>]) -> Vec<bool> {
             attach(&self.server, &self.filter).unwrap();
             packets.iter().for_each(|packet| _ = client.send(packet).unwrap());

@@ -1,13 +1,13 @@
-//! How much of everything a QUIC endpoint allows.
+//! Limits of a QUIC endpoint.
 
 use core::time::Duration;
 
 /// The limits of a [`Quic`](crate::quic::Quic) endpoint. Both sides can have their own.
 ///
-/// The memory that a connection can take on this side is at most [`max_backlog`](Self::max_backlog)
-/// and [`send_window`](Self::send_window) for what is sent, and
-/// [`receive_window`](Self::receive_window), one batch of [`max_fragmented`](Self::max_fragmented) and
-/// [`receive_datagrams`](Self::receive_datagrams) for what is received.
+/// The memory of a connection on this side is at most [`max_backlog`](Self::max_backlog) and
+/// [`send_window`](Self::send_window) for sending, and [`receive_window`](Self::receive_window),
+/// one batch of [`max_fragmented`](Self::max_fragmented) and
+/// [`receive_datagrams`](Self::receive_datagrams) for receiving.
 ///
 /// ```
 /// use tightwire::quic::QuicConfig;
@@ -17,8 +17,8 @@ use core::time::Duration;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuicConfig {
-    /// How many connections there can be, those included that are not yet complete, or not yet
-    /// forgotten. Who comes then is refused.
+    /// Largest number of connections, including those that are incomplete or still closing.
+    /// Newcomers beyond are refused. The default is 1100.
     pub max_connections: usize,
     /// How many of them can come from one IP address, or in IPv6 from one network (/64); from one site
     /// (/48) four times as many.
@@ -30,36 +30,44 @@ pub struct QuicConfig {
     /// How many can be incomplete until newcomers must show first that they are where they say,
     /// which takes them a round trip more.
     pub max_handshakes: usize,
-    /// The packets each second that one remote address and port can send for each of its
-    /// connections; what is beyond is dropped unread.
+    /// Packets per second that one remote address and port can send for each of its connections;
+    /// packets beyond are dropped unread. The default is 4000.
     pub packets_per_second: u32,
-    /// The packets that are taken from the network at a time, so that a flood does not stop the game.
+    /// Largest number of packets that are taken from the network per input, so that a flood does
+    /// not stop the game. The default is 4096.
     pub packets_per_input: usize,
-    /// After so much silence a connection ends, counted from the first packet that is sent into it: so
-    /// up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send.
+    /// Time of silence after which a connection ends, counted from the first packet that is sent
+    /// into it: up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send. The
+    /// default is 10 seconds.
     pub idle_timeout: Duration,
-    /// After so long, one that is not complete ends.
+    /// Time limit of a handshake. The default is 5 seconds.
     pub handshake_timeout: Duration,
-    /// After so long without a packet, one is sent, so that the other side does not time out.
+    /// Time without a packet after which one is sent, so that the other side does not time out. The
+    /// default is 2 seconds.
     pub keep_alive: Duration,
-    /// The largest batch of a delivery that fragments, in both directions.
+    /// Largest batch of a delivery that fragments, in bytes, in both directions. The default is 1
+    /// MiB.
     pub max_fragmented: usize,
-    /// The bytes of reliable batches of one connection that can wait until more are refused.
+    /// Largest backlog of a connection, in bytes of reliable batches, until more are refused. The
+    /// default is 2 MiB.
     pub max_backlog: usize,
-    /// The bytes of reliable batches that are sent and not acknowledged.
+    /// Largest number of bytes of reliable batches in flight. The default is 256 KiB.
     pub send_window: u32,
-    /// The bytes of reliable batches that the other side can send before this side has read them.
+    /// Largest number of bytes of reliable batches that the other side can send before this side
+    /// has read them. The default is 512 KiB.
     pub receive_window: u32,
-    /// The bytes of unreliable batches that can wait to be sent; the oldest are then dropped. What
-    /// waits gets old: where the network takes less than is sent, state is late by so much.
+    /// Largest number of bytes of unreliable batches that wait to be sent; the oldest are then
+    /// dropped. Waiting adds to the age of state where the network takes less than is sent. The
+    /// default is 16 KiB.
     pub send_datagrams: usize,
-    /// The bytes of unreliable batches that can wait to be handled; the oldest are then dropped.
+    /// Largest number of bytes of unreliable batches that wait to be handled; the oldest are then
+    /// dropped. The default is 128 KiB.
     pub receive_datagrams: usize,
-    /// How many batches of [`Delivery::Reliable`](crate::message::Delivery::Reliable) can be on their way
-    /// to this side at a time.
+    /// Largest number of batches of [`Delivery::Reliable`](crate::message::Delivery::Reliable) in
+    /// flight to this side. The default is 1024.
     pub reliable_streams: u32,
-    /// Makes what is random in the protocol the same each time, but for keys, which are never: for
-    /// tests on a virtual clock.
+    /// Seed that makes the random choices of the protocol repeatable, except for keys, which are
+    /// always random: for tests on a virtual clock. The default is `None`.
     pub seed: Option<u64>,
 }
 

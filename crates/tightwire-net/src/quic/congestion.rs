@@ -1,8 +1,8 @@
-//! How much may be on its way.
+//! The congestion window.
 //!
-//! The controllers of `quinn` fill queues (Cubic, NewReno) or draw random numbers (BBR). This one is a
-//! window that follows averages of round-trip times; `tests/it/quic_latency.rs` shows the state age
-//! that results.
+//! The controllers of `quinn` fill queues (Cubic, NewReno) or draw random numbers (BBR). This one
+//! is a window that follows averages of round-trip times; `tests/it/quic_latency.rs` shows the
+//! state age that results.
 
 use core::any::Any;
 use core::time::Duration;
@@ -19,18 +19,17 @@ pub(super) struct Windows {
     pub(super) more: More,
 }
 
-/// What a connection and its window tell each other.
+/// State that a connection shares with its window.
 #[derive(Clone, Debug, Default)]
 pub(super) struct More(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// How often something was acknowledged.
+    /// Number of acks.
     acknowledgements: AtomicU64,
-    /// Whether a packet may go out whatever is on its way, so that something can be tried when nothing
-    /// is acknowledged.
+    /// Whether a packet may be sent although the window is full, to probe when nothing is acked.
     is_allowed: AtomicBool,
-    /// How much round trips vary, in nanoseconds.
+    /// Jitter of the round-trip time, in nanoseconds.
     jitter: AtomicU64,
 }
 
@@ -39,7 +38,7 @@ impl More {
         self.0.acknowledgements.load(Ordering::Relaxed)
     }
 
-    /// How much round trips vary: how far they are from their average, smoothed.
+    /// Returns the jitter: the smoothed deviation of round-trip times from their average.
     pub(super) fn jitter(&self) -> Duration {
         Duration::from_nanos(self.0.jitter.load(Ordering::Relaxed))
     }
@@ -56,46 +55,47 @@ impl More {
         self.0.acknowledgements.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One was so far from the average.
+    /// Adds a deviation from the average to the jitter.
     fn vary(&self, deviation: Duration) {
         let jitter = (self.jitter() * 15 + deviation) / 16;
         self.0.jitter.store(jitter.as_nanos() as u64, Ordering::Relaxed);
     }
 }
 
-/// How many bytes may be on their way: a window that grows while round trips stay short, and shrinks
-/// while they are long, since then something waits in a queue.
+/// The congestion window, in bytes: grows while round-trip times stay short, and shrinks while they
+/// are long, since then packets wait in a queue.
 ///
-/// State that waits is worth nothing, so this keeps queues short. What it compares are averages over
-/// a round trip: single ones vary with jitter, which is no queue. A lost packet alone says nothing
-/// about queues on a wireless link: only when a good part is lost, the window shrinks. It holds no
-/// randomness, so that a simulated run can be repeated.
+/// State that waits in a queue is worth nothing, so this keeps queues short. It compares averages
+/// over a round trip: single round-trip times vary with jitter, which is no queue. A lost packet
+/// alone says nothing about queues on a wireless link: the window shrinks only when a good part is
+/// lost. It uses no random numbers, so that a simulated run can be repeated.
 #[derive(Clone, Debug)]
 struct Window {
     bytes: u64,
     more: More,
     mtu: u64,
-    /// Doubles each round trip, until something waits.
+    /// The window doubles each round trip, until packets wait in a queue.
     is_starting: bool,
-    /// The shortest rounds of this period and of the one before.
+    /// Shortest average round-trip times of this period and of the one before.
     shortest: [Duration; 2],
     period_start: Instant,
     round: Round,
-    /// How far the round trip of the last packet that was acknowledged was from the average.
+    /// Deviation of the round-trip time of the last acked packet from the average; `None` after it
+    /// was counted.
     newest: Option<Duration>,
 }
 
-/// What happened in about one round trip, or more if little is sent.
+/// Measurements of about one round trip, or more if little is sent.
 #[derive(Clone, Debug)]
 struct Round {
     start: Instant,
     round_trips: Duration,
-    /// By how much they are different from the smoothed one.
+    /// Sum of deviations from the smoothed round-trip time.
     deviations: Duration,
     samples: u32,
     acknowledged: u64,
     lost: u64,
-    /// More would have been sent if it could.
+    /// The window was full: more would have been sent.
     is_limited: bool,
 }
 
@@ -113,7 +113,7 @@ impl Window {
         }
     }
 
-    /// Grows or shrinks, once in a round trip.
+    /// Grows or shrinks the window, once per round trip.
     fn end_round(&mut self, now: Instant) {
         let round = core::mem::replace(&mut self.round, Round::new(now));
         let average = round.round_trips / round.samples.max(1);
@@ -220,16 +220,17 @@ impl ControllerFactory for Windows {
     }
 }
 
-/// A few frames of state.
+/// Initial window, in bytes: a few frames of state.
 const START: u64 = 32 << 10;
-/// So much that quinn does not spread it over time either.
+/// Window without a limit, in bytes: so large that quinn does not pace packets either.
 const UNLIMITED: u64 = 1 << 40;
-/// Enough for a few frames each round trip, also where round trips are long.
+/// Smallest window, in packets: enough for a few frames per round trip, also where round trips are
+/// long.
 const FLOOR_PACKETS: u64 = 6;
 const CEILING: u64 = 4 << 20;
-/// An average of fewer says more about jitter than about queues.
+/// Smallest number of samples: an average of fewer is more jitter than queue.
 const SAMPLES: u32 = 8;
-/// How long packets may wait in queues.
+/// Longest time that packets may wait in queues.
 const MAX_WAIT: Duration = Duration::from_millis(20);
-/// The time after which a route may have become a longer one.
+/// Time after which a route may have become a longer one.
 const PERIOD: Duration = Duration::from_secs(60);

@@ -30,32 +30,33 @@ pub(super) struct Connections {
     config: QuicConfig,
     endpoint: Endpoint,
     server: Option<Arc<ServerConfig>>,
-    /// What `now == 0` is for QUIC, which needs such a time; only differences matter.
+    /// The `Instant` of `now == 0`, which QUIC needs; only differences matter.
     epoch: Instant,
     now: Duration,
-    /// By the number of QUIC's handle, and how often a place was used before.
+    /// Connections by QUIC's handle, with the generation of each slot.
     slots: Vec<(u32, Option<Slot>)>,
-    /// What is due at each place: connections are large, and to look at all of them each time takes
-    /// longer than what they have to do.
+    /// Due time of each slot: connections are large, and visiting all of them each time would take
+    /// longer than their work.
     due: Vec<Due>,
     flood: Flood,
     arrivals: Arrivals,
-    /// How many are not welcome yet, and whether they wait for the application to say so.
+    /// Number of connections that are not welcome yet, and whether they wait for the application's
+    /// welcome.
     strangers: usize,
     holds_strangers: bool,
     frames_read: u64,
-    /// The places that may have packets to send, or something for the application.
+    /// Slots that may have packets to send, or events for the application.
     dirty: Vec<usize>,
     ready: VecDeque<usize>,
     paused: Vec<usize>,
-    /// Those that have something to say, and that QUIC has forgotten.
+    /// Connections that QUIC has dropped, and that still have events.
     departed: Vec<Slot>,
     refused: VecDeque<(SocketAddr, Reason)>,
     /// Packets of no connection.
     responses: Vec<(Transmit, Vec<u8>)>,
 }
 
-/// When something is due at a place, as far as is known since the last output.
+/// Due time of a slot, as known since the last output.
 #[derive(Clone, Copy, Debug, Default)]
 struct Due {
     time: Option<Duration>,
@@ -135,7 +136,7 @@ impl Connections {
         self.frames_read
     }
 
-    /// What the socket should drop from now on, if that is something else than before.
+    /// Returns the filter that the socket should use from now on; `None` if it has not changed.
     pub(super) fn filter(&mut self) -> Option<Filter> {
         self.flood.filter(self.now)
     }
@@ -144,7 +145,7 @@ impl Connections {
         self.epoch + now
     }
 
-    /// Time only goes forward, and not further than times can be told.
+    /// Clamps `now` to be monotonic and below `LAST_TIME`.
     pub(super) fn advance(&mut self, now: Duration) -> Duration {
         self.now = self.now.max(now.min(LAST_TIME));
         self.now
@@ -172,7 +173,7 @@ impl Connections {
         self.mark(place);
     }
 
-    /// QUIC has forgotten a connection: its place can be used again.
+    /// Frees the slot of a connection that QUIC has dropped.
     fn remove(&mut self, place: usize) {
         let Some((generation, slot)) = self.slots.get_mut(place) else { return };
         let Some(mut slot) = slot.take() else { return };
@@ -196,7 +197,7 @@ impl Connections {
         (slot.id == connection).then_some(place)
     }
 
-    /// Something happened to a connection.
+    /// Marks a connection as dirty and ready.
     fn mark(&mut self, place: usize) {
         if let Some((_, Some(slot))) = self.slots.get_mut(place) {
             slot.mark(place, &mut self.dirty, &mut self.ready);
@@ -214,7 +215,7 @@ impl Connections {
         self.advance(now)
     }
 
-    /// Takes a packet: how much work that was, where [`WORK`] is that of an ordinary one.
+    /// Handles a packet; returns its work, where [`WORK`] is that of an ordinary one.
     pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> u32 {
         let (now, instant) = (self.now, self.instant(self.now));
         if !self.flood.admits(packet.from, packet.bytes, now) {
@@ -237,8 +238,8 @@ impl Connections {
         WORK
     }
 
-    /// Takes a packet of a connection. What counts is whose id it has, and not where it comes from,
-    /// which anybody can make up.
+    /// Handles a packet of a connection. The connection id decides which one, and not the source
+    /// address, which can be spoofed.
     fn handle_packet_of(&mut self, place: usize, from: SocketAddr, event: ConnectionEvent) -> u32 {
         let times = (self.now, self.instant(self.now));
         let Some((_, Some(slot))) = self.slots.get_mut(place) else { return WORK };
@@ -339,7 +340,7 @@ impl Connections {
         }
     }
 
-    /// What a connection and the endpoint have to tell each other.
+    /// Exchanges events between a connection and the endpoint.
     fn settle(&mut self, place: usize) {
         loop {
             let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
@@ -381,7 +382,7 @@ impl Connections {
         self.dirty = dirty;
     }
 
-    /// The packets of a connection were sent, or not all of them.
+    /// Updates a connection after all or some of its packets were sent.
     pub(super) fn refresh(&mut self, place: usize, is_sent: bool) {
         self.settle(place);
         if let Some((_, Some(slot))) = self.slots.get_mut(place) {
@@ -396,7 +397,7 @@ impl Connections {
         self.refused.pop_front()
     }
 
-    /// The next thing that a connection has for the application.
+    /// Returns the next event of a connection for the application.
     pub(super) fn poll_output(&mut self) -> Option<(Connection, SocketAddr, Output)> {
         self.poll_departed().or_else(|| self.poll_ready())
     }
@@ -502,10 +503,10 @@ impl Connections {
     }
 }
 
-/// The work of a packet that is dropped unread.
+/// Work of a packet that is dropped unread.
 const DROPPED: u32 = WORK / 8;
 
-/// An IPv4 address as such, also if it came to a socket for both.
+/// Converts an IPv4-mapped address of a dual-stack socket to IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }

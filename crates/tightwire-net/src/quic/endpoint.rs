@@ -1,7 +1,7 @@
-//! Many connections over one socket.
+//! The QUIC endpoint: many connections over one socket.
 //!
-//! `quinn-proto` owns no socket and no clock: `Quic` drives it over anything that carries packets, so
-//! that the same code runs over UDP and over a simulated network on a virtual clock.
+//! `quinn-proto` owns no socket and no clock: `Quic` drives it over any [`Socket`], so that the
+//! same code runs over UDP and over a simulated network on a virtual clock.
 
 use core::mem;
 use core::time::Duration;
@@ -22,11 +22,11 @@ use super::{Certificate, QuicConfig, QuicError, Trust, setup};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
-/// QUIC over UDP, without a runtime: encrypted, with acknowledgements, and a [`Transport`].
+/// QUIC over UDP, without an async runtime: an encrypted and reliable [`Transport`].
 ///
 /// A server [listens](Self::listen) and a client [connects](Self::connect), over a
-/// [`Udp`](crate::quic::Udp) socket or over a simulated [`Network`](crate::quic::Network). docs/WIRE.md says what
-/// travels.
+/// [`Udp`](crate::quic::Udp) socket or over a simulated [`Network`](crate::quic::Network).
+/// docs/WIRE.md describes the packets.
 ///
 /// ```
 /// use std::time::Duration;
@@ -75,12 +75,12 @@ pub struct Quic<S> {
     socket: S,
     connections: Connections,
     farewells: Farewells,
-    /// Packets that the socket did not take.
+    /// Packets that the socket did not take; `None` if there are none.
     stalled: Option<(Transmit, Vec<u8>)>,
-    /// The batch that was handed out last.
+    /// The last batch that was handed out.
     current: Bytes,
     send_buffer: Vec<u8>,
-    /// The socket can drop what is not to be read.
+    /// The socket supports filters.
     has_filter: bool,
     /// Where a client connects to.
     remote: Option<Remote>,
@@ -95,7 +95,7 @@ struct Remote {
 }
 
 impl<S: Socket> Quic<S> {
-    /// A server, which takes everybody who comes as far as its limits go.
+    /// Creates a server, which accepts all connections up to its limits.
     ///
     /// # Errors
     ///
@@ -109,7 +109,8 @@ impl<S: Socket> Quic<S> {
         Ok(Self::new(socket, Some((server, certificate)), config))
     }
 
-    /// A client, which connects to a server at this address that has a certificate for this name.
+    /// Creates a client, which connects to a server at this address that has a certificate for this
+    /// name.
     ///
     /// # Errors
     ///
@@ -146,20 +147,20 @@ impl<S: Socket> Quic<S> {
         }
     }
 
-    /// Where it receives.
+    /// Returns the local address.
     pub fn address(&self) -> SocketAddr {
         self.socket.address()
     }
 
-    /// The packets that were dropped unread, since their sender sent too many or did not know what
-    /// only its connection knows. What the operating system drops by its [`Filter`](crate::quic::Filter) is not
-    /// among them.
+    /// Returns the number of packets that were dropped unread, since their sender sent too many or
+    /// did not know the secret id of its connection. It does not count packets that the operating
+    /// system drops by its [`Filter`](crate::quic::Filter).
     pub fn flooded(&self) -> u64 {
         self.connections.flooded()
     }
 
-    /// The frames of QUIC that were read: what remote peers make this side do, as they choose how
-    /// many a packet has.
+    /// Returns the number of QUIC frames that were read: the work that remote peers cause, as they
+    /// choose how many frames a packet has.
     pub fn frames_read(&self) -> u64 {
         self.connections.frames_read()
     }
@@ -188,7 +189,7 @@ impl<S: Socket> Quic<S> {
         is_sent
     }
 
-    /// Sends what belongs to no connection, and what the socket did not take before.
+    /// Sends packets of no connection, and those that the socket did not take before.
     fn transmit_rest(&mut self, now: Duration) -> bool {
         if let Some((transmit, bytes)) = self.stalled.take()
             && !self.socket.send(now, &packets(&transmit, &bytes))

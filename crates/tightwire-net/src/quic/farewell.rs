@@ -1,17 +1,17 @@
 //! The last packets of connections that this side has closed.
 //!
-//! QUIC sends the packet that closes a connection once, and a silent peer would never hear the reason:
-//! it is sent seven times within about a second.
+//! QUIC sends the packet that closes a connection once, and a silent peer would never learn the
+//! reason if it was lost: it is sent seven times within about a second.
 
 use core::time::Duration;
 use std::net::{IpAddr, SocketAddr};
 
 use super::socket::{Packets, Socket};
 
-/// Sends the packet that says why a connection was closed a few times more.
+/// Repeats the packet with the reason why a connection was closed.
 ///
-/// QUIC sends it once, and again whenever something comes; but a peer that has nothing to say sends
-/// nothing, and if the packet was lost learns no more than that it was forgotten.
+/// QUIC sends it once, and again whenever a packet comes; but a peer that has nothing to send gets
+/// no answer, and if the packet was lost, learns only that the server does not know its connection.
 #[derive(Debug, Default)]
 pub(super) struct Farewells {
     waiting: Vec<Farewell>,
@@ -23,12 +23,12 @@ struct Farewell {
     from: Option<IpAddr>,
     bytes: Vec<u8>,
     next: Duration,
-    /// Until the one after that; doubles each time.
+    /// Interval until the repetition after the next; doubles each time.
     pause: Duration,
 }
 
 impl Farewells {
-    /// The packet was sent.
+    /// Adds a packet that was sent once.
     pub(super) fn add(&mut self, packet: Packets<'_>, now: Duration) {
         if self.waiting.len() < MOST {
             let Packets { to, from, bytes, .. } = packet;
@@ -59,5 +59,5 @@ impl Farewells {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1280);
-/// Whoever makes many connections end cannot make more of this.
+/// Largest number of packets, so that an attacker that makes many connections end causes no more.
 const MOST: usize = 256;

@@ -1,34 +1,35 @@
-//! What a socket can drop before it takes the time of the game.
+//! Filters, by which a socket drops packets before they cost the game time.
 
 use std::net::{IpAddr, SocketAddr};
 
 use super::ids::KeyedHash;
 
-/// Which packets a server does not read in any case, for a [`Socket`](crate::quic::Socket) that can drop them
-/// sooner, at best in the operating system: whatever is not QUIC or goes to no connection of this
-/// server, all that comes from addresses that flood it, and while strangers do, most of what does not
-/// come from those who are connected.
+/// The packets that a server does not read in any case, for a [`Socket`](crate::quic::Socket) that
+/// can drop them earlier, at best in the operating system: packets that are not QUIC or go to no
+/// connection of this server, all packets from addresses that flood it, and during a flood of
+/// strangers most packets that are not from connected addresses.
 ///
-/// A [`Udp`](crate::quic::Udp) socket does so on Linux. There is no need to: the server drops them itself.
+/// A [`Udp`](crate::quic::Udp) socket does so on Linux. It is optional: the server drops them
+/// itself.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Filter {
     pub(super) ids: KeyedHash,
     pub(super) addresses: KeyedHash,
-    /// The hashes of addresses of which nothing passes, in ascending order.
+    /// Hashes of addresses whose packets are all dropped, in ascending order.
     pub(super) loud: Vec<u32>,
     pub(super) strangers: Option<Strangers>,
 }
 
-/// Of all that does not come from known addresses only a share passes.
+/// Limit of packets from unknown addresses: only a share of them passes.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Strangers {
-    /// In 2^-32.
+    /// Share of the packets, in 2^-32.
     pub(super) share: u32,
-    /// The hashes of the known addresses, in ascending order.
+    /// Hashes of the known addresses, in ascending order.
     pub(super) known: Vec<u32>,
 }
 
-/// An address and a port as words.
+/// Returns an address and a port as words.
 pub(super) fn words(address: &SocketAddr) -> impl Iterator<Item = u32> + use<> {
     // An IPv4 address is one too where a socket for IPv6 says it in its own way.
     let (words, count) = match address.ip().to_canonical() {

@@ -1,7 +1,8 @@
-//! Keeps those who send too much from taking the time of the others.
+//! Protection against floods: peers that send too much must not take the time of the others.
 //!
-//! Packets are counted by source address before any work is done for them: addresses with connections
-//! one by one, strangers in a table of fixed size. Packets beyond a limit are dropped unread.
+//! Packets are counted by source address before any work is done for them: addresses with
+//! connections one by one, strangers in a table of fixed size. Packets beyond a limit are dropped
+//! unread.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -13,13 +14,12 @@ use super::filter::Filter;
 use super::ids::{ConnectionIds, Form};
 use super::watch::Watch;
 
-/// Who may have a packet read: each connection has so many each second, and strangers so many by their
-/// address and port, in a table of fixed size. All strangers together have a limit too: whoever has many
-/// ports, or makes up addresses, keeps newcomers out, but does not take the time of those who are
-/// connected.
+/// Rate limits of packets: each connection has its own, and strangers have one by address and port,
+/// in a table of fixed size. All strangers together have a limit too: an attacker with many ports
+/// or spoofed addresses keeps newcomers out, but does not take the time of connected peers.
 ///
-/// A packet counts for the connection whose id it has, and for no other: that is known only to those who
-/// receive at the connection's address, while anybody can make up an address.
+/// A packet counts for the connection whose id it has, and for no other: the id is known only to
+/// receivers at the connection's address, while any address can be spoofed.
 #[derive(Debug)]
 pub(super) struct Flood {
     known: HashMap<SocketAddr, Known>,
@@ -27,8 +27,8 @@ pub(super) struct Flood {
     all_strangers: Allowance,
     hash: RandomState,
     ids: ConnectionIds,
-    /// Clients take packets without an id of theirs too: a server that has forgotten them does not
-    /// know it.
+    /// Clients also take packets without an id of theirs: a server that has lost its state does not
+    /// know the id.
     is_server: bool,
     watch: Watch,
     pub(super) dropped: u64,
@@ -38,19 +38,19 @@ pub(super) struct Flood {
 #[derive(Debug, Default)]
 struct Known {
     connections: u32,
-    /// The packets that were too many, of late, and how many there may be each second.
+    /// Number of recent packets beyond the limit, and the limit per second.
     dropped: u32,
     per_second: u32,
 }
 
-/// How many packets there may be each second, and at once.
+/// Limit of packets per second, and of a burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
     per_second: f32,
     at_once: f32,
 }
 
-/// The packets that may come: none at first, and then some more over time.
+/// Token bucket of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     used: f32,
@@ -71,12 +71,12 @@ impl Flood {
         }
     }
 
-    /// An address has one more connection.
+    /// Counts a new connection of an address.
     pub(super) fn add(&mut self, address: SocketAddr) {
         self.known.entry(address).or_default().connections += 1;
     }
 
-    /// An address has one connection less.
+    /// Uncounts a connection of an address.
     pub(super) fn remove(&mut self, address: SocketAddr) {
         let Some(known) = self.known.get_mut(&address) else { return };
         known.connections -= 1;
@@ -85,7 +85,7 @@ impl Flood {
         }
     }
 
-    /// Whether a packet of an address may be looked at.
+    /// Whether a packet from an address may be read.
     pub(super) fn admits(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> bool {
         let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
         let admitted = if form == Form::Other || packet.len() > MAX_PACKET {
@@ -102,7 +102,8 @@ impl Flood {
         admitted
     }
 
-    /// A packet of a connection was one too many; the connection's own address if it came from there.
+    /// Counts a packet beyond the limit of a connection; `address` is the connection's own if it
+    /// came from there.
     pub(super) fn handle_dropped(&mut self, address: Option<SocketAddr>, rate: Rate) {
         self.dropped += 1;
         if let Some(known) = address.and_then(|address| self.known.get_mut(&address)) {
@@ -111,7 +112,7 @@ impl Flood {
         }
     }
 
-    /// What the socket should drop from now on, if that is something else than before.
+    /// Returns the filter that the socket should use from now on; `None` if it has not changed.
     pub(super) fn filter(&mut self, now: Duration) -> Option<Filter> {
         if !self.is_server || !self.watch.is_due(now) {
             return None;
@@ -130,14 +131,14 @@ impl Rate {
         Self { per_second, at_once }
     }
 
-    /// So many each second, and a quarter of them at once.
+    /// A rate of this many each second, and a quarter of them at once.
     pub(super) fn of(per_second: u32) -> Self {
         let per_second = per_second as f32;
         Self { per_second, at_once: (per_second / 4.0).max(1.0) }
     }
 
-    /// Of a connection that is not welcome yet, when there are so many: all of them share what there
-    /// is, but for their first packets, which a handshake needs.
+    /// Returns the limit of a connection that is not welcome yet, with this many of them: all share
+    /// one limit, except for the burst of first packets that a handshake needs.
     pub(super) fn of_stranger(strangers: usize) -> Self {
         let share = ALL_STRANGERS_PER_SECOND as f32 / strangers.max(1) as f32;
         Self { per_second: share.min(MOST_OF_STRANGER), at_once: AT_ONCE_OF_STRANGER }
@@ -156,23 +157,23 @@ impl Allowance {
         true
     }
 
-    /// What came was as much work as so many packets more.
+    /// Charges work that is worth this many packets more.
     pub(super) fn charge(&mut self, packets: f32) {
         self.used += packets;
     }
 }
 
 const STRANGERS: usize = 4096;
-/// A handshake takes about five, twice as many if much is lost.
+/// Limit of one address: a handshake takes about five packets, twice as many if much is lost.
 const STRANGERS_PER_SECOND: u32 = 200;
-/// Two for each of 2000 newcomers. One that looks like the first of a connection takes about ten
-/// microseconds until it is known to be none.
+/// Limit of all strangers: two packets for each of 2000 newcomers. One that looks like the first of
+/// a connection takes about ten microseconds until it is known to be none.
 const ALL_STRANGERS_PER_SECOND: u32 = 4000;
-/// A connection needs about ten packets until it is welcome, and a hundred if the two sides have to
-/// tell each other what they speak.
+/// Limits of a connection that is not welcome: it needs about ten packets until then, and a hundred
+/// if the two sides have to exchange their descriptions.
 const MOST_OF_STRANGER: f32 = 50.0;
 const AT_ONCE_OF_STRANGER: f32 = 100.0;
-/// QUIC as we use it never sends larger ones.
+/// Size of the largest packet that QUIC sends in our configuration, in bytes.
 const MAX_PACKET: usize = 1500;
 
 #[cfg(test)]
@@ -192,7 +193,7 @@ mod tests {
         packet
     }
 
-    /// Of a connection of this side.
+    /// Returns a packet to a connection of this side.
     fn known_packet() -> Vec<u8> {
         [&[0x40][..], &ids().generate_cid(), &[0; 20]].concat()
     }

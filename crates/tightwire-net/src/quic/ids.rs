@@ -1,12 +1,12 @@
-//! The connection ids that this side gives out, and what packets look like that have one.
+//! The connection ids of this side, and the forms of packets.
 
 use core::time::Duration;
 use std::hash::{BuildHasher, RandomState};
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
-/// A keyed hash of words, so short that the filter of a socket can compute it. It need not withstand
-/// who studies it: whoever makes an id that fits only has a packet looked at once more.
+/// A keyed hash of words, so short that the filter of a socket can compute it. It need not be
+/// secure against analysis: a forged id that fits only has its packet checked once more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct KeyedHash {
     pub(super) start: u32,
@@ -34,7 +34,7 @@ impl KeyedHash {
     }
 }
 
-/// Gives out connection ids: a random word, and its hash, by which this side knows its own.
+/// Generates connection ids: a random word, and its hash, by which this side recognises its own.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionIds {
     pub(super) hash: KeyedHash,
@@ -42,14 +42,14 @@ pub(super) struct ConnectionIds {
     given: u64,
 }
 
-/// What can be seen of a packet from outside (RFC 9000, 17).
+/// Form of a packet, by its unencrypted part (RFC 9000, 17).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
-    /// It goes to an id that this side has given out.
+    /// The packet goes to an id of this side.
     Ours,
-    /// It may be the first of a connection, to an id that the other side chose.
+    /// The packet may be the first of a connection, to an id that the other side chose.
     First,
-    /// Nothing that a server has a use for.
+    /// The packet is of no use to a server.
     Other,
 }
 
@@ -108,15 +108,15 @@ impl ConnectionIdGenerator for ConnectionIds {
     }
 }
 
-/// Of an id.
+/// Bytes of an id.
 pub(super) const LENGTH: usize = 8;
-/// The bit of a packet that has what only the first ones of a connection need.
+/// Bit of the long header, which only packets of a handshake have.
 pub(super) const LONG: u8 = 0x80;
-/// The bits of such a packet that are 0 in the very first.
+/// Bits of a long header that are 0 in the very first packet.
 pub(super) const KIND: u8 = 0x30;
-/// Of QUIC: what clients of this crate speak.
+/// Version of QUIC that clients of this crate use.
 pub(super) const VERSION: [u8; 4] = [0, 0, 0, 1];
-/// The first packet has as many at least, so that nobody is answered with more than they sent.
+/// Smallest size of a first packet, in bytes, so that an answer is never larger than the request.
 pub(super) const FIRST_BYTES: usize = 1200;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From streams and datagrams to batches.
+//! Receiving: from streams and datagrams to batches.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,41 +9,41 @@ use quinn_proto::{Connection as Quinn, Dir, ReadError, StreamId};
 use super::QuicConfig;
 use super::guard::Guard;
 
-/// What has come over one connection and is not yet handed out. [`Outgoing`](super::outgoing::Outgoing)
-/// has the form.
+/// Received streams and datagrams of one connection that are not yet handed out.
+/// [`Outgoing`](super::outgoing::Outgoing) describes the form.
 #[derive(Debug, Default)]
 pub(super) struct Incoming {
-    /// The number of the last batch that was unreliable and sequenced.
+    /// Sequence number of the newest unreliable sequenced batch; `None` before the first.
     newest: Option<u16>,
-    /// Those that have begun.
+    /// Streams that are not complete.
     streams: HashMap<StreamId, Assembly>,
-    /// Those that may have something, each once.
+    /// Streams that may have data, each once.
     readable: VecDeque<StreamId>,
-    /// The deliveries that have their one stream.
+    /// Ordered deliveries that have their one stream.
     ordered: Vec<Delivery>,
 }
 
-/// The part of a stream that is no batch yet.
+/// The start of a batch in a stream, up to the bytes that have arrived.
 #[derive(Debug, Default)]
 struct Assembly {
     delivery: Option<Delivery>,
     bytes: BytesMut,
-    /// Whether it is in the queue of readable streams.
+    /// The stream is in the queue of readable streams.
     is_queued: bool,
 }
 
-/// What the other side did that no honest one does.
+/// Name of a protocol violation that no honest peer commits.
 pub(super) type Violation = &'static str;
 
 impl Incoming {
-    /// There are streams that began.
+    /// Handles new streams.
     pub(super) fn handle_opened(&mut self, quinn: &mut Quinn) {
         while let Some(stream) = quinn.streams().accept(Dir::Uni) {
             self.handle_readable(stream);
         }
     }
 
-    /// There is more of a stream. QUIC says so for each frame, also for empty and repeated ones: a
+    /// Handles new data of a stream. QUIC reports each frame, also empty and repeated ones: a
     /// stream is queued once, or a paused peer could fill the queue.
     pub(super) fn handle_readable(&mut self, stream: StreamId) {
         let assembly = self.streams.entry(stream).or_default();
@@ -82,7 +82,7 @@ impl Incoming {
         Ok(None)
     }
 
-    /// Whether a batch is newer than all before it, as far as 16 bits can say.
+    /// Whether a batch is newer than all before it, as far as 16 bits can tell.
     fn is_newest(&mut self, datagram: &mut Bytes) -> Result<bool, Violation> {
         if datagram.len() < 2 {
             return Err("a datagram without its number");
@@ -97,7 +97,7 @@ impl Incoming {
         Ok(is_newest)
     }
 
-    /// The next reliable batch.
+    /// Returns the next reliable batch.
     pub(super) fn next_batch(
         &mut self,
         quinn: &mut Quinn,
@@ -138,25 +138,25 @@ impl Incoming {
     }
 }
 
-/// The parts of a stream that were read, and up to where.
+/// Number of parts of a stream that were read, and the offset up to which.
 #[derive(Default)]
 struct Read {
     count: u32,
     offset: u64,
 }
 
-/// What a stream has.
+/// Result of reading a stream.
 enum Next {
     Batch(Delivery, Bytes),
-    /// A batch that is all of its stream.
+    /// A batch that is the whole stream.
     Last(Bytes),
-    /// Something, when more has come.
+    /// A batch is incomplete: more data has to come.
     Blocked,
     Nothing,
 }
 
 impl Assembly {
-    /// What its stream has next.
+    /// Reads the next batch of its stream.
     fn read(
         &mut self,
         quinn: &mut Quinn,
@@ -197,7 +197,7 @@ impl Assembly {
         }
     }
 
-    /// Takes the first byte.
+    /// Takes the first byte, which is the delivery.
     fn begin(&mut self, bytes: &mut Bytes, ordered: &mut Vec<Delivery>) -> Result<(), Violation> {
         let delivery = delivery_of(bytes)?;
         match delivery {
@@ -214,7 +214,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// The batch with which an ordered stream goes on, if it is complete.
+    /// Returns the next batch of an ordered stream, if it is complete.
     fn next(&mut self, config: &QuicConfig) -> Result<Option<Next>, Violation> {
         let Some(delivery) = self.delivery else { return Ok(None) };
         if delivery == Delivery::Reliable {
@@ -232,8 +232,8 @@ impl Assembly {
         Ok(Some(Next::Batch(delivery, self.bytes.split_to(length).freeze())))
     }
 
-    /// The batch with which an ordered stream goes on, where it stands in the packet: most are whole,
-    /// and need no copy. What follows stays in `bytes`.
+    /// Returns the next batch of an ordered stream without a copy, if it is whole in the packet, as
+    /// most are. The rest stays in `bytes`.
     fn take_whole(&self, bytes: &mut Bytes, config: &QuicConfig) -> Option<Next> {
         let delivery = self.delivery.filter(|delivery| *delivery != Delivery::Reliable)?;
         let length = length_of(bytes, delivery)?;
@@ -242,8 +242,8 @@ impl Assembly {
         (is_whole && is_allowed).then(|| Next::Batch(delivery, bytes.split_to(length)))
     }
 
-    /// How many bytes to read at most: no more than to the end of the batch, or somebody could have
-    /// any number of small ones waiting here.
+    /// Returns the number of bytes to read at most: no further than the end of the batch, or a peer
+    /// could have any number of small batches waiting here.
     fn wanted(&self, config: &QuicConfig) -> usize {
         let Some(delivery) = self.delivery else { return MAX_BATCH };
         let length = length_of(&self.bytes, delivery).unwrap_or(MAX_BATCH);
@@ -251,7 +251,7 @@ impl Assembly {
     }
 }
 
-/// How long the batch at the front of an ordered stream is, its size included.
+/// Returns the length of the batch at the front of an ordered stream, including its size.
 fn length_of(bytes: &[u8], delivery: Delivery) -> Option<usize> {
     let content = if delivery.fragments() {
         u32::from_le_bytes(*bytes.first_chunk()?) as usize
@@ -273,7 +273,7 @@ fn delivery_of(bytes: &mut Bytes) -> Result<Delivery, Violation> {
     tightwire_core::stream::decode(&[bytes.get_u8()]).map_err(|_| "a delivery that there is not")
 }
 
-/// The largest batch that is not fragmented: no packet of ours is longer.
+/// Largest batch that is not fragmented, in bytes: no packet of ours is longer.
 const MAX_BATCH: usize = 1500;
 
 #[cfg(test)]

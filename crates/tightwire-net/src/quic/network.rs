@@ -1,4 +1,4 @@
-//! A network that is simulated, on a virtual clock.
+//! A simulated network on a virtual clock.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use crate::link::{Link, LinkConfig, LinkStats};
 
 use super::socket::{Packet, Packets, Socket};
 
-/// A network in which each way from one address to another is a [`Link`]. What happens is decided by
-/// a seed. Clones are the same network.
+/// A simulated network with a [`Link`] for each direction between two addresses. A seed decides all
+/// random events. Clones are the same network.
 ///
 /// ```
 /// use std::time::Duration;
@@ -44,11 +44,11 @@ pub struct Network {
 struct Shared {
     config: LinkConfig,
     seed: u64,
-    /// By where they go to, and where they come from.
+    /// Links by receiver and sender.
     links: BTreeMap<(SocketAddr, SocketAddr), Link>,
 }
 
-/// A place in a [`Network`].
+/// A socket in a [`Network`].
 #[derive(Debug)]
 pub struct SimulatedSocket {
     network: Network,
@@ -56,27 +56,27 @@ pub struct SimulatedSocket {
 }
 
 impl Network {
-    /// A network whose links are all of this kind.
+    /// Creates a network whose links all have this configuration.
     #[must_use]
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         let shared = Shared { config, seed, links: BTreeMap::new() };
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
 
-    /// The place that has this address.
+    /// Returns the socket with this address.
     #[must_use]
     pub fn socket(&self, address: SocketAddr) -> SimulatedSocket {
         SimulatedSocket { network: self.clone(), address }
     }
 
-    /// All links are of another kind from now on.
+    /// Changes the configuration of all links.
     pub fn set_config(&self, config: LinkConfig) {
         let mut shared = self.lock();
         shared.config = config;
         shared.links.values_mut().for_each(|link| link.set_config(config));
     }
 
-    /// What became of the packets from one address to another.
+    /// Returns the counters of the packets from one address to another.
     #[must_use]
     pub fn stats(&self, from: SocketAddr, to: SocketAddr) -> LinkStats {
         self.lock().links.get(&(to, from)).map(Link::stats).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! From batches to streams and datagrams.
+//! Sending: from batches to streams and datagrams.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use quinn_proto::{Connection as Quinn, Dir, StreamId, WriteError};
 use super::QuicConfig;
 use crate::transport::NotSentError;
 
-/// What waits to be sent over one connection.
+/// Batches that wait to be sent over one connection.
 ///
 /// An unreliable batch is a datagram of QUIC. A batch of [`Delivery::Reliable`] is a stream of its
 /// own, so that the loss of one holds no other up. The batches of an ordered delivery follow each
@@ -20,15 +20,15 @@ use crate::transport::NotSentError;
 /// may be sent and not acknowledged.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// The number of the next batch that is unreliable and sequenced.
+    /// Sequence number of the next unreliable sequenced batch.
     sequence: u16,
     ordered: Ordered,
     fragmented: Ordered,
-    /// Those that wait for a stream.
+    /// Batches that wait for a stream.
     reliable: VecDeque<Bytes>,
-    /// The one that has a stream, and is not yet written as a whole.
+    /// The batch that has a stream, and is not yet written as a whole; `None` if there is none.
     unfinished: Option<(StreamId, Bytes)>,
-    /// The bytes of all that wait.
+    /// Bytes of all waiting batches.
     backlog: usize,
     dropped: u64,
     /// The bytes that can be sent and not acknowledged.
@@ -37,10 +37,10 @@ pub(super) struct Outgoing {
     buffer: BytesMut,
 }
 
-/// A stream with batches that follow each other.
+/// A stream of consecutive batches.
 #[derive(Debug, Default)]
 struct Ordered {
-    /// Whether its first byte was sent, or waits.
+    /// The first byte was sent, or waits.
     is_started: bool,
     stream: Option<StreamId>,
     /// Streams of a higher one come first.
@@ -71,7 +71,7 @@ impl Outgoing {
         self.backlog - passed_by + passed_by.div_ceil(LARGE_SHARE)
     }
 
-    /// The unreliable batches that were dropped, of those that waited.
+    /// Returns the number of waiting unreliable batches that were dropped.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -123,7 +123,7 @@ impl Outgoing {
         self.dropped += u64::from(datagrams.send(datagram, true).is_err());
     }
 
-    /// Gives to QUIC what it takes of what waits.
+    /// Writes waiting batches to QUIC, as far as it takes them.
     pub(super) fn write(&mut self, quinn: &mut Quinn) {
         if self.backlog == 0 {
             return;
@@ -162,7 +162,7 @@ impl Outgoing {
 }
 
 impl Ordered {
-    /// The batches that wait, and whether there were any before.
+    /// Returns the waiting batches, and whether there were any before.
     fn queue(&mut self) -> (&mut VecDeque<Bytes>, bool) {
         let is_started = core::mem::replace(&mut self.is_started, true);
         (&mut self.waiting, is_started)
@@ -190,8 +190,8 @@ impl Ordered {
     }
 }
 
-/// Of a batch that is being sent in fragments, such a part is said to wait: less than what makes a
-/// session hold back others.
+/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough that a
+/// session does not hold back other batches.
 const LARGE_SHARE: usize = 128;
 
 /// The largest batch that is not fragmented, whatever its delivery.
@@ -219,7 +219,7 @@ fn with_head(buffer: &mut BytesMut, head: &[u8], batch: &[u8]) -> Bytes {
     buffer.split().freeze()
 }
 
-/// Writes as much as QUIC takes. `true` if that is all.
+/// Writes as much of a batch as QUIC takes. `true` if that is all of it.
 fn write(quinn: &mut Quinn, stream: StreamId, batch: &mut Bytes, backlog: &mut usize) -> bool {
     match quinn.send_stream(stream).write_chunks(core::slice::from_mut(batch)) {
         Ok(written) => {

@@ -6,11 +6,12 @@ use super::network::{Network, SimulatedSocket};
 use super::{Certificate, Quic, QuicConfig, QuicError, Trust};
 
 impl Quic<SimulatedSocket> {
-    /// A client and its server over a simulated network, where they have the addresses `10.0.0.2:1000` and
-    /// `10.0.0.1:7777`: for tests of a game over a bad network, on a virtual clock that starts at zero.
+    /// Creates a client and its server over a simulated network, with the addresses `10.0.0.2:1000`
+    /// and `10.0.0.1:7777`: for tests of a game over a bad network, on a virtual clock that starts
+    /// at zero.
     ///
-    /// The server has a new certificate, which the client pins. With a [`seed`](QuicConfig::seed), the
-    /// same calls at the same times do the same.
+    /// The server has a new certificate, which the client pins. With a [`seed`](QuicConfig::seed),
+    /// the same calls at the same times do the same.
     ///
     /// ```
     /// use std::time::Duration;
@@ -52,5 +53,5 @@ impl Quic<SimulatedSocket> {
     }
 }
 
-/// What the server is called.
+/// Name of the server.
 const NAME: &str = "game.example";

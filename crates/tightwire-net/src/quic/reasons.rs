@@ -1,10 +1,10 @@
-//! What QUIC says about the end of a connection, in our words.
+//! Reasons for the end of a connection, from the errors of QUIC.
 
 use quinn_proto::{ConnectionError, Side, TransportErrorCode};
 
 use crate::reason::Reason;
 
-/// Why a connection was lost, as this side sees it.
+/// Returns the reason for the loss of a connection, from the view of this side.
 pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
     match error {
         ConnectionError::ApplicationClosed(closed) => {
@@ -41,8 +41,8 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
     }
 }
 
-/// What the other side said. A client can say only what a client can know: that it was kicked or timed
-/// out is for the server to say.
+/// Validates the reason that the other side gave. A client can only give reasons that a client can
+/// know: that a connection was kicked or timed out is for the server to say.
 fn said(reason: Reason, side: Side) -> Reason {
     let is_for_servers = matches!(
         reason,
@@ -71,7 +71,7 @@ fn of_code(code: TransportErrorCode, text: &str) -> Reason {
     }
 }
 
-/// Where the alerts of TLS begin in QUIC's errors (RFC 9001, 4.8).
+/// First code of the TLS alerts in QUIC's errors (RFC 9001, 4.8).
 const CRYPTO_ERRORS: u64 = 0x100;
 
 /// bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired,

@@ -1,4 +1,4 @@
-//! What QUIC is told.
+//! Configuration of `quinn-proto`.
 
 use core::fmt;
 use core::time::Duration;
@@ -17,20 +17,20 @@ use super::guard::{Guard, GuardedClient, GuardedServer};
 use super::ids::{ConnectionIds, KeyedHash};
 use super::{Certificate, CertificateError, QuicConfig, Trust};
 
-/// Why a [`Quic`](crate::quic::Quic) endpoint could not be made.
+/// Reason why a [`Quic`](crate::quic::Quic) endpoint could not be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum QuicError {
-    /// The certificate or what is trusted cannot be used.
+    /// The certificate or the client's trust cannot be used.
     Certificate(CertificateError),
-    /// Nobody can connect there.
+    /// No connection to this address is possible.
     Address {
-        /// Where.
+        /// Address of the server.
         server: SocketAddr,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A limit makes no sense.
+    /// A limit is invalid.
     Config(&'static str),
 }
 
@@ -46,7 +46,7 @@ pub(super) fn server(
     Ok(server)
 }
 
-/// The same server, for one connection, or for what comes before there is one.
+/// Returns the configuration of a server for one connection, or for packets before there is one.
 pub(super) fn server_for(
     server: &ServerConfig,
     config: &QuicConfig,
@@ -71,15 +71,16 @@ pub(super) fn client(
     Ok(client)
 }
 
-/// What only one endpoint knows.
+/// Secrets of one endpoint.
 pub(super) struct Secrets {
-    /// With it, clients of a server that was started again learn that it does not know them.
+    /// Key of stateless resets, from which clients of a restarted server learn that it does not
+    /// know them; `None` for a client.
     reset: Option<[u8; 32]>,
     pub(super) connection_ids: ConnectionIds,
 }
 
 impl Secrets {
-    /// The same each time for a server with a certificate.
+    /// Derives the secrets: the same each time for a server with a certificate.
     pub(super) fn new(certificate: Option<&Certificate>) -> Self {
         let hash = match certificate {
             Some(certificate) => {
@@ -135,7 +136,7 @@ fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErr
     Ok(transport)
 }
 
-/// As much as a connection needs until it is welcome.
+/// Returns the limits of a connection until it is welcome.
 fn stranger(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
     let mut transport = transport(config, more)?;
     let streams = STRANGER_STREAMS.min(config.reliable_streams.saturating_add(2));
@@ -146,19 +147,19 @@ fn stranger(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErro
     Ok(transport)
 }
 
-/// The two ordered streams, and a few more.
+/// Largest number of streams of a stranger: the two ordered ones, and a few more.
 const STRANGER_STREAMS: u32 = 8;
-/// The bytes that one can send before they are read, of which its description has the most.
+/// Bytes that a stranger can send before they are read; its description is most of them.
 const STRANGER_WINDOW: u32 = 32 << 10;
-/// The bytes of its handshake that can come before those that belong before them.
+/// Bytes of a stranger's handshake that can come out of order.
 const STRANGER_CRYPTO: usize = 8 << 10;
 
-/// What a round trip is taken for until one is known. A first packet that is lost is sent again after
-/// three of them, then after six, and so on: with the 333 ms of RFC 9002, of those who connected where a
-/// fifth is lost, 15 of 1000 did not within 5 seconds.
+/// Assumed round-trip time until one is measured. A lost first packet is sent again after three of
+/// them, then after six, and so on: with the 333 ms of RFC 9002, 15 of 1000 clients on a network
+/// that loses a fifth did not connect within 5 seconds.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// Refuses limits with which nothing would work, and nobody would know why.
+/// Refuses limits with which nothing would work, without a visible reason.
 fn check(config: &QuicConfig) -> Result<(), QuicError> {
     let wrong = if config.send_datagrams.min(config.receive_datagrams) < 4096 {
         "`send_datagrams`, `receive_datagrams`: 4096 are the least"

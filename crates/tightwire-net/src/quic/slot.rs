@@ -1,8 +1,8 @@
 //! One connection.
 //!
-//! `quinn` doubles its probe timeout after each unanswered probe, and acknowledges nothing while its
-//! window is full. So a connection without an acknowledgement for half a second probes four times a
-//! second, with room in the window for it.
+//! `quinn` doubles its probe timeout after each unanswered probe, and acks nothing while its window
+//! is full. Therefore a connection without an ack for half a second probes four times a second,
+//! with room in the window for the probe.
 
 use core::mem;
 use core::time::Duration;
@@ -25,33 +25,33 @@ use super::reasons::reason_of;
 use crate::reason::Reason;
 use crate::transport::{Connection, NotSentError, Path};
 
-/// One connection, from the first packet until QUIC forgets it.
+/// A connection, from the first packet until QUIC drops it.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) id: Connection,
     pub(super) address: SocketAddr,
     quinn: quinn_proto::Connection,
     state: State,
-    /// Whether the application knows of it: clients know of theirs.
+    /// The application knows of the connection: clients know of theirs.
     is_known: bool,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// How it counts among those of its address.
+    /// Way in which the connection is counted for its address.
     pub(super) counted: Counted,
-    /// Whether this side has ended it, and whether the packet for that was sent.
+    /// This side has closed the connection, and the packet for that was sent.
     has_closed: bool,
     has_said_farewell: bool,
-    /// One packet may go out whatever is on its way.
+    /// A probe: one packet may be sent although the window is full.
     is_trying: bool,
     /// Reliable batches are not handed out.
     is_paused: bool,
     /// They were not, and come first now: or those that leave no room for them would come first for
     /// ever.
     was_paused: bool,
-    /// What is to be done is in a list already.
+    /// Whether the connection is in the list of those that have something to do.
     pub(super) is_dirty: bool,
     pub(super) is_ready: bool,
-    /// When QUIC has something to do.
+    /// Time of QUIC's next timer; `None` if it has none.
     pub(super) timeout: Option<Instant>,
     max_datagram: usize,
     /// The bytes of datagrams that can wait until the oldest is dropped.
@@ -59,42 +59,42 @@ pub(super) struct Slot {
     /// How often something was acknowledged, and what was sent by the last time.
     acknowledgements: u64,
     sent: u64,
-    /// Since when something was sent and nothing was, and when that was last tried to change.
+    /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
     unanswered: Option<Duration>,
     last_try: Duration,
     more: More,
     guard: Guard,
-    /// Whether the application knows who it is.
+    /// The application knows who the other side is.
     pub(super) is_welcome: bool,
     /// The address that it says to have now.
     moves_to: Option<SocketAddr>,
-    /// What it may have done for it.
+    /// Work that this side still does for the connection.
     pub(super) allowance: Allowance,
-    /// The largest datagram that there ever was room for: batches of this size may wait.
+    /// Largest datagram that there ever was room for, in bytes: batches of this size may wait.
     largest_datagram: usize,
 }
 
 #[derive(Debug)]
 enum State {
-    /// Incomplete, until this time at most.
+    /// The handshake is incomplete, until this time at most.
     Handshake {
         until: Duration,
     },
-    /// Complete, and nobody was told yet.
+    /// Complete; the application was not told yet.
     New,
     Connected,
-    /// Ended, and nobody was told yet.
+    /// Ended; the application was not told yet.
     Ended(Reason),
-    /// Everybody knows; QUIC answers late packets for a while.
+    /// The application was told; QUIC answers late packets for a while.
     Over,
 }
 
-/// What a connection has for the application.
+/// An event of a connection for the application.
 pub(super) enum Output {
     Connected,
     Batch(Delivery, Bytes),
     Disconnected(Reason),
-    /// A connection that never was complete.
+    /// The end of a connection that never was complete.
     Refused(Reason),
 }
 
@@ -164,7 +164,7 @@ impl Slot {
         matches!(self.state, State::New | State::Connected)
     }
 
-    /// Something happened to it: its place comes into the lists, unless it is there already.
+    /// Adds the connection to the lists of dirty and ready ones, unless it is there already.
     pub(super) fn mark(
         &mut self,
         place: usize,
@@ -179,12 +179,12 @@ impl Slot {
         }
     }
 
-    /// Takes what the endpoint has for it.
+    /// Handles an event of the endpoint.
     pub(super) fn handle_event(&mut self, event: ConnectionEvent) {
         self.quinn.handle_event(event);
     }
 
-    /// Takes a packet that came for it: how much work that was.
+    /// Handles a packet; returns its work.
     pub(super) fn handle_packet(
         &mut self,
         event: ConnectionEvent,
@@ -215,8 +215,8 @@ impl Slot {
         work
     }
 
-    /// The application knows who it is: it has the limits of the configuration from now on. `false` if
-    /// it had them before.
+    /// Gives the connection the limits of the configuration, since the application knows who the
+    /// other side is. `false` if it had them before.
     pub(super) fn welcome(&mut self, config: &QuicConfig) -> bool {
         if mem::replace(&mut self.is_welcome, true) {
             return false;
@@ -228,12 +228,12 @@ impl Slot {
         true
     }
 
-    /// Does what is due.
+    /// Runs the due timers of QUIC.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.quinn.handle_timeout(now);
     }
 
-    /// Ends a handshake that takes too long: `true` if it does.
+    /// Ends a handshake that takes too long; returns whether it does.
     pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
         let State::Handshake { until } = self.state else { return false };
         if now < until {
@@ -244,11 +244,11 @@ impl Slot {
         true
     }
 
-    /// Tries something if nothing is acknowledged: `true` if it does.
+    /// Sends a probe if nothing is acked; returns whether it does.
     ///
-    /// QUIC waits twice as long after each try, so that after an interruption of some seconds it waits
-    /// for as many again; and quinn acknowledges nothing while its window is full. For a game that is
-    /// too long.
+    /// QUIC doubles the interval after each probe, so that after an outage of some seconds it waits
+    /// for as many again; and quinn acks nothing while its window is full. For a game that is too
+    /// long.
     pub(super) fn handle_silence(&mut self, now: Duration) -> bool {
         if self.next_try().is_none_or(|time| time > now) {
             return false;
@@ -264,7 +264,7 @@ impl Slot {
         Some((since + SILENCE.max(self.quinn.rtt() * 3)).max(self.last_try + BETWEEN_TRIES))
     }
 
-    /// What QUIC says since the last time.
+    /// Handles the events of QUIC.
     pub(super) fn poll_quinn(&mut self) {
         while let Some(event) = self.quinn.poll() {
             match event {
@@ -290,7 +290,7 @@ impl Slot {
         self.quinn.poll_endpoint_events()
     }
 
-    /// The next thing for the application.
+    /// Returns the next event for the application.
     pub(super) fn poll_output(&mut self, config: &QuicConfig, now: Instant) -> Option<Output> {
         match &mut self.state {
             State::Handshake { .. } | State::Over => return None,
@@ -321,7 +321,7 @@ impl Slot {
         self.poll_end()
     }
 
-    /// The end of a connection, of which nobody was told.
+    /// Returns the end of a connection that the application was not told of.
     fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
@@ -370,14 +370,14 @@ impl Slot {
         sent
     }
 
-    /// Ends a connection that nobody was told of yet.
+    /// Ends a connection that the application was not told of yet.
     pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
         self.state = State::Ended(reason);
         self.has_closed = true;
     }
 
-    /// Ends a connection for what the other side did; the application is told.
+    /// Ends a connection for a violation of the other side; the application gets an event.
     fn end(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
         self.state = State::Ended(reason);
@@ -417,7 +417,7 @@ impl Slot {
         transmit
     }
 
-    /// Remembers what QUIC can only say if it may change.
+    /// Caches values that QUIC returns only through `&mut`.
     pub(super) fn refresh(&mut self) {
         self.timeout = self.quinn.poll_timeout();
         self.max_datagram = max_datagram(&mut self.quinn);
@@ -425,7 +425,7 @@ impl Slot {
         self.largest_datagram = self.largest_datagram.max(self.max_datagram);
     }
 
-    /// When it has something to do.
+    /// Returns the time of the next timer.
     pub(super) fn next_time(&self, epoch: Instant) -> Option<Duration> {
         let timeout = self.timeout.map(|time| time.saturating_duration_since(epoch));
         let until = match self.state {
@@ -463,17 +463,17 @@ impl Slot {
         self.quinn.handle_timeout(now + FORGOTTEN);
     }
 
-    /// Whether the packet that is sent now is the one that says why this side ended it.
+    /// Whether the packet that is being sent is the first with the reason of this side's close.
     pub(super) fn says_farewell(&mut self) -> bool {
         self.has_closed && !mem::replace(&mut self.has_said_farewell, true)
     }
 
-    /// Whether the other side is where it says.
+    /// Whether the address of the other side is validated: its handshake is complete.
     pub(super) fn has_answered(&self) -> bool {
         self.is_connected()
     }
 
-    /// Whether everybody knows how it ended.
+    /// Whether the application was told of the end.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
@@ -506,6 +506,6 @@ impl Slot {
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 /// The bytes that a datagram is taken for at least while it waits to be read.
 const BYTES_PER_DATAGRAM: usize = 256;
-/// After so much silence something is tried, and then at this distance.
+/// Time without an ack until the first probe, and between later ones.
 const SILENCE: Duration = Duration::from_millis(500);
 const BETWEEN_TRIES: Duration = Duration::from_millis(250);

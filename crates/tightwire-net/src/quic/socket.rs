@@ -1,4 +1,4 @@
-//! What carries packets.
+//! Sockets, which carry the packets of an endpoint.
 
 use core::time::Duration;
 use std::io;
@@ -10,69 +10,69 @@ use super::Filter;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 use super::bpf;
 
-/// What carries the packets of a [`Quic`](crate::quic::Quic) endpoint: a [`Udp`] socket, or a
+/// The carrier of the packets of a [`Quic`](crate::quic::Quic) endpoint: a [`Udp`] socket, or a
 /// [`SimulatedSocket`](crate::quic::SimulatedSocket).
 pub trait Socket {
-    /// Gives each packet that has come by `now` to `take`, until that returns `false`; what is taken
-    /// from the system at once is given as a whole.
+    /// Passes each packet that has come by `now` to `take`, until that returns `false`; packets
+    /// that the system returned together are all passed.
     fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool);
 
     /// Sends packets to one address. `false` if there is no room for them now.
     fn send(&mut self, now: Duration, packets: &Packets<'_>) -> bool;
 
-    /// Where it receives.
+    /// Returns the local address.
     fn address(&self) -> SocketAddr;
 
-    /// How many packets can be sent at once.
+    /// Returns the number of packets that can be sent at once.
     fn max_packets(&self) -> usize {
         1
     }
 
-    /// Whether a packet that is too large for the path is lost, and not cut into pieces.
+    /// Whether a packet that is too large for the path is lost, and not fragmented.
     fn finds_mtu(&self) -> bool;
 
-    /// Drops from now on what a filter does not pass, as far as this can be done for less than
-    /// it takes to receive it. `false` if it cannot: then it is not asked again.
+    /// Drops packets that a filter does not pass from now on, as far as that costs less than
+    /// receiving them. `false` if it cannot: then it is not called again.
     fn set_filter(&mut self, filter: &Filter) -> bool {
         let _ = filter;
         false
     }
 
-    /// When the next packet comes, where that is known.
+    /// Returns the time at which the next packet comes; `None` if it is not known.
     fn next_time(&self) -> Option<Duration> {
         None
     }
 }
 
-/// A packet that came.
+/// A received packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet<'a> {
-    /// Where it comes from.
+    /// Source address.
     pub from: SocketAddr,
-    /// The address of this side that it was sent to, if it is known.
+    /// Local address that it was sent to; `None` if it is not known.
     pub to: Option<IpAddr>,
     /// The two bits of explicit congestion notification.
     pub congestion: u8,
-    /// Its bytes.
+    /// The bytes of the packet.
     pub bytes: &'a [u8],
 }
 
 /// Packets to be sent to one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Packets<'a> {
-    /// Where they go.
+    /// Destination address.
     pub to: SocketAddr,
-    /// The address of this side that they are sent from, if it matters.
+    /// Local address that they are sent from; `None` if it does not matter.
     pub from: Option<IpAddr>,
     /// The two bits of explicit congestion notification.
     pub congestion: u8,
-    /// Their bytes, one after the other.
+    /// The bytes of all packets, one after the other.
     pub bytes: &'a [u8],
-    /// The bytes of each but the last, which may have fewer.
+    /// Size of each packet but the last, which may be smaller, in bytes.
     pub size: usize,
 }
 
-/// A UDP socket, with the system calls that take many packets at once where there are some.
+/// A UDP socket, with the system calls for many packets at once where there are some.
 #[derive(Debug)]
 pub struct Udp {
     socket: UdpSocket,
@@ -82,11 +82,11 @@ pub struct Udp {
 }
 
 impl Udp {
-    /// Opens a socket for a server, which receives from many.
+    /// Opens a socket for a server, which receives from many clients.
     ///
     /// # Errors
     ///
-    /// Whatever the system says.
+    /// The error of the system.
     pub fn server(address: SocketAddr) -> io::Result<Self> {
         Self::open(address, BATCH_SIZE)
     }
@@ -95,7 +95,7 @@ impl Udp {
     ///
     /// # Errors
     ///
-    /// Whatever the system says.
+    /// The error of the system.
     pub fn client(server: SocketAddr) -> io::Result<Self> {
         let any: IpAddr = if server.is_ipv4() {
             std::net::Ipv4Addr::UNSPECIFIED.into()
@@ -188,9 +188,9 @@ impl Socket for Udp {
     }
 }
 
-/// The packets that a client takes from the system at once: a frame brings one or two, and with more
-/// room than that, the system says in the same call that there are no more.
+/// Number of packets that a client takes from the system at once: a frame brings one or two, and
+/// with more room than that, the system tells in the same call that there are no more.
 const CLIENT_BATCH: usize = 4;
 
-/// Whether the system gives all packets that there are in one call, as far as there is room.
+/// Whether the system returns all waiting packets in one call, as far as there is room.
 const GIVES_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));

@@ -1,4 +1,4 @@
-//! Decides what a socket should drop, by what came of late.
+//! Decides which packets a socket should drop, by recent traffic.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -7,25 +7,26 @@ use std::net::SocketAddr;
 use super::filter::{Filter, Strangers, words};
 use super::ids::KeyedHash;
 
-/// Watches who sends too much.
+/// Detects addresses that send too much.
 ///
-/// A known address that sends more than twice what it may is silenced for a while. When strangers send
-/// more than is read of them, the socket gets a list of the known addresses, and the share of all
-/// others that would be read anyway: newcomers still come through, by chance, as they did before.
+/// A known address that sends more than twice its limit is silenced for a while. When strangers
+/// send more than their limit, the socket gets a list of the known addresses, and the share of all
+/// other packets that would be read anyway: newcomers still come through, by chance, as they did
+/// before.
 #[derive(Debug)]
 pub(super) struct Watch {
     ids: KeyedHash,
     addresses: KeyedHash,
-    /// The packets of strangers each second that are wanted.
+    /// Limit of packets of strangers per second.
     most: u32,
-    /// Since when it counts.
+    /// Start of the counting window.
     since: Duration,
     strangers: u32,
-    /// Of the packets of strangers, which the socket lets pass.
+    /// Share of the packets of strangers that the socket passes.
     share: f32,
-    /// Until when nothing of an address passes.
+    /// Silenced addresses, with the end of the silence.
     loud: HashMap<SocketAddr, Duration>,
-    /// The last filter had no addresses; none if there was no filter yet.
+    /// The last filter had no addresses; `None` if there was no filter yet.
     is_plain: Option<bool>,
 }
 
@@ -47,12 +48,12 @@ impl Watch {
         self.strangers = self.strangers.saturating_add(1);
     }
 
-    /// Whether it is time to look at what came.
+    /// Whether the counting window is over.
     pub(super) fn is_due(&self, now: Duration) -> bool {
         self.is_plain.is_none() || now >= self.since + WINDOW
     }
 
-    /// Of a known address, which may send `per_second`, so many packets came that were too many.
+    /// Counts packets beyond the limit `per_second` of a known address.
     pub(super) fn see_known(
         &mut self,
         address: SocketAddr,
@@ -66,7 +67,7 @@ impl Watch {
         }
     }
 
-    /// The filter for what comes next, if it is another one, and begins to count again.
+    /// Returns the filter for the next window, if it has changed, and starts counting again.
     pub(super) fn filter<'a>(
         &mut self,
         now: Duration,
@@ -101,12 +102,12 @@ impl Watch {
     }
 }
 
-/// The smallest share: from here it is a second or so until all pass again.
+/// Smallest share: from here it takes a second or so until all packets pass again.
 const LEAST: f32 = 1.0 / 4096.0;
-/// So long it counts before it decides.
+/// Length of the counting window.
 const WINDOW: Duration = Duration::from_millis(100);
-/// So long nothing is heard of one who sends too much. By default this is less than the time after
-/// which a silent connection ends, so that one who stops is not disconnected.
+/// Time for which an address that sends too much is silenced. By default this is less than the idle
+/// timeout of a connection, so that a peer that stops is not disconnected.
 const SILENCE: Duration = Duration::from_secs(4);
 
 #[cfg(test)]
@@ -120,7 +121,7 @@ mod tests {
         ([127, 0, 0, 1], port).into()
     }
 
-    /// A window in which so many packets of strangers are sent, and as many come as the share says.
+    /// Runs a window in which strangers send this many packets, and the share of them arrives.
     fn after(watch: &mut Watch, window: &mut u32, sent: u32) -> Option<Filter> {
         for _ in 0..(sent as f32 * watch.share) as u32 {
             watch.see_stranger();

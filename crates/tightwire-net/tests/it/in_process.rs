@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
-use tightwire::transport::{Connection, Event, InProcess, NotSentError, Reason, Transport};
-use tightwire_transport::ReconnectError;
+use tightwire::transport::{
+    Connection, Event, InProcess, NotSentError, Reason, ReconnectError, Transport,
+};
 
 use crate::common::volume::volume;
 

@@ -7,9 +7,8 @@ use tightwire::link::{Bandwidth, LinkConfig};
 use tightwire::quic::{Network, Quic, QuicConfig};
 use tightwire::recording::{Recorder, Replay};
 use tightwire::token::TokenError;
-use tightwire::transport::{Connection, Event, Reason, Transport};
+use tightwire::transport::{Connection, Event, Reason, ReconnectError, Transport};
 use tightwire::{Client, SessionConfig, SessionEvent};
-use tightwire_transport::ReconnectError;
 
 use crate::common::arena::{
     Arena, Door, Heard, Simulated, client, key, quic, server, session_config, token,

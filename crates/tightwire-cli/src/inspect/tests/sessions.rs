@@ -50,7 +50,7 @@ fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
         .handle(|_: &Level, context: &mut Context<'_, Game>| context.state.levels += 1)
 }
 
-/// What the server's transport wrote, and how many snapshots were sent.
+/// Returns the capture of the server's transport, and the number of snapshots that were sent.
 fn session(level: usize) -> (Vec<u8>, u64) {
     let config = SessionConfig::new("arena", "1.0");
     let protocol =

@@ -102,7 +102,7 @@ impl Lint<'_> {
         self.advice.push(Advice { path, rule, what, saves, times, is_in_list, is_always_sent });
     }
 
-    /// What is not in every packet.
+    /// Walks a part that is not in every packet, unless `is_certain`.
     fn perhaps(&mut self, is_certain: bool, inside: impl FnOnce(&mut Self)) {
         let outside = self.is_always_sent;
         self.is_always_sent &= is_certain;

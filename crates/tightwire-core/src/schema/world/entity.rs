@@ -8,7 +8,7 @@ use crate::stream::{Int as _, Number, Op, Shape, Stream, Target, Wire};
 /// The code of no entity; those below are ids.
 const NONE: u32 = 0xf_ffff;
 
-/// What no code is: an entity that is not mapped.
+/// Code of an entity that is not mapped: no id and not [`NONE`].
 const NOT_MAPPED: u32 = u32::MAX;
 
 /// The generation of entities on the wire, which no world reaches.

@@ -31,14 +31,14 @@ use super::{CertificateError, Fingerprint};
 /// # Ok::<(), tightwire::quic::CertificateError>(())
 /// ```
 pub struct Certificate {
-    /// The server's own first; never empty.
+    /// The server's own certificate first; never empty.
     pub(super) chain: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
     pub(super) fingerprint: Fingerprint,
 }
 
 impl Certificate {
-    /// A new certificate for these names, DNS names or IP addresses, signed by itself. It does not
+    /// Creates a self-signed certificate for these names, DNS names or IP addresses. It does not
     /// expire.
     ///
     /// Names matter to clients with [`Trust::Authorities`](crate::quic::Trust::Authorities) only.
@@ -68,19 +68,19 @@ impl Certificate {
         Ok(Self { chain: vec![own], key: PrivatePkcs8KeyDer::from(key).into(), fingerprint })
     }
 
-    /// What clients can know the server by.
+    /// Returns the fingerprint, by which clients can authenticate the server.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
-    /// The certificates as PEM, which are public.
+    /// Returns the certificates as PEM, which are public.
     #[must_use]
     pub fn chain_pem(&self) -> String {
         self.chain.iter().map(|certificate| encode("CERTIFICATE", certificate)).collect()
     }
 
-    /// The private key as PEM, to be kept secret: whoever has it can pretend to be the server.
+    /// Returns the private key as PEM, to be kept secret: its owner can impersonate the server.
     #[must_use]
     pub fn secret_key_pem(&self) -> String {
         let tag = match self.key {

@@ -1,8 +1,8 @@
-//! What is wrong with a certificate, for people.
+//! Errors of certificates.
 
 use core::fmt;
 
-/// Why a certificate, its key or what a client trusts cannot be used, and what to do about it.
+/// Reason why a certificate, its key or a client's trust cannot be used, and the remedy.
 ///
 /// ```
 /// use tightwire::quic::Certificate;
@@ -16,22 +16,22 @@ use core::fmt;
 pub enum CertificateError {
     /// A certificate cannot have this name.
     Name(String),
-    /// There is no certificate in what this is.
+    /// The text has no certificate; the value names the text.
     NoCertificate(&'static str),
-    /// There is no private key.
+    /// The text has no private key.
     NoKey,
-    /// This is no PEM any more.
+    /// The text is damaged PEM; the value names the text.
     Damaged(&'static str),
-    /// This is PEM or DER of something else.
+    /// The text is PEM or DER of something else.
     Unreadable {
-        /// What it should be.
+        /// Name of the text.
         what: &'static str,
-        /// What the library that reads it says.
+        /// Error of the library that reads it.
         why: String,
     },
     /// The private key belongs to another certificate.
     OtherKey,
-    /// A client that trusts nobody.
+    /// A client's trust is empty.
     NobodyTrusted,
     /// The operating system or the cryptographic library refused.
     Failed(String),

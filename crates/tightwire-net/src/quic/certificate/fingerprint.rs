@@ -1,4 +1,4 @@
-//! What tells one certificate from another.
+//! Fingerprints of certificates.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,12 +6,12 @@ use core::str::FromStr;
 use crate::hex::HexError;
 use crate::hex::{self, Hex};
 
-/// The fingerprint of a [`Certificate`](crate::quic::Certificate): SHA-256 of the server's own certificate as
-/// DER, as browsers and `openssl x509 -fingerprint -sha256` show it.
+/// Fingerprint of a [`Certificate`](crate::quic::Certificate): SHA-256 of the server's own
+/// certificate as DER, as browsers and `openssl x509 -fingerprint -sha256` show it.
 ///
-/// It is public. A client that has it needs no authority to know the server:
-/// [`Trust::Pinned`](crate::quic::Trust::Pinned). It is written as 64 hexadecimal digits; colons between them
-/// are read too.
+/// It is public. A client that has it needs no authority to authenticate the server:
+/// [`Trust::Pinned`](crate::quic::Trust::Pinned). It is written as 64 hexadecimal digits; colons
+/// between them are read too.
 ///
 /// ```
 /// use tightwire::quic::Fingerprint;

@@ -1,4 +1,4 @@
-//! How a client knows that it talks to the right server: TLS 1.3, as QUIC uses it.
+//! Authentication of the server: TLS 1.3, as QUIC uses it.
 
 mod chain;
 mod error;

@@ -1,4 +1,4 @@
-//! TLS as QUIC has it, with a [`Guard`] at the keys of packets.
+//! TLS as QUIC uses it, with a [`Guard`] at the keys of packets.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 
 use super::{Guard, Level};
 
-/// What a server does its handshakes with: one for all first packets, and then one for each connection.
+/// TLS configuration of a server: one for all first packets, and then one for each connection.
 pub(crate) struct GuardedServer {
     pub(crate) inner: Arc<dyn crypto::ServerConfig>,
     pub(crate) guard: Guard,
@@ -40,7 +40,7 @@ impl crypto::ServerConfig for GuardedServer {
     }
 }
 
-/// What a client does its handshake with.
+/// TLS configuration of a client.
 pub(crate) struct GuardedClient {
     pub(crate) inner: Arc<dyn crypto::ClientConfig>,
     pub(crate) guard: Guard,
@@ -61,7 +61,7 @@ impl crypto::ClientConfig for GuardedClient {
 struct Guarded {
     inner: Box<dyn Session>,
     guard: Guard,
-    /// Of the keys that came last.
+    /// Level of the newest keys.
     level: Level,
 }
 

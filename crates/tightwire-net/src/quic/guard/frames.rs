@@ -1,6 +1,6 @@
 //! The frames of a packet, as far as their number and sizes go (RFC 9000, 19).
 
-/// What a frame is to those who count.
+/// A frame, as far as the guard counts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Frame {
     Padding,
@@ -9,13 +9,13 @@ pub(super) enum Frame {
     /// A datagram that is not empty.
     Datagram,
     Crypto,
-    /// With so many ranges.
+    /// An ack with this many ranges.
     Ack(u64),
     /// One that is given out or given back.
     ConnectionId,
     PathChallenge([u8; 8]),
     PathResponse([u8; 8]),
-    /// What else QUIC says about itself, and streams and datagrams of nothing.
+    /// Other control frames, and empty streams and datagrams.
     Control,
 }
 
@@ -27,8 +27,8 @@ pub(super) struct Part {
     pub(super) length: u64,
 }
 
-/// Takes frames off a payload. Nothing is returned for what QUIC does not know: nobody is to parse it
-/// who would understand it in another way.
+/// Iterates over the frames of a payload. `take` returns `None` for a frame that QUIC does not
+/// know, so that no frame is parsed in two different ways.
 pub(super) struct Frames<'a> {
     rest: &'a [u8],
 }
@@ -133,14 +133,14 @@ impl<'a> Frames<'a> {
         (0..numbers).try_for_each(|_| self.number().map(drop))
     }
 
-    /// The length of data that brings its length.
+    /// Skips data that begins with its length, and returns the length.
     fn data(&mut self) -> Option<u64> {
         let length = self.number()?;
         self.bytes(usize::try_from(length).ok()?)?;
         Some(length)
     }
 
-    /// The length of data that goes on to the end.
+    /// Skips data up to the end, and returns its length.
     fn all(&mut self) -> u64 {
         core::mem::take(&mut self.rest).len() as u64
     }
@@ -151,7 +151,7 @@ impl<'a> Frames<'a> {
         Some(bytes)
     }
 
-    /// A number of 1, 2, 4 or 8 bytes.
+    /// Reads a number of 1, 2, 4 or 8 bytes.
     fn number(&mut self) -> Option<u64> {
         let first = *self.rest.first()?;
         let bytes = self.bytes(1 << (first >> 6))?;

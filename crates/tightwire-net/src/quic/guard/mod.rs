@@ -1,8 +1,9 @@
-//! Looks at packets after their decryption and before QUIC does.
+//! Inspection of packets after their decryption and before QUIC handles them.
 //!
-//! QUIC handles all frames of a packet at once, and what a frame costs has little to do with the bytes
-//! that it takes: a packet has room for a thousand. So they are counted before, where a packet with too
-//! many can still be refused, and the work of a connection is measured in frames as well as in packets.
+//! QUIC handles all frames of a packet at once, and the cost of a frame has little to do with its
+//! bytes: a packet has room for a thousand. Therefore frames are counted before, where a packet
+//! with too many can still be refused, and the work of a connection is measured in frames as well
+//! as in packets.
 
 mod crypto;
 mod frames;
@@ -17,7 +18,7 @@ use pieces::{Limits, Pieces};
 
 pub(super) use crypto::{GuardedClient, GuardedServer};
 
-/// What a connection and the keys of its packets tell each other. Clones are the same.
+/// State that a connection shares with the keys of its packets. Clones are the same.
 #[derive(Clone, Debug)]
 pub(super) struct Guard(Arc<Mutex<Inner>>);
 
@@ -27,7 +28,7 @@ struct Inner {
     pieces: Pieces,
     is_paused: bool,
     seen: Seen,
-    /// Work since it was last asked for, in [`WORK`] for a packet.
+    /// Work since the last [`Guard::take_work`]; [`WORK`] for each packet.
     work: u32,
     frames: u64,
     datagrams: usize,
@@ -41,7 +42,7 @@ struct Inner {
     refused: u32,
 }
 
-/// What was asked of the other side at its other address.
+/// PATH_CHALLENGE frames to a new address of the peer.
 #[derive(Debug, Default)]
 struct Challenges {
     /// Those of the packets that were just made.
@@ -51,7 +52,7 @@ struct Challenges {
     has_answered: bool,
 }
 
-/// What depends on whether the other side is known.
+/// Limits of one packet, which depend on whether the peer is welcome.
 #[derive(Clone, Copy, Debug)]
 struct PacketLimits {
     large_pieces: u32,
@@ -67,21 +68,21 @@ enum Level {
     OneRtt,
 }
 
-/// What QUIC did not get to see.
+/// A packet that is refused before QUIC handles it.
 #[derive(Debug)]
 struct PacketError;
 
-/// What a packet took.
+/// Work of a packet.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Work {
-    /// In [`WORK`] for a packet without frames.
+    /// Units of work; a packet without frames has [`WORK`].
     pub(super) units: u32,
     pub(super) frames: u64,
     pub(super) violation: Option<Violation>,
 }
 
 impl Guard {
-    /// For a connection of which nothing is known.
+    /// Creates the guard of a connection that is not welcome yet.
     pub(super) fn new(is_server: bool) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             limits: PacketLimits { large_pieces: 256, small_pieces: 64, is_server },
@@ -99,7 +100,7 @@ impl Guard {
         })))
     }
 
-    /// The connection is known.
+    /// Raises the limits for a connection that is welcome.
     pub(super) fn welcome(&self, config: &QuicConfig) {
         let mut inner = self.lock();
         // Of the ordered streams, QUIC has at most 2048.
@@ -108,12 +109,12 @@ impl Guard {
         inner.limits.small_pieces = config.reliable_streams.saturating_mul(2).max(64);
     }
 
-    /// Before a packet: whether the application reads streams at the moment.
+    /// Prepares for a packet: sets whether the application reads streams at the moment.
     pub(super) fn prepare(&self, is_paused: bool) {
         self.lock().is_paused = is_paused;
     }
 
-    /// After a packet.
+    /// Returns the work of the packet, and resets it.
     pub(super) fn take_work(&self) -> Work {
         let mut inner = self.lock();
         let Inner { work, frames, violation, .. } = &mut *inner;
@@ -161,18 +162,18 @@ impl Guard {
         self.lock().datagrams
     }
 
-    /// A datagram was read, or there was none.
+    /// Records that a datagram was read, or that there was none.
     pub(super) fn handle_datagram(&self, is_some: bool) {
         let mut inner = self.lock();
         inner.datagrams = if is_some { inner.datagrams.saturating_sub(1) } else { 0 };
     }
 
-    /// So many parts of a stream were read, up to this offset.
+    /// Records that `count` parts of a stream were read, up to this offset.
     pub(super) fn handle_read(&self, stream: u64, count: u32, offset: u64) {
         self.lock().pieces.handle_read(stream, count, offset);
     }
 
-    /// A stream is over.
+    /// Records the end of a stream.
     pub(super) fn handle_end(&self, stream: u64) {
         self.lock().pieces.remove(stream);
     }
@@ -181,13 +182,13 @@ impl Guard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A packet is going to be decrypted.
+    /// Counts a packet that is going to be decrypted.
     fn begin(&self) {
         let mut inner = self.lock();
         inner.work = inner.work.saturating_add(WORK);
     }
 
-    /// A packet of this number was decrypted: whether QUIC may have it.
+    /// Inspects a decrypted packet; an error if QUIC may not have it.
     fn inspect(&self, level: Level, number: u64, payload: &[u8]) -> Result<(), PacketError> {
         let mut inner = self.lock();
         let found = inner.inspect(level, number, payload);
@@ -202,7 +203,8 @@ impl Guard {
 }
 
 impl Inner {
-    /// Without a reason, a packet is dropped as if it were lost.
+    /// Inspects a decrypted packet. An error without a violation drops the packet as if it were
+    /// lost.
     fn inspect(
         &mut self,
         level: Level,
@@ -235,7 +237,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Counts the frames of a packet, up to the first that is too many.
+    /// Counts the frames of a packet, up to the first beyond a limit.
     fn count(&mut self, payload: &[u8]) -> Result<Found, Option<Violation>> {
         let (mut frames, mut found) = (Frames::new(payload), Found::default());
         while !frames.is_empty() {
@@ -296,7 +298,7 @@ impl Inner {
     }
 }
 
-/// The frames of a packet.
+/// Numbers of frames of a packet.
 #[derive(Default)]
 struct Found {
     parts: u32,
@@ -305,7 +307,7 @@ struct Found {
     control: u32,
     ranges: u32,
     ids: u32,
-    /// Of a challenge.
+    /// The contents of a PATH_RESPONSE frame, if there was one.
     answer: Option<[u8; 8]>,
 }
 
@@ -315,7 +317,7 @@ impl Found {
     }
 }
 
-/// The numbers of packets that came, as far back as QUIC itself looks.
+/// Sequence numbers of received packets, as far back as QUIC itself looks.
 #[derive(Debug, Default)]
 struct Seen {
     next: u64,
@@ -339,16 +341,19 @@ impl Seen {
     }
 }
 
-/// The work of a packet, where that of a frame is one: a frame takes about 50 nanoseconds, and
-/// decryption of a packet with what goes with it about 1500.
+/// Work of a packet, where that of a frame is one: a frame takes about 50 nanoseconds, and
+/// decryption of a packet with its overhead about 1500.
 pub(super) const WORK: u32 = 32;
-/// Frames with data: as many as fit into 1500 bytes if each has the smallest batch there is.
+/// Limit of frames with data: as many as fit into 1500 bytes if each has the smallest batch there
+/// is.
 const MAX_DATA: u32 = 300;
-/// Other frames: an honest packet has about five, and at the beginning as many ids as there can be.
+/// Limit of other frames: an honest packet has about five, and at the beginning as many ids as
+/// there can be.
 const MAX_CONTROL: u32 = 32;
-/// Ranges of packets that are acknowledged: QUIC as we use it says 64.
+/// Limit of ranges in acks: QUIC sends 64 in our configuration.
 const MAX_RANGES: u32 = 128;
-/// CRYPTO frames of a handshake, which takes one or two in each direction, and more if some are lost.
+/// Limit of CRYPTO frames of a handshake, which takes one or two in each direction, and more if
+/// some are lost.
 const MAX_CRYPTO: u32 = 64;
 /// Connection ids that are given out or given back: some at the beginning, and one for each change of
 /// address.

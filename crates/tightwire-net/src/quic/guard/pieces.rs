@@ -1,40 +1,40 @@
-//! How much of streams waits in QUIC because it cannot be read yet.
+//! Parts of streams that wait in QUIC because they cannot be read yet.
 
 use std::collections::HashMap;
 
 use super::frames::Part;
 
-/// Counts the parts of streams that QUIC keeps. Each holds the memory of the packet that it came in,
-/// and a place in a list, however few bytes it has: those that leave gaps, or that nobody reads at the
+/// Numbers of parts of streams that QUIC keeps. Each part holds the memory of its packet, and an
+/// entry in a list, however few bytes it has: parts behind gaps, or that are not read at the
 /// moment, are bounded by this and not by flow control, which counts bytes.
 ///
-/// The two streams of ordered deliveries can have many parts; QUIC itself merges them from 2048 on. All
-/// others are one batch each, which an honest peer sends in one part or two, or in a few where much
-/// is lost.
+/// The two streams of ordered deliveries can have many parts; QUIC itself merges them from 2048 on.
+/// All other streams are one batch each, which an honest peer sends in one part or two, or in a few
+/// where much is lost.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     streams: HashMap<u64, Stream>,
     large: Vec<u64>,
-    /// Of the streams that are not large.
+    /// Number of waiting parts of the streams that are not large.
     unread: u32,
 }
 
 #[derive(Debug, Default)]
 struct Stream {
     unread: u32,
-    /// Up to here everything came, as far as is known.
+    /// Offset up to which all data has come, as far as is known.
     next: u64,
     end: u64,
 }
 
-/// How many parts may wait.
+/// Limits of waiting parts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Of a large stream.
+    /// Limit of a large stream.
     pub(super) large: u32,
-    /// Of all others together.
+    /// Limit of all other streams together.
     pub(super) small: u32,
-    /// Whether what has no gap before it is read soon.
+    /// Whether data without a gap before it is read soon.
     pub(super) is_read: bool,
 }
 
@@ -55,7 +55,7 @@ impl Pieces {
         unread < most && (self.unread < limits.small || fills)
     }
 
-    /// A part has come.
+    /// Counts a part that has come.
     pub(super) fn add(&mut self, part: Part) {
         let is_large = self.large.contains(&part.stream);
         let stream = self.streams.entry(part.stream).or_default();
@@ -68,7 +68,7 @@ impl Pieces {
         }
     }
 
-    /// So many parts of a stream were read, up to this offset.
+    /// Records that `count` parts of a stream were read, up to this offset.
     pub(super) fn handle_read(&mut self, id: u64, count: u32, offset: u64) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         let read = if offset >= stream.end { stream.unread } else { count.min(stream.unread) };
@@ -79,7 +79,7 @@ impl Pieces {
         }
     }
 
-    /// A stream was read to its end.
+    /// Removes a stream that was read to its end.
     pub(super) fn remove(&mut self, id: u64) {
         let Some(stream) = self.streams.remove(&id) else { return };
         if !self.large.contains(&id) {
@@ -87,7 +87,7 @@ impl Pieces {
         }
     }
 
-    /// Whether a stream is one of those that can have many parts; the first two that do are.
+    /// Whether a stream is a large one, which can have many parts; the first two that do are.
     fn is_large(&mut self, id: u64) -> bool {
         if self.large.contains(&id) {
             return true;
@@ -102,9 +102,10 @@ impl Pieces {
     }
 }
 
-/// Parts of a stream that is one batch: a packet or two, cut up and sent again a few times.
+/// Limit of parts of a stream that is one batch: a packet or two, fragmented and sent again a few
+/// times.
 const FEW: u32 = 16;
-/// Streams with more.
+/// Number of large streams.
 const LARGE: usize = 2;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What both sides of a connection do their handshakes with.
+//! TLS configurations for the handshakes of both sides.
 
 mod server;
 #[cfg(test)]
@@ -16,12 +16,14 @@ pub(crate) use server::server_crypto;
 pub use trust::Trust;
 pub(crate) use trust::client_crypto;
 
-/// What the two sides agree to speak. Others, as browsers, are refused within the handshake.
+/// ALPN protocol of both sides. Others, as browsers, are refused within the handshake.
 const PROTOCOL: &[u8] = b"tightwire/1";
 
-/// Named wherever it is used: a default of the whole process would belong to the game.
+/// Returns the cryptographic provider, which is passed explicitly: a default of the whole process
+/// would belong to the game.
 ///
-/// AES with keys of 128 bits comes first: it has four rounds less than that of 256, which would.
+/// AES with keys of 128 bits comes first: it has four rounds less than with 256, which would come
+/// first otherwise.
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     let first = CipherSuite::TLS13_AES_128_GCM_SHA256;

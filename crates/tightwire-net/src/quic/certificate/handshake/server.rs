@@ -1,4 +1,4 @@
-//! The server's side of a handshake: certificates that are given, checked against their keys.
+//! The server's side of a handshake: certificates, checked against their keys.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Certificate, CertificateError, Fingerprint, PROTOCOL, failed, provider};
 
-/// What messages call the chain.
+/// Name of the chain in errors.
 const CHAIN: &str = "the server's chain";
 
 impl Certificate {
-    /// From PEM, as authorities and [`chain_pem`](Self::chain_pem) give it: the chain begins with the
-    /// server's own certificate.
+    /// Creates a certificate from PEM, as authorities and [`chain_pem`](Self::chain_pem) give it:
+    /// the chain begins with the server's own certificate.
     ///
     /// # Errors
     ///
-    /// [`CertificateError`] says what is wrong.
+    /// [`CertificateError`] with the reason.
     pub fn from_pem(chain: &str, key: &str) -> Result<Self, CertificateError> {
         let chain = certificates(chain, CHAIN)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
@@ -34,12 +34,12 @@ impl Certificate {
         Self::new(chain, key)
     }
 
-    /// From DER: the chain begins with the server's own certificate, and the key is PKCS #8, PKCS #1 or
-    /// SEC 1.
+    /// Creates a certificate from DER: the chain begins with the server's own certificate, and the
+    /// key is PKCS #8, PKCS #1 or SEC 1.
     ///
     /// # Errors
     ///
-    /// [`CertificateError`] says what is wrong.
+    /// [`CertificateError`] with the reason.
     pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, CertificateError> {
         let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(&why))?;
         Self::new(chain.into_iter().map(CertificateDer::from).collect(), key)
@@ -68,8 +68,8 @@ impl Certificate {
         }
     }
 
-    /// A secret that stays the same as long as the certificate does, for what clients must recognise
-    /// after a restart. Another one for each purpose.
+    /// Derives a secret that stays the same as long as the certificate does, for values that
+    /// clients must recognise after a restart. Each purpose has its own.
     pub(crate) fn secret_for(&self, purpose: &str) -> [u8; 32] {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(b"tightwire secret for ");
@@ -81,7 +81,7 @@ impl Certificate {
     }
 }
 
-/// What a QUIC server does its handshakes with.
+/// Returns the TLS configuration of a QUIC server.
 pub(crate) fn server_crypto(
     certificate: &Certificate,
 ) -> Result<Arc<QuicServerConfig>, CertificateError> {
@@ -98,7 +98,7 @@ pub(crate) fn server_crypto(
     QuicServerConfig::try_from(config).map(Arc::new).map_err(failed)
 }
 
-/// All certificates of a text, which are called so in messages. There is at least one.
+/// Returns all certificates of a text, which `what` names in errors. There is at least one.
 pub(super) fn certificates(
     pem: &str,
     what: &'static str,

@@ -15,10 +15,10 @@ use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
 use super::*;
 
-/// The version of QUIC.
+/// Version of QUIC.
 const VERSION: u32 = 1;
 
-/// The bytes of a handshake, or what the client says against the server.
+/// Runs a handshake; returns its bytes, or the client's error about the server.
 fn handshake(
     server: &Arc<QuicServerConfig>,
     trust: &Trust,
@@ -45,7 +45,7 @@ fn handshake(
     Ok((size, String::from_utf8(data.protocol.unwrap()).unwrap()))
 }
 
-/// In the parts that are sent under different keys.
+/// Returns the written bytes, split by the keys that they are sent under.
 fn written(session: &mut dyn Session) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     loop {
@@ -210,7 +210,7 @@ fn fingerprints_are_those_of_other_tools() {
     }
 }
 
-/// Signs certificates for `game.example.com`.
+/// An authority that signs certificates for `game.example.com`.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -224,7 +224,7 @@ impl Authority {
         Trust::Authorities(pem::encode(&pem::Pem::new("CERTIFICATE", self.0.der().to_vec())))
     }
 
-    /// Until a year begins.
+    /// Signs a certificate that expires at the beginning of `year`.
     fn certificate(&self, year: i32) -> Certificate {
         let mut params = CertificateParams::new(["game.example.com".to_owned()]).unwrap();
         params.not_after = date_time_ymd(year, 1, 1);

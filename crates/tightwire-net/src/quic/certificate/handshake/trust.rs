@@ -1,4 +1,4 @@
-//! The client's side.
+//! The client's side of a handshake: authentication of the server.
 
 use core::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use rustls::{DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureS
 use super::server::certificates;
 use super::{CertificateError, Fingerprint, PROTOCOL, failed, provider};
 
-/// Which servers a client believes.
+/// The servers that a client trusts.
 ///
 /// ```
 /// use tightwire::quic::{Certificate, Trust};
@@ -29,27 +29,27 @@ use super::{CertificateError, Fingerprint, PROTOCOL, failed, provider};
 #[non_exhaustive]
 pub enum Trust {
     /// Servers whose own certificate has one of these fingerprints. Its names and dates do not
-    /// matter; that the server has the private key does.
+    /// matter; the proof of the private key does.
     Pinned(Vec<Fingerprint>),
-    /// Servers whose certificate is for the name that is connected to, is valid now, and was signed by
-    /// one of these authorities, whose certificates are given as PEM.
+    /// Servers whose certificate is for the name that is connected to, is valid now, and was signed
+    /// by one of these authorities, whose certificates are given as PEM.
     Authorities(String),
 }
 
-/// Takes servers with one of these fingerprints.
+/// Accepts servers with one of these fingerprints.
 #[derive(Debug)]
 struct Pins {
     fingerprints: Vec<Fingerprint>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// The server has another certificate than those that are pinned.
+/// The server's certificate is not one of the pinned ones.
 struct PinError {
     found: Fingerprint,
     pinned: Vec<Fingerprint>,
 }
 
-/// What a QUIC client does its handshakes with.
+/// Returns the TLS configuration of a QUIC client.
 pub(crate) fn client_crypto(trust: &Trust) -> Result<Arc<QuicClientConfig>, CertificateError> {
     let mut config = rustls::ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
