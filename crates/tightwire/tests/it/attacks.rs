@@ -1,4 +1,4 @@
-//! Attacks and mistakes that packets, messages and links have to stand.
+//! Attacks and misuse that packets, messages and links must withstand.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn messenger(config: MessengerConfig) -> Messenger<Vec<&'static str>> {
         .unwrap()
 }
 
-/// Jump is 16.
+/// Returns a batch with a `Jump`, whose number is 16.
 fn jump_at(stage: Stage) -> [u8; 7] {
     [5, 0, 16, stage as u8, 0, 0, 0]
 }
@@ -56,7 +56,7 @@ fn jump_at(stage: Stage) -> [u8; 7] {
 fn a_reconnecting_peer_does_not_fill_a_queue_for_the_others() {
     let mut m = messenger(MessengerConfig::default());
     let honest = m.add_peer(1200);
-    // One socket, which connects again and again within a frame.
+    // One socket, which reconnects again and again within a frame.
     for _ in 0..8 {
         let hostile = m.add_peer(1200);
         for _ in 0..512 {
@@ -83,7 +83,7 @@ fn what_a_peer_left_behind_goes_with_it() {
     batch.resize(1 << 20, 0);
     let grown = most_memory(|| {
         for _ in 0..50 {
-            // A server that runs one stage, and does not say so.
+            // A server that runs one stage, and does not configure that.
             let hostile = m.add_peer(1200);
             while m.receive(hostile, delivery, &batch, Duration::ZERO).is_ok() {}
             m.run_stage(Stage::Update, &mut state);
@@ -131,7 +131,7 @@ fn a_handler_that_panicked_is_there_for_the_next_message() {
         m.run_stage(Stage::Update, &mut handled);
         m.end_frame(|_, _, _| Ok(()));
     }
-    // The one that panicked is counted as refused by its handler.
+    // The message whose handler panicked counts as refused.
     assert_eq!((handled, m.faults().total()), (10, 1));
 }
 
@@ -209,7 +209,7 @@ fn a_smaller_mtu_to_a_peer_is_no_limit_on_what_it_sends() {
     let (mut a, mut b) =
         (messenger(MessengerConfig::default()), messenger(MessengerConfig::default()));
     let (to, from) = (a.add_peer(1200), b.add_peer(1200));
-    b.set_mtu(from, 500); // The way to it is narrow; it is not told.
+    b.set_mtu(from, 500); // The path to the peer is narrow; the peer does not know.
     for _ in 0..200 {
         a.send(to, &Jump, Delivery::Reliable).unwrap();
     }
@@ -247,7 +247,7 @@ fn a_header_beyond_its_batch_names_the_message() {
 
 #[test]
 fn what_a_peer_can_make_this_side_keep_within_a_frame_is_what_waits() {
-    // "The memory that they take is at most twice as much, or 2048 for each message that waits."
+    // The documented limit: twice `peer_bytes`, or 2048 bytes for each waiting message.
     let mut m = messenger(MessengerConfig::default());
     let peer = m.add_peer(1200);
     let mut state = Vec::new();
@@ -262,7 +262,7 @@ fn what_a_peer_can_make_this_side_keep_within_a_frame_is_what_waits() {
     assert!(grown <= 1 << 20, "{} MiB for 2 MiB of batches, with nothing waiting", grown >> 20);
 }
 
-/// The most memory that this thread had at a time.
+/// Returns the peak memory of this thread during `run`.
 fn most_memory(run: impl FnOnce()) -> u64 {
     allocation_counter::measure(run).bytes_max
 }
@@ -309,7 +309,8 @@ fn a_sealed_packet_that_is_too_long_is_not_blamed_on_the_buffer() {
     assert!(!error.contains("give it a larger one"), "a buffer of 2000000 bytes: {error}");
 }
 
-/// Half of the objects and more, in whole bytes: an index of 2 bytes each, where a bit was declared.
+/// Half of the objects and more, in whole bytes: an index of 2 bytes each, where a bit was
+/// declared.
 struct Chosen(tightwire::stream::Selection);
 impl Wire for Chosen {
     const MAX_BITS: u64 = 2 + 1000;
@@ -389,7 +390,7 @@ fn the_largest_batch_can_be_received() {
     for _ in 0..3 {
         a.send(to, &Level { data: vec![1; 900_000] }, delivery).unwrap();
     }
-    // "too much of this peer waits already", where nothing waits.
+    // Not refused as "too much of this peer waits already", since nothing waits.
     a.end_frame(|_, delivery, batch| {
         assert_eq!(b.receive(from, delivery, batch, Duration::ZERO), Ok(()));
         Ok(())

@@ -1,5 +1,5 @@
-//! Byte writers and readers: what is written is read, what does not fit or is not there is refused,
-//! and a refusal leaves everything as it was.
+//! Byte writers and readers: values round-trip, a value that does not fit or is missing is refused,
+//! and a refusal changes nothing.
 
 use std::fmt::Debug;
 
@@ -19,7 +19,7 @@ struct Header {
 
 const HEADER: Header = Header { kind: 1, stage: 2, size: [3, 4], channel: 5 };
 
-/// Every kind of operation, one after the other.
+/// Writes with every kind of operation, one after the other.
 fn write_everything(writer: &mut ByteWriter<&mut [u8]>) -> Result<(), ByteError> {
     writer.write(0x12u8)?;
     let header = writer.set_aside(5)?;
@@ -158,7 +158,7 @@ fn a_bool_that_is_none_is_refused_by_itself_and_in_a_block() {
     }
 }
 
-/// The bytes of a packed integer by the table of the documentation.
+/// Returns the size of a packed integer by the table of the documentation.
 fn documented_size(code: u128) -> usize {
     (1..19).find(|&bytes| code < 1 << (7 * bytes)).unwrap_or(19)
 }
@@ -168,7 +168,7 @@ fn check_varint<T: Int + Debug>(value: T, code: u128) {
     writer.write_varint(value).unwrap();
     let packed = writer.finish().unwrap();
     assert_eq!(packed.len(), documented_size(code), "{value:?}");
-    // The one format: the stream's.
+    // The same format as the stream's.
     let bits = tightwire::stream::MeasureStream::bits_of(|stream| stream.varint(&mut { value }));
     assert_eq!(bits, packed.len() as u64 * 8);
     let mut buffer = [0; 24];
@@ -239,7 +239,7 @@ fn text_and_slices_are_bounded_by_their_maximum_and_by_the_data() {
     let malformed = ByteError::Refused { kind: ErrorKind::MalformedText, bit: 0 };
     assert_eq!(text(b"\x02\xc3\x28", 5), Err(malformed));
 
-    // A length that multiplied by the size of an element is beyond all numbers.
+    // A length whose product with the size of an element overflows.
     let data = [[0xff; 9].as_slice(), &[0x01, 0, 0]].concat();
     let mut items = vec![1u64];
     let mut reader = ByteReader::new(&data);
@@ -251,7 +251,7 @@ fn text_and_slices_are_bounded_by_their_maximum_and_by_the_data() {
 #[test]
 fn a_block_counts_as_a_whole_or_not_at_all() {
     let mut writer = ByteWriter::new([0xff; 8]);
-    // What is left of a block is not written.
+    // The unused rest of a block is not written.
     let rest = writer.reserve(6, |block| {
         block.write(1u32);
         block.remaining()

@@ -1,5 +1,5 @@
-//! The room that a byte writer has: space that is filled later, buffers that grow, sections of bits
-//! and their padding, and that nothing but a growing buffer allocates.
+//! The space of a byte writer: space that is filled later, buffers that grow, sections of bits and
+//! their padding; only a growing buffer allocates.
 
 use tightwire::bytes::{ByteError, ByteReader, ByteWriter, GrowingBuffer, Packing};
 use tightwire::stream::ErrorKind;
@@ -14,7 +14,7 @@ fn space_is_filled_once_by_its_writer_as_long_as_it_is_there() {
     assert_eq!(writer.written(), [0, 0], "nothing stale shows");
     assert_eq!(other.fill(first, &[1u8, 2]), Err(ByteError::Stale));
     assert_eq!(writer.finish(), Err(ByteError::Unfilled { byte: 0 }));
-    // It is of no use to anybody now; what it was for is taken back.
+    // The reserved space is invalid now: its bytes were taken back.
     writer.clear();
     let length = ByteError::WrongLength { reserved: 2, given: 3 };
     assert_eq!(other.fill(same_place, &[1u8, 2, 3]), Err(length));
@@ -72,7 +72,7 @@ fn a_growing_buffer_doubles_up_to_its_maximum_and_then_refuses_and_keeps_its_dat
     assert!(writer.finish().unwrap().iter().copied().eq(0..100));
     assert_eq!((buffer.capacity(), buffer.max()), (100, 100));
 
-    // More than double at once; nothing to begin with; more to begin with than there may be.
+    // More than double at once; an initial size of 0; an initial size above the maximum.
     let mut writer = ByteWriter::new(GrowingBuffer::new(4, 1000));
     writer.write_bytes(&[1; 33]).unwrap();
     assert_eq!(writer.capacity(), 64);
@@ -191,7 +191,7 @@ fn nothing_is_allocated_but_by_a_buffer_that_grows() {
     assert_eq!(info.count_total, 0);
     assert_eq!(read, value);
 
-    // Each doubling takes memory once; a buffer that has grown takes none.
+    // Each doubling allocates once; a buffer that has grown does not.
     let mut buffer = GrowingBuffer::new(16, 1024);
     let mut packets = |count| {
         let info = allocation_counter::measure(|| {
@@ -202,6 +202,6 @@ fn nothing_is_allocated_but_by_a_buffer_that_grows() {
         });
         info.count_total
     };
-    // 15 bytes each: they fit, then 120 need 32, 64 and 128.
+    // 15 bytes each: the first fits, then 120 need 32, 64 and 128.
     assert_eq!([packets(1), packets(8), packets(8)], [0, 3, 0]);
 }

@@ -15,7 +15,7 @@ fn encoded<T: Wire>(value: &mut T) -> Vec<u8> {
     Packing::Bytes.encode(value, &mut buffer).unwrap().to_vec()
 }
 
-/// The bytes of one operation.
+/// Returns the bytes of one operation.
 fn bytes_of(
     write: impl FnOnce(&mut ByteStream<WriteStream<'_>>) -> Result<(), std::convert::Infallible>,
 ) -> Vec<u8> {
@@ -192,7 +192,7 @@ fn plain_indices_are_checked_as_relative_ones_are() {
     assert_eq!(relative(&[0xff, 0xff, 0xff, 0xff]), out_of_range);
 }
 
-/// Derived, so that in bits its fields are merged to words.
+/// A derived type, so that in bits its fields are merged to words.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
 struct Player {
     #[wire(range = -100..=100)]
@@ -337,7 +337,7 @@ fn a_failed_stream_stays_failed_also_for_what_takes_no_bytes() {
     assert_eq!(stream.bytes(&mut []), refused);
 }
 
-/// Each type of integer, since the widest and the narrowest take different ways.
+/// Tests each type of integer, since the widest and the narrowest have code paths of their own.
 #[test]
 fn integers_of_every_type_come_back() {
     let mut fields = vec![

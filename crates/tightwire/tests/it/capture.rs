@@ -1,4 +1,4 @@
-//! Captures: what is recorded is read back, by us and by others.
+//! Captures: recorded packets are read back, by us and by other tools.
 #![cfg(feature = "inspect")]
 
 use std::io::{self, ErrorKind, Write};
@@ -62,7 +62,7 @@ fn an_ipv4_and_an_ipv6_address_are_both_ipv6_in_the_file() {
 
 #[test]
 fn recording_takes_no_memory_in_the_steady_state() {
-    /// Takes whatever comes.
+    /// A writer that takes everything.
     struct Null(u64);
 
     impl Write for Null {
@@ -130,7 +130,7 @@ fn each_record_is_one_write() {
 
 #[test]
 fn nothing_follows_a_block_that_was_not_written_whole() {
-    /// Full after so many bytes, and then never again.
+    /// A writer that fails once after this many bytes.
     struct Full(usize, Vec<u8>);
 
     impl Write for Full {
@@ -163,7 +163,7 @@ fn nothing_follows_a_block_that_was_not_written_whole() {
 fn every_prefix_gives_its_whole_records_and_says_where_it_ends() {
     let datagrams = small();
     let file = record(&tanks("1.3"), &datagrams);
-    // Where a block ends: the section header, the interface, each packet.
+    // Ends of the blocks: the section header, the interface, each packet.
     let ends = [68, 100, 176, 272, 364];
     assert_eq!(file.len(), 364);
     for length in 0..=file.len() {
@@ -209,7 +209,7 @@ fn any_byte_may_be_any_other() {
 
 #[test]
 fn readers_that_fail_are_named_as_such() {
-    /// Gives the bytes, and then an error.
+    /// A reader that gives the bytes, and then an error.
     struct Broken<'a>(&'a [u8]);
 
     impl io::Read for Broken<'_> {

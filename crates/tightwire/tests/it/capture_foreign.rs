@@ -1,4 +1,4 @@
-//! Captures that other programs wrote: either byte order, other links, blocks and times.
+//! Captures of other programs: either byte order, other link types, blocks and times.
 #![cfg(feature = "inspect")]
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tightwire::schema::Schema;
 const SECTION: u32 = 0x0a0d_0d0a;
 const CUSTOM: u16 = 2989;
 
-/// A file block by block.
+/// A file, built block by block.
 struct File {
     is_big_endian: bool,
     bytes: Vec<u8>,
@@ -69,7 +69,7 @@ impl File {
         [bytes(first), bytes(second)].concat()
     }
 
-    /// Time, direction and bytes of each datagram, and what was passed over.
+    /// Returns time, direction and bytes of each datagram, and the number of skipped packets.
     fn read(&self) -> Result<(Vec<Seen>, u64), CaptureError> {
         let mut capture = Capture::new(&self.bytes[..])?;
         let mut seen = Vec::new();
@@ -98,7 +98,7 @@ fn ip(datagram: &[u8]) -> Vec<u8> {
 
 fn ethernet(datagram: &[u8]) -> Vec<u8> {
     let mut packet = [&[2; 12][..], &[8, 0], &ip(datagram)].concat();
-    // As short as a frame can be, which is more than these need.
+    // The minimum size of a frame, which is more than these need.
     packet.resize(packet.len().max(60), 0xaa);
     packet
 }
@@ -214,7 +214,7 @@ fn an_identity_is_found_among_other_options_in_either_byte_order() {
         file.section(&options.concat());
         assert_eq!(Capture::new(&file.bytes[..]).unwrap().identity(), Some(&identity));
 
-        // The next section has none.
+        // The next section has no identity.
         file.section(&options[0]);
         file.interface(1, &[]);
         file.packet(0, 0, &ethernet(b"fire"), &[]);
@@ -222,7 +222,7 @@ fn an_identity_is_found_among_other_options_in_either_byte_order() {
         assert!(capture.next_record().unwrap().is_ok());
         assert_eq!((capture.identity(), capture.identity_error()), (None, None));
 
-        // Of the one after that, a part was lost.
+        // The one after that is damaged.
         file.section(&options[2]);
         file.interface(1, &[]);
         file.packet(0, 0, &ethernet(b"fire"), &[]);
@@ -271,7 +271,8 @@ fn refusals_say_where_and_why() {
 fn a_block_of_nothing_but_options_takes_a_stated_amount_of_memory() {
     let mut file = File::new(false);
     file.interface(101, &[]);
-    // Empty comments, as many as a block holds: the parser's list of them is the worst of a packet.
+    // Empty comments, as many as a block holds: the parser's list of them is the worst case of a
+    // packet.
     let options = [1u8, 0, 0, 0].repeat((256 << 10) / 4 - 30);
     file.packet(0, 0, &ip(b""), &options);
     let info = allocation_counter::measure(|| assert_eq!(file.read().unwrap().0.len(), 1));

@@ -1,4 +1,4 @@
-//! Hostile captures: no panic, no endless loop, no memory but what the bytes pay for.
+//! Hostile captures: no panic, no endless loop, and memory bounded by the bytes of the input.
 #![cfg(feature = "inspect")]
 
 use tightwire::inspect::Capture;
@@ -13,10 +13,10 @@ fn executions(full: usize) -> usize {
     volume(full / 20, full)
 }
 
-/// What a reader may take at once for a capture of a few hundred bytes.
+/// Limit of a reader's memory for a capture of a few hundred bytes.
 const MEMORY: u64 = 64 << 10;
 
-/// Captures of a recorder, and whole ones that the fuzzer starts from, as of other programs.
+/// Returns captures of a recorder, and those of the fuzz corpus, as of other programs.
 fn samples() -> Vec<Vec<u8>> {
     let mut samples = vec![record(&tanks("1.3"), &small()), record(&tanks(""), &small()[1..])];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/capture");
@@ -25,7 +25,7 @@ fn samples() -> Vec<Vec<u8>> {
     files.sort();
     samples.extend(files.iter().map(|file| std::fs::read(file).unwrap()));
     samples.retain(|file| read(file).is_some_and(|records| records > 0));
-    // Those of the corpus were recorded once: another form of identities needs others.
+    // The corpus was recorded once: a new form of identities needs new files.
     let has_identity = |file: &&Vec<u8>| Capture::new(&file[..]).unwrap().identity().is_some();
     let identities = samples.iter().filter(has_identity).count();
     assert!(identities >= 2 + 7, "{identities} captures with an identity: record new ones");
@@ -40,7 +40,7 @@ fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
             0 => bytes.insert(place, rng.next() as u8),
             1 if place < bytes.len() => drop(bytes.remove(place)),
             2 => bytes.truncate(place),
-            // Four bytes at a time keep the blocks where blocks may be.
+            // Four bytes at a time keep the alignment of blocks.
             3 => drop(bytes.splice(place..place, [rng.next() as u8; 4])),
             4 if place + 4 < bytes.len() => drop(bytes.drain(place..place + 4)),
             5 if place < bytes.len() => bytes[place] = rng.next() as u8,
@@ -64,7 +64,7 @@ fn hostile_files() {
             None => refused += 1,
         });
         assert!(info.bytes_max <= MEMORY, "{} bytes", info.bytes_max);
-        // All that can be done with a capture is slower, and done for some.
+        // The full check of a capture is slower, and done for some.
         if round % 8 == 0 {
             checks::check_capture(&file);
         }
@@ -73,7 +73,7 @@ fn hostile_files() {
     assert!(refused > executions(1_000_000) / 10, "{refused} were refused");
 }
 
-/// Blocks that hold together, so that what is inside of them is read.
+/// Well-formed blocks, so that their contents are read.
 #[test]
 fn hostile_blocks() {
     let mut rng = Rng::new(32);
@@ -97,7 +97,7 @@ fn hostile_blocks() {
     assert!(records > executions(1_000_000) / 4, "{records} records");
 }
 
-/// How many records there are, if nothing is wrong.
+/// Returns the number of records; `None` after an error.
 fn read(file: &[u8]) -> Option<usize> {
     let mut capture = Capture::new(file).ok()?;
     let mut records = 0;
@@ -110,7 +110,7 @@ fn read(file: &[u8]) -> Option<usize> {
 
 type Blocks = (Vec<([u8; 4], Vec<u8>)>, bool);
 
-/// Kind and body of each whole block, and whether the file begins with the highest byte first.
+/// Returns kind and body of each whole block, and whether the file is big-endian.
 fn blocks(mut file: &[u8]) -> Blocks {
     let is_big_endian = file[8] == 0x1a;
     let mut blocks = Vec::new();

@@ -1,4 +1,4 @@
-//! What a capture says of its packets: kept whole, told apart from damage, and used.
+//! The identity in a capture: kept whole, distinguished from damage, and used.
 #![cfg(feature = "inspect")]
 
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::common::identities::identity_of;
 
 #[test]
 fn any_identity_comes_back() {
-    // Around the length of an option, and the longest.
+    // Lengths around that of an option, and the longest.
     for length in [400, 401, 402, 403, 65_515, 65_516, 65_517, 131_032, 131_033, 245_760] {
         let identity = identity_of(length);
         let file = record(&identity, &small());
@@ -82,7 +82,7 @@ fn captures_that_follow_one_another_have_an_identity_each() {
     let [first, second, third] = small();
     let one = record(&tanks("1"), &[first.clone(), second.clone()]);
     let mut file = [one, record(&tanks("2"), std::slice::from_ref(&third))].concat();
-    // And the header of another program's.
+    // And the header of another program's section.
     file.extend(*b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0");
     file.extend(*b"\xff\xff\xff\xff\xff\xff\xff\xff\x1c\0\0\0");
     let mut capture = Capture::new(&file[..]).unwrap();
@@ -139,12 +139,12 @@ fn a_capture_of_any_protocol_is_read_without_its_type() {
 
 #[test]
 fn hostile_identities_take_a_stated_amount_of_memory() {
-    /// What is written as a text of no bytes, which no name may be.
+    /// A text of no bytes, which no name may be.
     const EMPTY: (u64, u32) = (0, 0);
     const MANY: (u64, u32) = (0x7f_ffff, 24);
     let boolean = [(0, 3), (1, 5)];
-    // No protection, no checks, bits, and a struct of many fields: each with values within values, with
-    // conditions within conditions, with the longest path, with an endless path, with nothing.
+    // No protection, no checks, bits, and a struct of many fields: each with nested values, with
+    // nested conditions, with the longest path, with an endless path, with nothing.
     let head = [EMPTY, EMPTY, (0, 4), (1, 3), EMPTY, MANY];
     let field = |parts: &[(u64, u32)]| [&[EMPTY][..], parts, &boolean].concat();
     let hostile = [

@@ -1,4 +1,4 @@
-//! Files of the older kind, and links of other systems.
+//! Files of the older pcap format, and link types of other systems.
 #![cfg(feature = "inspect")]
 
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use etherparse::PacketBuilder;
 use tightwire::inspect::{Capture, CaptureError};
 
-/// A file with a header of this magic number.
+/// Returns a file with a header of this magic number.
 fn pcap(magic: u32, is_big_endian: bool, link: u32, packets: &[(u32, u32, &[u8])]) -> Vec<u8> {
     let word = |word: u32| if is_big_endian { word.to_be_bytes() } else { word.to_le_bytes() };
     let half = |half: u16| if is_big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
@@ -36,7 +36,7 @@ fn udp_v6(payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// The datagrams, and how many packets had none.
+/// Returns the datagrams, and the number of packets without one.
 fn read(file: &[u8]) -> (Vec<(Duration, Vec<u8>)>, u64) {
     let mut capture = Capture::new(file).unwrap();
     let mut datagrams = Vec::new();
@@ -75,11 +75,11 @@ fn links_of_other_systems_are_read() {
         [&head.concat()[..], packet].concat()
     };
     for (link, packets) in [
-        // The family in either byte order, with the numbers of two systems.
+        // The address family in either byte order, with the numbers of two systems.
         (0, [[&[2, 0, 0, 0], &v4[..]].concat(), [&[0, 0, 0, 30], &v6[..]].concat()]),
         (108, [[&[0, 0, 0, 2], &v4[..]].concat(), [&[0, 0, 0, 24], &v6[..]].concat()]),
         (276, [sll2(0x0800, &v4), sll2(0x86dd, &v6)]),
-        // With what some write above the link's number.
+        // With the flags that some programs write above the link type.
         (1 << 28 | 101, [v4.clone(), v6.clone()]),
     ] {
         let file = pcap(MICRO, false, link, &[(1, 0, &packets[0]), (2, 0, &packets[1])]);
@@ -87,7 +87,7 @@ fn links_of_other_systems_are_read() {
         let bytes: Vec<_> = datagrams.iter().map(|(_, bytes)| &bytes[..]).collect();
         assert_eq!((bytes, passed_over), (vec![&b"four"[..], b"six"], 0), "link {link}");
 
-        // Other protocols in such frames, frames that were cut, and links that nobody knows.
+        // Other protocols in such frames, frames that were cut, and unknown link types.
         let file = pcap(MICRO, false, link, &[(1, 0, &packets[0][..3]), (1, 0, b"")]);
         assert_eq!(read(&file), (vec![], 2));
         let file = pcap(MICRO, false, 147, &[(1, 0, &packets[0])]);

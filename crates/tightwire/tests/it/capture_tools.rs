@@ -1,4 +1,5 @@
-//! Other programs on our captures: what they see, and what is left after they copied them.
+//! Other programs on our captures: their view of the packets, and the identity after they copied a
+//! file.
 #![cfg(feature = "inspect")]
 
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use crate::common::identities::identity_of;
 #[test]
 fn tshark_sees_what_was_recorded() {
     let mut datagrams = datagrams(4, 400);
-    // tshark takes some ports for those of traceroute, and says so.
+    // tshark takes some ports for those of traceroute, and prints a note.
     for datagram in &mut datagrams {
         datagram.local.set_port(7777);
         datagram.peer.set_port(40_000 + datagram.peer.port() % 20_000);
@@ -44,7 +45,7 @@ fn tshark_sees_what_was_recorded() {
     ];
     let mut command = Command::new("tshark");
     command.args(["-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
-    // Random bytes to random ports would else be taken for all kinds of protocols.
+    // Otherwise random bytes to random ports are taken for all kinds of protocols.
     command.args(["-d", "udp.port==0-65535,data"]);
     command.args(["-T", "fields"]).args(fields.iter().flat_map(|field| ["-e", field]));
     let output = silent(command.arg("-r").arg(&path.0));
@@ -99,7 +100,7 @@ fn mergecap_keeps_the_identity_of_the_first() {
     assert_eq!(read, twice.collect::<Vec<_>>());
 }
 
-/// Runs a program that should have nothing to say.
+/// Runs a program that must print no errors.
 fn silent(command: &mut Command) -> Output {
     let output = command.output();
     let output = output.expect("it is not there: `./ci.sh test` installs it with tshark");
@@ -110,7 +111,7 @@ fn silent(command: &mut Command) -> Output {
     output
 }
 
-/// A file of this process, removed with this.
+/// A file of this process, removed on drop.
 struct Temporary(PathBuf);
 
 impl Temporary {
@@ -122,19 +123,19 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // One that is not there is none to remove.
+        // The file may not exist.
         let _ = std::fs::remove_file(&self.0);
     }
 }
 
-/// What tshark should print for a datagram.
+/// Returns the line that tshark should print for a datagram.
 fn tshark_line(number: usize, datagram: &Datagram) -> String {
     let Datagram { time, direction, local, peer, bytes } = datagram;
     let (flags, source, destination) = match direction {
         Direction::Received => (1, peer, local),
         Direction::Sent => (2, local, peer),
     };
-    // Of two columns, one is empty; and IPv6 has no checksum of its own.
+    // One of the two columns is empty; and IPv6 has no checksum of its own.
     let (before, after, ip_status) =
         if source.is_ipv4() { ("", "\t", "1") } else { ("\t", "", "") };
     let column = |address: &SocketAddr| format!("{before}{}{after}", address.ip());

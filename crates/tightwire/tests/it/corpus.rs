@@ -1,5 +1,5 @@
-//! The fuzz targets on a stable toolchain: every entry of their corpus as it is, and then again
-//! and again with a few mutations, the same ones in every run.
+//! The fuzz targets on a stable toolchain: every entry of their corpus unchanged, and then many
+//! times with a few mutations, the same ones in every run.
 
 use crate::checks;
 use crate::common::replay::fuzz;
@@ -63,7 +63,7 @@ fn datagrams_of_the_corpus_and_their_neighbours() {
 
 #[test]
 fn identities_of_the_corpus_and_their_neighbours() {
-    // Few: a schema may have many values that no bit pays for, and the trace of them is slow.
+    // Few: a schema may have many values without bits, and their trace is slow.
     fuzz("identity", checks::identity, 2_000);
 }
 

@@ -1,5 +1,5 @@
 //! The crate `serialize-official` as an oracle: for every operation that both have, the same bytes
-//! from both writers, the same values from both readers, and of any other bytes the same refusals.
+//! from both writers, the same values from both readers, and the same refusals of any other bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ enum Storage {
     U128,
 }
 
-/// Runs `$body` with `$int` being the type that `$storage` names.
+/// Runs `$body` with `$int` as the type that `$storage` names.
 macro_rules! with_storage {
     ($storage:expr, $int:ident => $body:expr) => {
         with_storage!($storage, $int => $body;
@@ -62,7 +62,7 @@ macro_rules! with_storage {
 }
 
 impl Op {
-    /// The operation as a reader has it before it reads.
+    /// Returns the operation as a reader has it before it reads.
     fn blank(&self) -> Self {
         let mut blank = self.clone();
         match &mut blank {
@@ -177,7 +177,7 @@ fn single<E>(bits: &mut u32, run: impl FnOnce(&mut f32) -> Result<(), E>) -> Res
     Ok(())
 }
 
-/// What both writers made of the operations.
+/// Writes the operations with both writers, compares the bytes, and returns them.
 fn written_by_both(ops: &[Op]) -> Vec<u8> {
     let bits =
         MeasureStream::bits_of(|stream| ops.iter().try_for_each(|op| op.clone().ours(stream)));
@@ -201,9 +201,9 @@ fn written_by_both(ops: &[Op]) -> Vec<u8> {
 }
 
 /// Reads with both, to the end of the operations also after a refusal, and compares everything.
-/// Returns how many operations were read.
+/// Returns the number of operations that were read.
 fn read_by_both(ops: &[Op], packet: &[u8]) -> usize {
-    // The oracle wants slack; a reader that used what is in it would show.
+    // The oracle needs slack; a reader that used it would be found.
     let padded = [packet, &[0xff; 16]].concat();
     let mut oracle = serialize::ReadStream::new(&padded, packet.len());
     let mut stream = ReadStream::new(packet);
@@ -226,7 +226,7 @@ fn read_by_both(ops: &[Op], packet: &[u8]) -> usize {
     read
 }
 
-/// Our kind of refusal in the oracle's words.
+/// Converts our kind of refusal to the oracle's.
 fn meaning(kind: ErrorKind) -> serialize::Error {
     match kind {
         ErrorKind::UnexpectedEnd => serialize::Error::Overflow,
@@ -245,7 +245,7 @@ fn any_op() -> impl Strategy<Value = Op> {
     prop_oneof![
         (any::<u64>(), 1..=64u32)
             .prop_map(|(value, width)| Op::Bits { value: value >> (64 - width), width }),
-        // Shifted down by a random amount, so that ranges of every width come up.
+        // Shifted down by a random amount, so that ranges of every width occur.
         (any::<[i32; 3]>(), 0..32u32).prop_map(|(numbers, shift)| {
             let [min, value, max] = sorted(numbers.map(|number| number >> shift));
             Op::Int { value, min, max }

@@ -1,5 +1,5 @@
-//! The worked examples of docs/WIRE.md: each is written, compared with the bytes that stand in
-//! the document, and read back.
+//! The worked examples of docs/WIRE.md: each is written, compared with the bytes in the document,
+//! and read back.
 
 use tightwire::bytes::{ByteError, ByteReader, ByteWriter, Packing};
 use tightwire::message::{InternalBatch, Messenger, MessengerConfig, Route};
@@ -45,7 +45,7 @@ enum Gun {
     Rifle(u8),
 }
 
-/// Serializes the example that is called `name`. Readers start from other values.
+/// Serializes the example with this `name`. Readers start from other values.
 fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
     let fresh = S::READING;
     let number = |value: u64| if fresh { 0 } else { value };
@@ -188,7 +188,7 @@ struct Score {
     points: u16,
 }
 
-/// A batch, as its bytes.
+/// Serializes a batch as its bytes.
 fn batch<S: Stream>(s: &mut S, delivery: Delivery) -> Result<(), S::Error> {
     let builder = Messenger::<()>::builder(MessengerConfig::default());
     let mut messenger = builder.send_only::<Score>().send_only::<Chat>().build().unwrap();
@@ -217,7 +217,7 @@ fn protocol(protection: Protection) -> Protocol<Gun> {
     Protocol::new("arena", "1.0", protection)
 }
 
-/// A datagram, as its bytes.
+/// Serializes a datagram as its bytes.
 fn datagram<S: Stream>(s: &mut S, protection: Protection) -> Result<(), S::Error> {
     let mut buffer = [0; 64];
     let gun = Gun::Pistol { ammo: 7, safe: true };
@@ -270,7 +270,7 @@ fn selection<S: Stream>(s: &mut S, coding: SubsetCoding) -> Result<(), S::Error>
     s.selection(&mut selected, coding)
 }
 
-/// What a byte buffer holds in the example that is called `name`.
+/// Returns the contents of a byte buffer in the example with this `name`.
 fn buffer(name: &str) -> Result<Vec<u8>, ByteError> {
     let mut writer = ByteWriter::new([0xff; 64]);
     match name {
@@ -350,7 +350,7 @@ impl Wire for Example {
     }
 }
 
-/// `Example \`name\`: … → \`bytes\``, as the document writes them.
+/// Parses the examples of the document: `Example \`name\`: … → \`bytes\``.
 fn examples() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
     DOCUMENT.lines().filter_map(|line| {
         let (name, rest) = line.strip_prefix("Example `")?.split_once('`').unwrap();
@@ -416,7 +416,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
             }
         };
         let written = tightwire::stream::explain_write(&Example(name.into()));
-        // Quantised values differ by less than their last digit shown here.
+        // Quantised values differ by less than the last digit shown here.
         let shown = |trace: &tightwire::stream::Trace| -> Vec<String> {
             let shown =
                 |span: Node<'_>| format!("{} {:.2?}", span.op().unwrap(), span.value().unwrap());
@@ -447,7 +447,7 @@ fn the_document_has_the_protocol_ids() {
     }
 }
 
-/// Bit by bit, as the standard has it: nothing in common with the one that is used.
+/// Computes the checksum bit by bit, as the standard has it: independent of the library's code.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for bit in bytes.iter().flat_map(|byte| (0..8).map(move |bit| u32::from(byte >> bit & 1))) {

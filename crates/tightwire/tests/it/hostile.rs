@@ -1,5 +1,5 @@
-//! A million packets that nobody should send: none panics, none leaves a value out of its range,
-//! and a refusal is final.
+//! A million hostile packets: none panics, none leaves a value out of its range, and a refusal is
+//! final.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +12,7 @@ use crate::common::everything::Everything;
 use crate::common::field::{Field, Nested};
 use crate::common::rng::Rng;
 
-/// Makes packets that are nearly right: valid ones, changed.
+/// Makes nearly valid packets: valid ones, mutated.
 struct Mutator {
     rng: Rng,
     valid: Vec<Vec<u8>>,
@@ -23,7 +23,8 @@ impl Mutator {
         Self { rng: Rng::new(seed), valid: vec![encoded(&mut Everything::sample())] }
     }
 
-    /// A changed packet goes on being changed, so that the values of the sample are left behind.
+    /// Keeps a mutated packet for further mutations, so that the values of the sample are left
+    /// behind.
     fn keep(&mut self, packet: &[u8]) {
         if self.valid.len() < 64 {
             self.valid.push(packet.to_vec());
@@ -44,7 +45,7 @@ impl Mutator {
                 let other = &self.valid[rng.below(self.valid.len())];
                 let cut = rng.below(packet.len());
                 packet.truncate(cut);
-                // Mostly at the same byte, where the fields are likely to meet.
+                // Mostly at the same byte, where the fields are likely to match.
                 let from =
                     if rng.below(4) == 0 { rng.below(other.len()) } else { cut.min(other.len()) };
                 packet.extend_from_slice(&other[from..]);
@@ -84,7 +85,7 @@ fn the_sample_uses_every_operation() {
     assert!(read.fields.iter().all(Field::is_in_range));
 }
 
-/// In two tests, so that two threads share the million.
+/// Decodes mutated packets. Called by two tests, so that two threads share the million.
 fn decode_mutated_packets(seed: u64, count: usize) {
     let mut mutator = Mutator::new(seed);
     let mut value = Everything::default();
@@ -106,7 +107,7 @@ fn decode_mutated_packets(seed: u64, count: usize) {
             }
         }
     }
-    // Mutations that are all refused at once, or all accepted, would try little.
+    // Mutations that are all refused at once, or all accepted, would test little.
     assert!(accepted > count / 10 && accepted < count * 9 / 10, "{accepted} of {count} accepted");
     assert!(places.len() > 500, "refused at only {} bits", places.len());
     for kind in [
@@ -254,7 +255,7 @@ fn a_refusal_is_final_and_leaves_scalars_alone() {
     assert!(refusals > 10_000, "only {refusals} refusals");
 }
 
-/// Whether a refused read must leave the value as it was; collections may be partly read.
+/// Whether a refused read must leave the value unchanged; collections may be partly read.
 fn is_scalar(field: &Field) -> bool {
     !matches!(
         field,
@@ -270,7 +271,7 @@ fn is_scalar(field: &Field) -> bool {
     )
 }
 
-/// Equal, but for a selection, which is cleared before its first bit is asked for.
+/// Compares two fields, except for a selection, which is cleared before its first bit is read.
 fn is_same(field: &Field, before: &Field) -> bool {
     match (field, before) {
         (Field::Subset { objects, .. }, Field::Subset { objects: before, .. }) => objects == before,
@@ -290,7 +291,7 @@ fn what_follows_the_packet_is_refused() {
                 stream.finish()
             };
             let refused = Err(ReadError { kind: ErrorKind::TrailingData, bit: read as u64 });
-            // Ones that were read are no trailing data; zeros that fill the last byte are none.
+            // Ones that were read are no trailing data, nor are zeros that fill the last byte.
             let mut packet = vec![0; length];
             (0..read).for_each(|bit| packet[bit / 8] |= 1 << (bit % 8));
             let fills_a_byte = length * 8 - read < 8;
@@ -304,7 +305,7 @@ fn what_follows_the_packet_is_refused() {
     }
 }
 
-/// Runs an operation on a reader that has failed before it.
+/// Runs an operation on a reader that has already failed.
 fn after_a_failure(run: impl FnOnce(&mut ReadStream<'_>) -> Result<(), ReadError>) -> bool {
     let mut stream = ReadStream::new(&[0xff; 16]);
     let first = stream.int(&mut 0, 0..=5).unwrap_err();
@@ -377,7 +378,7 @@ fn a_trace_shows_the_refused_number_of_every_type() {
     assert_eq!(shown(&wide, 0u128, 1 << 127), ((1u128 << 127) + 7).to_string());
 }
 
-/// The number may not exist in the type, or in any: that must not overflow.
+/// The number may not exist in the type, or in any type: that must not overflow.
 #[test]
 fn a_trace_of_a_range_at_the_top_of_a_type_does_not_panic() {
     fn explained<T: tightwire::stream::Int>(min: T, max: T) -> ErrorKind {

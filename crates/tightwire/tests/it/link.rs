@@ -1,4 +1,4 @@
-//! The bad network: each fault as often as it should be, and the same for the same seed.
+//! The simulated link: each fault at its configured rate, and the same for the same seed.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Sends numbered datagrams, one each millisecond, and tells what came: when, and which.
+/// Sends numbered datagrams, one each millisecond, and returns arrival times and numbers.
 fn run(config: LinkConfig, seed: u64) -> (Vec<(Duration, u32)>, Link) {
     let mut link = Link::new(config, seed::seed(seed));
     let mut came = Vec::new();
@@ -111,14 +111,14 @@ fn losses_come_in_bursts() {
     let gaps: Vec<_> = came.windows(2).map(|pair| pair[1].1 - pair[0].1 - 1).collect();
     let long = gaps.iter().filter(|gap| **gap >= 5).count();
     assert!(long > 200, "{long} gaps of five and more");
-    // In a burst for 0.01 of 0.21 of the time.
+    // A burst lasts for 0.01 of 0.21 of the time.
     let share = link.stats().lost as f64 / f64::from(COUNT);
     assert!((0.03..0.07).contains(&share), "{share}");
 }
 
 #[test]
 fn bandwidth_delays_and_then_drops() {
-    // Four bytes each millisecond are 4000 in a second.
+    // Four bytes each millisecond are 4000 per second.
     let bandwidth = |bytes_per_second| {
         let bandwidth = Some(Bandwidth { bytes_per_second, queue_bytes: 1000 });
         run(LinkConfig { bandwidth, ..LinkConfig::default() }, 1)

@@ -1,4 +1,4 @@
-//! Sending messages: what stands in which batch, and what goes to this side itself.
+//! Sending messages: the contents of batches, and messages of this side to itself.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ fn the_header_has_five_bytes_and_that_of_a_batch_two() {
     a.messenger.send(to, &Score { points: 300 }, route).unwrap();
     a.messenger.send(to, &Jump, Delivery::Reliable).unwrap();
     let [(_, Delivery::Reliable, batch)] = &a.end_frame()[..] else { panic!("one batch") };
-    // By their names: Chat 16, Counting 17, Jump 18, Level 19, Score 20.
+    // Numbers by name: Chat 16, Counting 17, Jump 18, Level 19, Score 20.
     assert_eq!(batch[..], [12, 0, 20, 5, 2, 0, 3, 0x2c, 1, 18, 4, 0, 0, 0]);
 
     let fragmenting = Delivery::ReliableOrderedFragmented;
@@ -133,7 +133,7 @@ fn nothing_reaches_the_transport_before_the_end_of_the_frame() {
         a.chat(to, "hello", Delivery::Unreliable);
     }
     a.run_all();
-    // The one way out is the argument of `end_frame`.
+    // The only way out is the argument of `end_frame`.
     let stats = a.messenger.peer_stats(to).unwrap();
     assert_eq!((stats.sent.messages, stats.batches_sent), (64, 0));
     assert_eq!(a.end_frame().len(), 64);
@@ -146,7 +146,7 @@ fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
     let mut a = Side::new(MessengerConfig::default());
     let to = a.messenger.add_peer(109);
     a.chat(to, "before", Delivery::Reliable);
-    // The worst case decides for small types, not the text.
+    // The maximum size of small types decides, not the length of the text.
     let chat = Chat { text: "short".into() };
     assert_eq!(Chat::MAX_BYTES, 102);
     let refused = a.messenger.send(to, &chat, Delivery::Reliable);
@@ -194,7 +194,7 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
     let bad = Score { points: 2000 };
     let sent = a.messenger.send(peers[0], &bad, Delivery::Reliable);
     assert_eq!(sent.unwrap_err().to_string(), expected);
-    // Also one that would have opened a batch, which is then of any delivery.
+    // Also a value that would have opened a batch, which is then of any delivery.
     let sent = a.messenger.send(peers[0], &bad, Delivery::Unreliable);
     assert_eq!(sent.unwrap_err().to_string(), expected);
     let to_all = a.messenger.send_to(peers.clone(), &bad, Delivery::Reliable);
@@ -249,7 +249,7 @@ fn a_local_message_that_is_handled_at_once_is_in_its_range() {
 
 #[test]
 fn local_messages_are_handled_now_later_or_in_the_next_frame() {
-    // The stage that runs, the stage of the message, and when it is handled.
+    // The running stage, the stage of the message, and when it is handled.
     let stages = [Stage::EarlyUpdate, Stage::Update, Stage::PostLateUpdate];
     for current in stages {
         for target in stages {
@@ -313,7 +313,7 @@ fn a_full_send_queue_refuses_and_keeps_what_it_has() {
             }
         }
     }
-    // The last batch still takes what fits, and no other delivery.
+    // The last batch still takes messages that fit, and no other delivery.
     a.messenger.send(to, &Jump, Delivery::Reliable).unwrap();
     let refused = a.messenger.send(to, &Jump, Delivery::Unreliable);
     assert_eq!(refused, Err(SendError::QueueFull(to)));
@@ -322,7 +322,7 @@ fn a_full_send_queue_refuses_and_keeps_what_it_has() {
     b.frame_with(from, &batches_to(to, &sent));
     expected.push("jump".into());
     assert_eq!(b.log.texts(), expected);
-    // The next frame starts anew.
+    // The next frame starts with empty batches.
     a.chat(to, "again", Delivery::Unreliable);
     assert_eq!(a.end_frame().len(), 1);
 }

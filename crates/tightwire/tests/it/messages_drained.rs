@@ -1,4 +1,4 @@
-//! Messages that the application takes instead of having them handled.
+//! Draining: messages that the application takes instead of a handler.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ struct Input {
     number: u8,
 }
 
-/// Is handled.
+/// A message that is handled.
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
 struct Jump;
 
@@ -35,7 +35,7 @@ fn messenger(limits: MessengerConfig) -> Messenger<u32> {
         .unwrap()
 }
 
-/// A batch of these messages, each of one byte at most: number, stage and body.
+/// Returns a batch of these messages, each of at most one byte: number, stage and body.
 fn batch(messages: &[(u8, Stage, &[u8])]) -> Vec<u8> {
     let mut content = Vec::new();
     for (number, stage, body) in messages {
@@ -85,7 +85,7 @@ fn messages_of_a_type_come_in_order_and_each_with_its_context() {
         ]
     );
     assert_eq!(messenger.message_stats::<Input>().unwrap().handled, 3);
-    // What is handled is not touched.
+    // Handled types are not touched.
     let mut jumps = 0;
     messenger.run_stage(late, &mut jumps);
     assert_eq!(jumps, 1);
@@ -100,7 +100,7 @@ fn stages_do_not_touch_what_is_drained_and_what_is_not_taken_waits() {
     messenger.end_frame(|_, _, _| Ok(()));
     assert_eq!(messenger.drain::<Input>().next().unwrap().message.number, 1);
     assert_eq!(messenger.drain::<Chat>().count(), 0);
-    // A type that is handled, and one that nobody registered.
+    // A type that is handled, and one that is not registered.
     assert_eq!(messenger.drain::<Jump>().count(), 0);
     #[derive(Wire, Message, Default)]
     struct Unknown;
@@ -181,7 +181,7 @@ fn who_floods_what_nobody_drains_is_not_received_from_and_nothing_grows() {
         }
     };
     flood(&mut messenger, 20);
-    // Three have as many as each may, and the fourth what was left for all.
+    // Three peers have as many as each may, and the fourth has the rest.
     assert!(peers.iter().all(|peer| !messenger.can_receive(*peer)));
     let faults = messenger.faults();
     assert_eq!(faults.peer_limit + faults.queue_full, 20 * 5 * 8 - 200);
@@ -190,7 +190,7 @@ fn who_floods_what_nobody_drains_is_not_received_from_and_nothing_grows() {
 
     assert_eq!(drained(&mut messenger).len(), 200);
     assert!(peers.iter().all(|peer| messenger.can_receive(*peer)));
-    // What waits of a peer goes with it.
+    // The waiting messages of a peer are removed with it.
     flood(&mut messenger, 2);
     messenger.remove_peer(peers[0]);
     assert_eq!(drained(&mut messenger).len(), 4 * 16);
@@ -220,7 +220,7 @@ fn draining_takes_no_memory_in_the_steady_state() {
     assert_eq!(letters, 1010 * 10 * chat.text.len());
 }
 
-/// Without memory of its own.
+/// Returns a batch without allocating.
 fn inputs_of_a_frame() -> [u8; 2 + 8 * 6] {
     let mut batch = [0; 2 + 8 * 6];
     batch[0] = 8 * 6;

@@ -1,4 +1,4 @@
-//! Hostile batches: no panic, no memory, and nobody else is harmed.
+//! Hostile batches: no panic, no allocation, and no effect on other peers.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ fn batches() -> usize {
     volume(100_000, 10_000_000)
 }
 
-/// The most that are thrown in a frame: more than the limits of a peer.
+/// Largest number of batches thrown in a frame: more than the limits of a peer.
 const IN_A_FRAME: usize = 96;
 
 fn config(packing: Packing) -> MessengerConfig {
@@ -28,7 +28,7 @@ fn config(packing: Packing) -> MessengerConfig {
     }
 }
 
-/// A real batch, and where its messages stand in it, headers included.
+/// A real batch, and the positions of its messages, headers included.
 struct Sample {
     delivery: Delivery,
     bytes: Vec<u8>,
@@ -40,7 +40,7 @@ impl Sample {
         let wide = if delivery.fragments() { 4 } else { 2 };
         let (mut at, mut messages) = (wide, Vec::new());
         while at < bytes.len() {
-            // They are small, so one byte of the size is enough.
+            // The messages are small, so one byte of the size is enough.
             let end = at + wide + 3 + usize::from(bytes[at + 2]);
             messages.push(at..end);
             at = end;
@@ -49,7 +49,7 @@ impl Sample {
     }
 }
 
-/// Makes something else of a batch, in its memory.
+/// Mutates a batch in place.
 fn mutate(rng: &mut Rng, samples: &[Sample], sample: &Sample, batch: &mut Vec<u8>) {
     const SIZES: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 1 << 31, u32::MAX - 3, u32::MAX];
     let wide = if sample.delivery.fragments() { 4 } else { 2 };
@@ -60,7 +60,7 @@ fn mutate(rng: &mut Rng, samples: &[Sample], sample: &Sample, batch: &mut Vec<u8
         match rng.below(10) {
             0 | 1 if place < batch.len() => batch[place] ^= 1 << rng.below(8),
             2 if place < batch.len() => batch[place] = rng.next() as u8,
-            // A size of a message, or that of the batch.
+            // The size of a message, or that of the batch.
             3 if message.start + 2 + wide <= batch.len() => {
                 let size = SIZES[rng.below(SIZES.len())].to_le_bytes();
                 let at = if rng.below(8) == 0 { 0 } else { message.start + 2 };
@@ -73,7 +73,7 @@ fn mutate(rng: &mut Rng, samples: &[Sample], sample: &Sample, batch: &mut Vec<u8
                 let count = if rng.below(1000) == 0 { 1300 } else { rng.below(12) };
                 (0..count).for_each(|_| batch.push(rng.next() as u8));
             }
-            // A message once more, at the end, or another in its place.
+            // A message once more at the end, or another in its place.
             6 => batch.extend_from_slice(&sample.bytes[message]),
             7 => {
                 let other = &samples[rng.below(samples.len())];
@@ -95,7 +95,7 @@ fn mutate(rng: &mut Rng, samples: &[Sample], sample: &Sample, batch: &mut Vec<u8
     }
 }
 
-/// A frame of mutated batches, in memory that is there already. Returns how many they were.
+/// Throws a frame of mutated batches, without allocating. Returns their number.
 fn frame(room: &mut Room, rng: &mut Rng, samples: &[Sample], batch: &mut Vec<u8>) -> usize {
     let count = 1 + rng.below(IN_A_FRAME);
     for _ in 0..count {
@@ -103,7 +103,7 @@ fn frame(room: &mut Room, rng: &mut Rng, samples: &[Sample], batch: &mut Vec<u8>
         batch.clear();
         batch.extend_from_slice(&sample.bytes);
         mutate(rng, samples, sample, batch);
-        // Now and then it comes on a delivery that it was not made for.
+        // Sometimes with a delivery that it was not made for.
         let other = rng.below(32) == 0;
         let delivery = if other { DELIVERIES[rng.below(5)] } else { sample.delivery };
         room.throw(delivery, batch);
@@ -112,8 +112,8 @@ fn frame(room: &mut Room, rng: &mut Rng, samples: &[Sample], batch: &mut Vec<u8>
     count
 }
 
-/// Until every buffer has once had the most that there is at a time: each string and list at its
-/// longest, and as many batches as there are messages that may wait.
+/// Runs until every buffer has had its largest size: each string and list at its longest, and as
+/// many batches as messages may wait.
 fn warm_up(room: &mut Room, samples: &[Sample]) {
     let longest = room.longest();
     for _ in 0..2 {
@@ -143,7 +143,7 @@ fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_heard() {
         let (mut rng, mut batch) = (Rng::new(seed), Vec::with_capacity(4096));
         let (mut thrown, mut frames) = (0, 0);
         let before = room.faults().total();
-        // Asked here, since the variable is read into memory of its own.
+        // Read here, since reading the variable allocates.
         let enough = batches() / 2;
         let info = measure(|| {
             while thrown < enough {
@@ -178,11 +178,11 @@ fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_heard() {
 fn a_million_batches_of_nothing_in_one_frame_take_no_memory() {
     let mut room = Room::new(config(Packing::Bits));
     room.frame();
-    // A number that nobody has, in the smallest batch that there is.
+    // An unknown number, in the smallest batch there is.
     let batch = [5, 0, 255, 4, 0, 0, 0];
     let info = measure(|| (0..1_000_000).for_each(|_| room.throw(Delivery::Unreliable, &batch)));
     assert_eq!(info.count_total, 0, "{} bytes", info.bytes_total);
-    // They count as its bytes all the same, until the frame ends.
+    // They count as bytes of the peer, until the frame ends.
     let most = (config(Packing::Bits).peer_bytes / batch.len()) as u64;
     assert_eq!(room.faults().unknown_message, most);
     assert_eq!(room.faults().peer_limit, 1_000_000 - most);

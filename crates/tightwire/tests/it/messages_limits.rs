@@ -73,7 +73,7 @@ fn a_receiver_who_waits_until_there_is_room_loses_nothing() {
                 b.run_all();
                 b.end_frame();
             }
-            // It cannot be for long, whatever the others do.
+            // The wait is short, whatever the other peers send.
             for other in others {
                 if b.messenger.can_receive(other) && b.messenger.room(from) > 20 {
                     b.messenger.receive(other, delivery, &batch, Duration::ZERO).unwrap();
@@ -152,7 +152,7 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     messenger.run_stage(Stage::Update, &mut sum);
     assert_eq!(sum, 100 * Delivery::ALL.len());
 
-    // What does not fit is refused by both for the same size, and told what to do.
+    // A message that does not fit is refused by both for the same size, with advice.
     let level = of_length(1195);
     let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
     let sent = messenger.send_to([peer], &level, Delivery::Reliable).unwrap();
@@ -162,7 +162,7 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
         "Level takes 1198 bytes, and there are 1193 for it by Reliable: make it smaller, or send it by \
          a delivery that fragments"
     );
-    // One that is not allowed at any size is not told to fragment.
+    // A value that is out of range at any size does not get the advice to fragment.
     let level = of_length(4_000_001);
     let refused = messenger.send(peer, &level, Delivery::Reliable).unwrap_err();
     assert!(matches!(refused, SendError::NotWritten { .. }), "{refused}");
@@ -192,7 +192,7 @@ fn messages_of_this_side_that_are_handled_leave_no_memory_behind_within_a_frame(
         }
     };
     send_and_handle(10);
-    // What the handler writes down is the only memory, and it is gone again.
+    // The handler's own log is the only memory, and it is freed again.
     let info = measure(|| send_and_handle(1000));
     assert!(info.bytes_max < 4096, "{} bytes", info.bytes_max);
 }

@@ -1,4 +1,4 @@
-//! Any sequence of operations does to two messengers what it does to a few lists.
+//! Any sequence of operations has the same effect on two messengers as on a model of a few lists.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::volume::volume;
 
-/// As long as its padding, and known by its number.
+/// A message with padding of any length, identified by its number.
 #[derive(Wire, Message, Default, Clone)]
 struct Note {
     number: u32,
@@ -19,13 +19,13 @@ struct Note {
     padding: Vec<u8>,
 }
 
-/// Of one size, known by its number.
+/// A message of one size, identified by its number.
 #[derive(Wire, Message, Default, Clone)]
 struct Mark {
     number: u32,
 }
 
-/// What was handled: who sent it, how, and its number.
+/// Handled messages: sender, route and number.
 type Seen = Vec<(PeerId, Route, u32)>;
 
 const LOCAL_QUEUE: usize = 6;
@@ -91,7 +91,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One of the peers: who it is on the other side, and what should be on its way there.
+/// A peer: its id on the other side, and the messages that should be in flight to it.
 struct Link {
     mtu: usize,
     there: PeerId,
@@ -99,7 +99,7 @@ struct Link {
     counted: u64,
 }
 
-/// Two sides and what they should have done.
+/// Two sides and their expected results.
 struct Office {
     near: Messenger<Seen>,
     near_seen: Seen,
@@ -139,7 +139,7 @@ impl Office {
         (!peers.is_empty()).then(|| *index.get(&peers))
     }
 
-    /// Sends a message of this length by `send`, and one without padding as the other type.
+    /// Sends a message with this padding by `send`, and without padding as the other type.
     fn with_message<R>(
         &mut self,
         padding: Option<usize>,
@@ -160,7 +160,7 @@ impl Office {
         route.channel < 3
     }
 
-    /// Where it stands if it was sent to this side.
+    /// Records the expected place of a message to this side.
     fn goes_here(&mut self, route: Route, number: u32) -> bool {
         if self.stage == Some(route.stage) {
             self.expected_here.push((PeerId::LOCAL, route, number));
@@ -169,7 +169,7 @@ impl Office {
         self.waits_here(route, number)
     }
 
-    /// Whether there is room for it in the queue of its stage.
+    /// Records a message in the queue of its stage; returns whether there is room.
     fn waits_here(&mut self, route: Route, number: u32) -> bool {
         let queue = &mut self.local[route.stage as usize];
         let has_room = queue.len() < LOCAL_QUEUE;
@@ -185,7 +185,7 @@ impl Office {
         link.counted += 1;
     }
 
-    /// A refusal must have a reason.
+    /// Checks that a refusal has a reason.
     fn check_error(&self, error: SendError, route: Route, padding: Option<usize>) {
         let bytes = padding.map_or(4, |padding| 6 + padding);
         match error {
@@ -265,7 +265,7 @@ impl Office {
         assert_eq!(self.near_seen, self.expected_here);
     }
 
-    /// To these, or to all but one.
+    /// Sends to these peers, or to all but one.
     fn send_many(
         &mut self,
         peers: Vec<PeerId>,
@@ -290,7 +290,7 @@ impl Office {
         };
         assert_eq!(sent.sent + sent.refused, peers.len() + usize::from(local.is_some()));
         let mut count = 0;
-        // Who is named twice gets it twice.
+        // A peer that is named twice gets the message twice.
         let mut got: BTreeMap<PeerId, u64> = BTreeMap::new();
         for (peer, before) in peers.iter().zip(before) {
             let now = self.near.peer_stats(*peer).unwrap().sent.messages;
@@ -337,7 +337,7 @@ impl Office {
                 (link.counted, there.batches_received)
             );
             let arrived = (there.received.messages - received[peer]) as usize;
-            // What is lost is lost at the end, and only where the transport said so.
+            // Losses are at the end, and only where the transport reported them.
             if lost.is_none_or(|(lost, _)| lost != *peer) {
                 assert_eq!(arrived, link.sent.len());
             }

@@ -1,4 +1,4 @@
-//! After warm-up, messages take no memory, whatever is sent.
+//! After warm-up, messages do not allocate, whatever is sent.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ struct World {
     parts: Vec<u32>,
 }
 
-/// What a handler has to add up.
+/// State that handlers add up.
 #[derive(Default)]
 struct Sum {
     messages: u64,
@@ -61,7 +61,7 @@ fn messenger() -> Messenger<Sum> {
 /// A server, and 64 clients that all run here.
 struct Office {
     server: (Messenger<Sum>, Sum),
-    /// Each with its id at the server, and the server's id there.
+    /// The clients, each with its id at the server, and the server's id there.
     clients: Vec<(Messenger<Sum>, Sum, PeerId, PeerId)>,
     chat: Chat,
     world: World,
@@ -82,7 +82,7 @@ impl Office {
         Self { server: (server, Sum::default()), clients, chat, world, rng: Rng::new(1) }
     }
 
-    /// One in which chance decides what is sent, or everything is.
+    /// Runs a frame in which random messages are sent, or all.
     fn frame(&mut self, number: u64, everything: bool) {
         let Self { server: (server, state), clients, chat, world, rng } = self;
         let now = Duration::from_millis(number * 16);
@@ -134,7 +134,7 @@ impl Office {
 fn ten_thousand_frames_of_64_peers_take_no_memory() {
     let mut office = Office::new();
     let frames = volume(500, 10_000);
-    // Until every buffer has once had the most that there is at a time.
+    // Until every buffer has had its largest size.
     (0..10).for_each(|number| office.frame(number, true));
     let before = office.server.1.messages;
     let info = measure(|| (10..10 + frames).for_each(|number| office.frame(number, false)));

@@ -1,4 +1,4 @@
-//! A handler that panics harms nothing but its own message.
+//! A handler that panics affects only its own message.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use tightwire::message::{Hooks, MessageEvent, Messenger, MessengerConfig};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
-/// Handled by a handler that panics at 13.
+/// A message whose handler panics at 13.
 #[derive(Wire, Message, Default)]
 struct Number(u8);
 
-/// Lets this side handle that number at once.
+/// A message whose handler sends that number to this side, to be handled at once.
 #[derive(Wire, Message, Default)]
 struct Relay(u8);
 
@@ -30,7 +30,7 @@ fn messenger() -> Messenger<Vec<u8>> {
         .unwrap()
 }
 
-/// A batch with a message of this type for each number.
+/// Returns a batch with a message of this type for each number.
 fn batch(message: u8, numbers: &[u8]) -> Vec<u8> {
     let body = numbers.iter().flat_map(|number| [message, 4, 1, 0, 0, *number]);
     let mut batch = (6 * numbers.len() as u16).to_le_bytes().to_vec();
@@ -58,7 +58,7 @@ fn the_type_is_handled_again_for_every_peer_and_nothing_is_held() {
     }
     assert_eq!((messenger.faults().handler, messenger.faults().total()), (2, 2));
 
-    // Nothing of a batch that ended in a panic counts as waiting: as much can come as ever.
+    // A batch whose handling panicked does not count as waiting: the limits are free again.
     for _ in 0..3000 {
         let longest = [[7; 179].as_slice(), &[13]].concat();
         messenger.receive(peers[0], Delivery::Reliable, &batch(NUMBER, &longest), NOW).unwrap();
@@ -104,7 +104,7 @@ fn a_hook_that_panics_holds_no_batch() {
     let (peer, mut state) = (messenger.add_peer(1200), Vec::new());
     messenger.receive(peer, Delivery::Reliable, &batch(NUMBER, &[1]), NOW).unwrap();
     assert!(!runs(&mut messenger, &mut state));
-    // With the first one still held, there would be no room.
+    // If the first one were still held, there would be no room.
     messenger.receive(peer, Delivery::Reliable, &batch(NUMBER, &[2, 3]), NOW).unwrap();
     assert!(runs(&mut messenger, &mut state));
     assert_eq!(state, [2, 3]);

@@ -1,4 +1,4 @@
-//! Receiving messages: what waits, what is refused and counted, and what is watched.
+//! Receiving messages: queues, refusals and their counters, and hooks.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +17,7 @@ const JUMP: u8 = 18;
 const SCORE: u8 = 20;
 const UPDATE: u8 = 4;
 
-/// A batch of these messages: number, stage, channel and body.
+/// Returns a batch of these messages: number, stage, channel and body.
 fn batch(messages: &[(u8, u8, u8, &[u8])]) -> Vec<u8> {
     let mut content = Vec::new();
     for (number, stage, channel, body) in messages {
@@ -35,7 +35,7 @@ fn side() -> (Side, PeerId) {
     (side, from)
 }
 
-/// What a whole batch is refused for.
+/// Returns the fault for which a whole batch is refused.
 fn fault(delivery: Delivery, bytes: &[u8]) -> Option<MessageError> {
     let (mut side, from) = side();
     let result = side.messenger.receive(from, delivery, bytes, Duration::ZERO);
@@ -124,7 +124,7 @@ fn a_message_that_goes_beyond_its_batch_is_refused_and_those_before_it_are_handl
         let expected = MessageError::BeyondBatch { size: size as usize, left: 0 };
         assert_eq!(fault(Delivery::ReliableOrderedFragmented, &bytes), Some(expected));
     }
-    // A header that is cut.
+    // A header that is cut short.
     let bytes = [4, 0, JUMP, UPDATE, 0, 0];
     let expected = MessageError::BeyondBatch { size: 5, left: 4 };
     assert_eq!(fault(Delivery::Reliable, &bytes), Some(expected));
@@ -138,7 +138,7 @@ fn a_bad_message_does_not_harm_the_next_one() {
         good,
         (0, UPDATE, 0, &[1, 2, 3]), // an internal number
         good,
-        (255, UPDATE, 0, &[]), // one that nobody has
+        (255, UPDATE, 0, &[]), // an unknown number
         good,
         (SCORE, 7, 0, &[7, 0]), // no such stage
         good,
@@ -150,7 +150,7 @@ fn a_bad_message_does_not_harm_the_next_one() {
         good,
         (SCORE, UPDATE, 0, &[0xff, 3]), // 1023 points
         good,
-        (CHAT, UPDATE, 0, &[90, b'a']), // text that goes beyond the message
+        (CHAT, UPDATE, 0, &[90, b'a']), // text that ends beyond the message
         good,
         (SCORE, UPDATE, 0, &[0xe7, 3]), // 999 points, which the handler refuses
         good,
@@ -206,7 +206,7 @@ fn a_peer_that_floods_does_not_starve_the_others() {
     assert_eq!(side.log.0[20], (quiet, "7".into()));
     assert_eq!(side.messenger.faults().peer_limit, 2000 - 20);
 
-    // Its bytes are limited as well: batches that wait are memory.
+    // Bytes are limited as well: waiting batches are memory.
     let config = MessengerConfig { peer_bytes: 10_000, ..MessengerConfig::default() };
     let mut side = Side::new(config);
     let flood = side.messenger.add_peer(1200);
@@ -233,7 +233,7 @@ fn a_message_waits_for_its_stage_over_the_end_of_a_frame() {
     side.messenger.run_stage(Stage::PostLateUpdate, &mut side.log);
     side.end_frame();
     assert_eq!(side.log.texts(), [""; 0]);
-    // Its batch was kept, and is not given to another.
+    // Its batch was kept, and its buffer is not reused.
     let other = batch(&[(SCORE, 6, 0, &[6, 0])]);
     side.frame_with(from, &[(Delivery::Reliable, other)]);
     assert_eq!(side.log.texts(), ["5", "6"]);
@@ -247,7 +247,7 @@ fn what_came_from_a_peer_goes_with_it() {
     side.messenger.remove_peer(from);
     let refused = side.messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO);
     assert_eq!(refused.unwrap_err().fault, MessageError::UnknownPeer);
-    // Somebody else gets its place, and nothing of it.
+    // A new peer gets its place, and none of its messages.
     let next = side.messenger.add_peer(1200);
     side.messenger.receive(next, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
     side.run_all();
@@ -256,7 +256,7 @@ fn what_came_from_a_peer_goes_with_it() {
     assert_eq!(side.messenger.peer_stats(next).unwrap().received.messages, 1);
 }
 
-/// Writes down what it is told, and stops what it should.
+/// Hooks that record their calls, and veto some.
 #[derive(Clone, Default)]
 struct Watch {
     seen: Arc<Mutex<Vec<String>>>,

@@ -1,4 +1,4 @@
-//! Which messages there are: their numbers, their handlers, and what a handler can do.
+//! Registration of messages: their numbers, their handlers, and the abilities of a handler.
 
 use tightwire::message::{Messenger, MessengerConfig, RegistryError, Route, SendError};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
@@ -98,7 +98,7 @@ fn handlers_kick_each_peer_once_and_only_peers() {
     for _ in 0..2 {
         messenger.send_local(&mut state, &Jump, Delivery::Reliable).unwrap();
     }
-    // One that has gone before it was asked for is no concern any more.
+    // A kicked peer that was removed before the poll is not returned.
     messenger.remove_peer(peers[2]);
     assert_eq!(messenger.poll_kick(), Some((peers[0], "jumped".into())));
     assert_eq!(messenger.poll_kick(), None);
@@ -106,7 +106,7 @@ fn handlers_kick_each_peer_once_and_only_peers() {
 
 #[test]
 fn a_handler_can_answer_and_send_to_itself() {
-    /// Counts down, one message at a time.
+    /// A message that counts down, one message at a time.
     #[derive(Wire, Message, Default)]
     struct Countdown {
         left: u8,
@@ -129,7 +129,7 @@ fn a_handler_can_answer_and_send_to_itself() {
     messenger.run_stage(Stage::Update, &mut seen);
     assert_eq!(seen, [5, 4, 3, 2, 1, 0]);
 
-    // One that never stops is stopped.
+    // An endless sequence is stopped.
     let forever = |_: &Jump, context: &mut Context<'_, usize>| {
         *context.state += 1;
         context.send(PeerId::LOCAL, &Jump, Delivery::Reliable).unwrap();

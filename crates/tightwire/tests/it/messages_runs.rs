@@ -1,11 +1,12 @@
-//! Messages of a batch that have the same header: each is admitted, read and handled on its own.
+//! Adjacent messages of a batch with the same header: each is admitted, read and handled on its
+//! own.
 
 use std::time::Duration;
 
 use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
-/// Handled if it is true.
+/// A message that is handled if it is true.
 #[derive(Wire, Message, Default)]
 struct Flag(bool);
 
@@ -19,7 +20,7 @@ fn messenger(limits: MessengerConfig) -> (Messenger<Vec<bool>>, PeerId) {
     (messenger, from)
 }
 
-/// A batch of flags with these bodies.
+/// Returns a batch of flags with these bodies.
 fn batch(bodies: &[u8]) -> Vec<u8> {
     let mut batch = (bodies.len() as u16 * 6).to_le_bytes().to_vec();
     bodies.iter().for_each(|body| batch.extend_from_slice(&[16, 4, 1, 0, 0, *body]));

@@ -1,5 +1,5 @@
-//! Descriptions that make no sense: a debug build says what to change, a release build refuses the
-//! field. And buffers that are too small, which are no misuse: they say how small.
+//! Invalid descriptions: a debug build panics with advice, a release build refuses the field.
+//! Buffers that are too small are no misuse: the error has the size that is needed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -10,7 +10,7 @@ use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use crate::common::everything::Everything;
 
-/// A field that is described wrongly, as a function that runs on any stream.
+/// A field with an invalid description, which runs on any stream.
 #[derive(Clone, Copy, Debug)]
 enum Nonsense {
     ReversedRange,
@@ -61,7 +61,7 @@ impl Nonsense {
         Self::RelativeToWhatIsTooLarge,
     ];
 
-    /// What the debug build's message must say: the operation, and what to change.
+    /// Returns the required parts of the debug build's message: the operation, and the advice.
     fn advice(self) -> [&'static str; 2] {
         match self {
             Self::ReversedRange | Self::ReversedWideRange => ["int", "swap its bounds"],
@@ -121,7 +121,7 @@ impl Wire for Nonsense {
     }
 }
 
-/// The message of a panic that must happen.
+/// Returns the message of a panic that must happen.
 #[cfg(debug_assertions)]
 fn panic_of<T>(run: impl FnOnce() -> T) -> String {
     let Err(panic) = catch_unwind(AssertUnwindSafe(run)) else { panic!("nothing was said") };
@@ -148,12 +148,12 @@ fn a_debug_build_says_what_to_change() {
     }
 }
 
-/// What describes a field may come from the packet, so that a reader must not panic.
+/// The description of a field may depend on the packet, so a reader must not panic.
 #[test]
 fn a_reader_refuses_the_field_in_every_build() {
     for nonsense in Nonsense::ALL {
         if cfg!(debug_assertions) && nonsense.advice()[0] == "FloatRange" {
-            continue; // Made before anything is read: the constructor says it.
+            continue; // The constructor refuses it before anything is read.
         }
         let kind = match nonsense {
             Nonsense::RelativeToWhatIsTooLarge => ErrorKind::OutOfRange,
@@ -202,8 +202,8 @@ fn a_range_of_one_value_and_the_widest_of_everything_are_no_misuse() {
 /// One operation of a writer.
 type Write = fn(&mut WriteStream<'_>);
 
-/// Values that the description does not allow are no misuse either: a writer refuses them in
-/// every build, at the bit where they would have stood.
+/// Values out of range are no misuse either: a writer refuses them in every build, at the bit where
+/// they would have been.
 #[test]
 fn a_value_out_of_its_range_is_refused_in_every_build() {
     fn refused(write: impl FnOnce(&mut WriteStream<'_>)) -> WriteError {
@@ -285,7 +285,7 @@ fn a_refused_write_is_explained_whatever_refused_it() {
     assert_eq!(trace.refused().unwrap().path(), "TooWide.flags");
 }
 
-/// Ends within a byte, so that bits and bytes that were mixed up show.
+/// A packet that ends within a byte, so that a mix-up of bits and bytes is found.
 struct Ragged(Everything);
 
 impl Wire for Ragged {

@@ -1,5 +1,5 @@
-//! Memory: none is taken in the steady state, and a packet can make a reader take no more than it
-//! pays for itself.
+//! Memory: none is allocated in the steady state, and a reader allocates no more than the packet's
+//! size justifies.
 
 use allocation_counter::AllocationInfo;
 use tightwire::stream::{ErrorKind, ReadError, ReadStream, Selection, SubsetCoding, WriteStream};
@@ -8,7 +8,7 @@ use tightwire::{Stream, Wire};
 use crate::common::everything::Everything;
 use crate::common::field::Field;
 
-/// What `run` allocates on this thread, and what it returns.
+/// Returns the allocations of `run` on this thread, and its result.
 fn allocations<T>(run: impl FnOnce() -> T) -> (T, AllocationInfo) {
     let mut result = None;
     let info = allocation_counter::measure(|| result = Some(run()));
@@ -33,7 +33,7 @@ fn writing_and_measuring_take_no_memory() {
     assert!(measured > 1000);
     assert_eq!(info.count_total, 0);
 
-    // Neither does a write that is refused.
+    // A refused write does not allocate either.
     let (written, info) = allocations(|| tightwire::encode(&value, &mut [0; 10]).is_err());
     assert!(written);
     assert_eq!(info.count_total, 0);
@@ -83,7 +83,7 @@ fn values_that_get_shorter_keep_their_memory() {
     assert_eq!(info.count_total, 0);
 }
 
-/// Derived, with everything that takes memory, behind conditions and in variants too.
+/// A derived type with everything that allocates, also behind conditions and in variants.
 #[derive(Wire, Default, Clone)]
 struct Derived {
     is_named: bool,
@@ -148,11 +148,11 @@ fn derived_types_take_no_memory_in_the_steady_state() {
     }
 }
 
-/// The most that may be claimed: a gigabyte and more.
+/// Largest claimed length: a gigabyte and more.
 const HUGE: usize = 1 << 30;
 
-/// A packet of `size` bytes whose first 31 bits say that `claimed` elements follow, and behind them
-/// as many as there is room for, each `unit` in `width` bits.
+/// Returns a packet of `size` bytes whose first 31 bits claim `claimed` elements, followed by as
+/// many as there is room for, each `unit` in `width` bits.
 fn claiming(claimed: u64, size: usize, (unit, width): (u64, u32)) -> Vec<u8> {
     let mut packet = vec![0; size];
     let mut stream = WriteStream::new(&mut packet);
@@ -167,8 +167,8 @@ fn claiming(claimed: u64, size: usize, (unit, width): (u64, u32)) -> Vec<u8> {
     packet
 }
 
-/// Reads packets that claim more than they hold, and returns the most bytes that were taken for
-/// each byte of the packet.
+/// Reads packets that claim more than they have, and returns the largest number of bytes that were
+/// allocated for each byte of the packet.
 fn bytes_taken_per_byte(
     element: (u64, u32),
     read: impl Fn(&mut ReadStream<'_>) -> Result<(), ReadError>,
@@ -188,7 +188,7 @@ fn bytes_taken_per_byte(
 
 #[test]
 fn a_claimed_length_takes_no_more_memory_than_the_packet_pays_for() {
-    // Bytes are looked for before room is made: nothing at all if they are not there.
+    // The bytes are checked before memory is reserved: none if they are missing.
     let letter = (u64::from(b'a'), 8);
     assert_eq!(bytes_taken_per_byte(letter, |s| s.string(&mut String::new(), HUGE)), 0);
     assert_eq!(bytes_taken_per_byte(letter, |s| s.blob(&mut Vec::new(), HUGE)), 0);
@@ -200,7 +200,7 @@ fn a_claimed_length_takes_no_more_memory_than_the_packet_pays_for() {
     let array = |s: &mut ReadStream<'_>| s.array(&mut Vec::<u8>::new(), HUGE, |v, s| s.object(v));
     let bytes = bytes_taken_per_byte(letter, array);
     assert!((1..=4).contains(&bytes), "{bytes} bytes for each of the packet");
-    // Sixteen for a bit, because the application wants it so.
+    // Sixteen bytes for a bit, because of the application's type.
     let array =
         |s: &mut ReadStream<'_>| s.array(&mut Vec::<u128>::new(), HUGE, |v, s| s.int(v, 0..=1));
     let bits = bytes_taken_per_byte((1, 1), array);
@@ -209,7 +209,7 @@ fn a_claimed_length_takes_no_more_memory_than_the_packet_pays_for() {
 
 #[test]
 fn elements_without_bits_take_no_more_memory_than_a_thousand() {
-    // Four bytes that claim a million elements of a range of one value, which cost no bits each.
+    // Four bytes that claim a million elements of a range of one value, which take no bits each.
     let packet = claiming(1 << 20, 4, (0, 1));
     let mut elements = Vec::new();
     let (read, info) = allocations(|| {

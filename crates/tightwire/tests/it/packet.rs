@@ -1,4 +1,4 @@
-//! Datagrams: what is let in, and what is refused at which gate.
+//! Datagrams: accepted ones, and refusals at each gate.
 
 use allocation_counter::measure;
 use tightwire::bytes::Packing;
@@ -47,7 +47,7 @@ fn each_protection_costs_what_it_says() {
     let size = |protection| Pair::new(protection).with_checks().sent(&mut Packet::KeepAlive).len();
     assert_eq!(PROTECTIONS.map(size), [5, 5 + 8, 5 + 4, 5 + 17]);
 
-    // The number is sent in as few bytes as it has.
+    // The sequence number takes as few bytes as possible.
     let mut pair = Pair::new(Protection::Sealed(()));
     let lengths: Vec<_> = (0..20_000).map(|_| pair.sent(&mut Packet::KeepAlive).len()).collect();
     assert!(lengths[..128].iter().all(|length| *length == 18));
@@ -88,7 +88,7 @@ fn every_flipped_bit_and_every_truncation_is_refused() {
                 assert!(pair.server.read(&datagram[..length], &mut read).is_err());
                 truncations += 1;
             }
-            // What was done to it did not spoil the datagram itself.
+            // The mutations did not spoil the datagram itself.
             assert_eq!(pair.server.read(&datagram, &mut read), Ok(()));
         }
         let counters = pair.server.counters();
@@ -142,7 +142,7 @@ fn writing_and_reading_take_no_memory() {
             }
         });
         assert_eq!(info.count_total, 0, "{protection}");
-        // The last refusal may have left it half read.
+        // The last refusal may have left the value half read.
         let datagram = pair.client.write(&packet, &mut buffer).unwrap();
         pair.server.read(datagram, &mut read).unwrap();
         assert_eq!(read, packet);
@@ -175,8 +175,8 @@ fn each_gate_counts_what_it_refuses() {
     assert_ne!(counters, Counters::default());
 }
 
-/// Bytes that pass for packets of another type: what a peer sends that has the key and the protocol
-/// id, and does not keep to them.
+/// Bytes that pass for packets of another type: from a peer that has the key and the protocol id,
+/// and violates the protocol.
 #[derive(Clone)]
 struct Forged(Vec<u8>);
 
@@ -196,7 +196,7 @@ impl Wire for Forged {
     }
 }
 
-/// A datagram with these bytes in it that passes the gate.
+/// Returns a datagram with these bytes in it that passes the gate.
 fn forged(protection: Protection<()>, packet: &[u8]) -> Vec<u8> {
     let protection = protection_with(protection, client_keys());
     let mut forger = Protocol::<Forged>::new("arena", "1.0", protection);
@@ -250,7 +250,7 @@ fn an_explained_refusal_names_the_field() {
         assert_eq!(server.counters().malformed, 1);
 
         let refused = server.read_explained(&[], &mut Packet::default()).unwrap_err();
-        // Nothing but the gate has seen it, where there is one.
+        // Where there is a gate, the packet did not get further.
         assert_eq!(refused.field().is_some(), protection == Protection::None);
     }
 }
@@ -288,7 +288,7 @@ fn checks_catch_a_desync_and_name_the_section() {
     let expected = ReadError { kind: ErrorKind::CheckFailed, bit: 9 };
     assert_eq!(refused.refused(), PacketError::Malformed(expected));
 
-    // A protocol that dropped them does not notice.
+    // A protocol without checks does not notice.
     let mut writer = Protocol::<Skewed<8>>::new("arena", "1.0", Protection::Crc32);
     let mut reader = Protocol::<Skewed<6>>::new("arena", "1.0", Protection::Crc32);
     let datagram = writer.write(&Skewed, &mut buffer).unwrap();
@@ -362,7 +362,7 @@ fn a_value_that_is_not_allowed_is_not_sent() {
         assert_eq!(refused, PacketWriteError::Packet(expected));
         let sentence = "Packet.Input.x at bit 18: 101 is not in -100..=100";
         assert_eq!(expected.explain(&bad).to_string(), sentence);
-        // The next one is as if nothing had been.
+        // The next datagram is not affected.
         let datagram = pair.client.write(&Packet::KeepAlive, &mut buffer).unwrap();
         assert_eq!(pair.server.read(datagram, &mut bad), Ok(()));
         assert_eq!(bad, Packet::KeepAlive);

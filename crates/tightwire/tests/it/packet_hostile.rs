@@ -1,4 +1,4 @@
-//! A million hostile datagrams for each protection: no panic, no memory, each of them counted.
+//! A million hostile datagrams for each protection: no panic, no allocation, each of them counted.
 
 use allocation_counter::measure;
 use tightwire::packet::{Keys, PacketError, Protection, Protocol};
@@ -64,10 +64,10 @@ fn inputs() -> usize {
     volume(50_000, 1_000_000)
 }
 
-/// With the check at the end.
+/// Size of the longest packet, with the check at the end.
 const LONGEST: usize = Update::MAX_BYTES + 4;
 
-/// With the memory that it will ever need.
+/// Returns a value with all the memory that it will ever need.
 fn roomy() -> Update {
     let (name, counts) = (String::with_capacity(20), Vec::with_capacity(12));
     Update { name, counts, path: Vec::with_capacity(6), ..Update::default() }
@@ -91,14 +91,14 @@ fn sample(rng: &mut Rng) -> Update {
     }
 }
 
-/// Leaves some as they are, which must be read.
+/// Mutates most packets, and leaves some valid, which must be read.
 fn mutate_most(rng: &mut Rng, bytes: &mut Vec<u8>) {
     if rng.below(3) > 0 {
         mutate(rng, bytes);
     }
 }
 
-/// Reads, without memory and counted.
+/// Reads without allocating, and checks that a refusal is counted.
 fn read(
     protocol: &mut Protocol<Update>,
     datagram: &[u8],
@@ -114,8 +114,7 @@ fn read(
     result.err()
 }
 
-/// Throws mutated datagrams, and datagrams around mutated packets that are let in, as `enclose`
-/// makes them.
+/// Throws mutated datagrams, and valid datagrams around mutated packets, as `enclose` makes them.
 fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u8>) {
     let mut rng = Rng::new(21);
     let mut plain = Protocol::<Update>::new("arena", "1.0", Protection::None);
@@ -135,7 +134,8 @@ fn throw(mut protocol: Protocol<Update>, mut enclose: impl FnMut(&[u8]) -> Vec<u
         };
         let refused = read(&mut protocol, &datagram, &mut value);
         if round % 2 == 1 {
-            // Let in, so the packet alone decides; a seal need not look at one longer than any.
+            // The datagram is valid, so the packet alone decides; a packet longer than any need not
+            // be unsealed.
             match (refused, read(&mut plain, &packet, &mut peer)) {
                 (None, None) => assert_eq!(value, peer),
                 (Some(PacketError::NotAuthentic), Some(_)) if packet.len() > LONGEST => {}
@@ -190,7 +190,7 @@ fn hostile_datagrams_with_a_seal() {
     throw(protocol, |packet| peer.write(&Raw(packet.to_vec()), &mut buffer).unwrap().to_vec());
 }
 
-/// Bit by bit: the library's is another one.
+/// Computes the checksum bit by bit, independent of the library's code.
 fn crc32(parts: &[&[u8]]) -> [u8; 4] {
     let step = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
     let byte = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc));

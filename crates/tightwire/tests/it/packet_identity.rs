@@ -1,4 +1,4 @@
-//! Identities: which builds understand each other, and why others do not.
+//! Identities: compatible builds, and explanations for the others.
 
 use tightwire::bytes::Packing;
 use tightwire::packet::{Identity, Keys, PacketError, Protection, Protocol};
@@ -24,7 +24,7 @@ mod version_1 {
     }
 }
 
-/// The next: with more health, a longer name, and one packet more.
+/// The packets of the next build: with more health, a longer name, and one packet more.
 mod version_2 {
     #[derive(tightwire::Wire, Default, Clone, PartialEq, Debug)]
     pub(crate) enum Packet {
@@ -45,7 +45,7 @@ mod version_2 {
     }
 }
 
-/// The first one with other names, which do not travel.
+/// The packets of the first build with other names, which are not sent.
 mod renamed {
     #[derive(tightwire::Wire, Default)]
     pub(crate) enum Message {
@@ -64,7 +64,7 @@ mod renamed {
     }
 }
 
-/// A protocol of each protection but none, as both sides have it.
+/// Returns the two sides of a protocol for each protection but none.
 fn protocols<P: Wire>(version: &str) -> [[Protocol<P>; 2]; 3] {
     let both = |protections: [Protection; 2]| {
         protections.map(|protection| Protocol::new("arena", version, protection))
@@ -237,7 +237,7 @@ fn an_identity_finds_a_packet_exactly_where_its_protocol_does() {
         for altered in altered {
             let read = protocol.read(&altered, &mut version_1::Packet::default());
             let gate = match read {
-                // The packet's fault, behind the protection.
+                // The fault of the packet itself, behind the protection.
                 Ok(()) | Err(PacketError::Malformed(_) | PacketError::TrailingData { .. }) => {
                     Ok(())
                 }

@@ -1,4 +1,4 @@
-//! Sealed datagrams: each is read once, by those who have the keys.
+//! Sealed datagrams: each is read once, and only with the keys.
 
 use tightwire::packet::{Keys, PacketError, Protection, Protocol};
 
@@ -6,7 +6,7 @@ use crate::common::figures::say;
 use crate::common::game::{Packet, Pair, client_keys, server_keys};
 use crate::common::rng::Rng;
 
-/// The latest datagrams, of which any may come late.
+/// Number of the latest datagrams that may come late.
 const WINDOW: usize = 960;
 
 fn pair() -> Pair {
@@ -25,7 +25,7 @@ fn every_replay_is_refused() {
         assert_eq!(pair.server.read(datagram, &mut read), Ok(()));
         let refused = Err(PacketError::Replayed { sequence });
         assert_eq!(pair.server.read(datagram, &mut read), refused);
-        // And any of those before.
+        // And a random one of those before.
         let before = rng.below(sequence as usize + 1);
         let refused = Err(PacketError::Replayed { sequence: before as u64 });
         assert_eq!(pair.server.read(&sent[before], &mut read), refused);
@@ -75,7 +75,7 @@ fn a_datagram_that_is_late_beyond_the_window_is_refused() {
 fn a_forged_number_does_not_move_the_window() {
     let (mut pair, mut read) = (pair(), Packet::default());
     let early = pair.sent(&mut Packet::KeepAlive);
-    // As far ahead as can be: 2^63 in ten bytes, and the last number of all.
+    // As far ahead as possible: 2^63 in ten bytes, and the last number of all.
     for last in [0x01, 0x00] {
         let mut forged = vec![0xff; 9];
         forged.push(last);
@@ -126,11 +126,11 @@ fn one_key_for_both_directions_is_still_two_streams() {
     let (mut sent, mut answered, mut read) = ([0; 1000], [0; 1000], Packet::default());
     let sent = client.write(&Packet::large(), &mut sent).unwrap();
     let answered = server.write(&Packet::large(), &mut answered).unwrap();
-    // The same number and the same packet, under another nonce.
+    // The same sequence number and the same packet, under another nonce.
     assert_eq!(sent[0], answered[0]);
     let same = sent[1..].iter().zip(&answered[1..]).filter(|(a, b)| a == b).count();
     assert!(same < 20, "{same} of {} bytes", sent.len());
-    // What is sent back to its sender is refused.
+    // A datagram that is reflected to its sender is refused.
     assert_eq!(client.read(sent, &mut read), Err(PacketError::NotAuthentic));
     assert_eq!(client.read(answered, &mut read), Ok(()));
     assert_eq!(server.read(sent, &mut read), Ok(()));
@@ -158,7 +158,7 @@ fn no_number_is_used_twice_whatever_is_called_in_between() {
         if round == 50 {
             client = client.with_checks();
         }
-        // PacketError writes, in between.
+        // Refused writes, in between.
         assert!(client.write(&Packet::large(), &mut [0; 3]).is_err());
         let bad = Packet::Input { sequence: 0, x: 127, y: 0, fire: false };
         assert!(client.write(&bad, &mut buffer).is_err());

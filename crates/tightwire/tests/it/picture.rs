@@ -1,4 +1,4 @@
-//! Traces as people and tools see them; the pictures stand in tests/snapshots.
+//! Traces as text, for people and tools; the expected pictures are in tests/snapshots.
 
 use insta::assert_snapshot;
 use tightwire::stream::{Trace, explain_write};
@@ -59,7 +59,7 @@ fn packet_of(player: &mut Player) -> Vec<u8> {
     encode(player, &mut vec![0; 4096]).unwrap().to_vec()
 }
 
-/// A packet that is accepted but for the count of one of its items.
+/// Returns a packet that is valid except for the count of one of its items.
 fn tampered(items: usize, bad: usize) -> Vec<u8> {
     let mut packet =
         packet_of(&mut Player { inventory: vec![Item { kind: 1, count: 1 }; items], ..player() });
@@ -122,7 +122,7 @@ fn an_array_that_is_longer_than_the_packet() {
     assert_snapshot!(explain::<Vector>(&[0xff; 8]));
 }
 
-/// An array whose length alone asks for more than there can be.
+/// An array whose length alone is more than the packet can have.
 #[derive(Default)]
 struct Vector(Vec<u8>);
 
@@ -205,7 +205,7 @@ fn the_bits_of_every_group_are_those_of_its_parts() {
     assert_eq!(trace.root().raw(), None, "more than 128 bits");
 }
 
-/// Read by the word: only field by field can it be said what was cut off.
+/// A type that is read by the word: only field by field can the missing field be named.
 #[derive(Wire, Default)]
 struct Derived {
     alive: bool,
@@ -259,7 +259,7 @@ fn the_readme_shows_the_picture_of_its_example() {
     assert!(include_str!("../../../../README.md").contains(&picture), "{picture}");
 }
 
-/// Whoever names a field after what came from the network gets a name that does no harm.
+/// A type whose field name comes from the network; the shown name must be harmless.
 #[derive(Default)]
 struct Hostile(String);
 
@@ -308,7 +308,7 @@ fn nothing_that_came_from_the_network_reaches_a_terminal_unescaped() {
     }
 }
 
-/// As deep as its packet says.
+/// A type that is as deep as its packet says.
 #[derive(Default)]
 struct Deep(Option<Box<Deep>>);
 

@@ -1,5 +1,5 @@
-//! Rotations, directions and compressed floats: what is exact, what is near, and what every code
-//! of the wire stands for.
+//! Rotations, directions and compressed floats: exact values, errors, and the meaning of every
+//! code.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -9,7 +9,7 @@ use tightwire::{FloatRange, Stream};
 
 use crate::common::rng::Rng;
 
-/// The codings of `smallest_three` and of `unit_vector`.
+/// Widths of the codings of `smallest_three` and of `unit_vector`.
 const ROTATION_BITS: std::ops::RangeInclusive<u32> = 3..=20;
 const DIRECTION_BITS: std::ops::RangeInclusive<u32> = 2..=20;
 
@@ -106,8 +106,8 @@ fn every_written_rotation_is_accepted_in_every_width_and_near() {
     }
 }
 
-/// Random ones, and those where which component is the largest, and how large the others are, is
-/// a matter of rounding.
+/// Returns random rotations, and some for which the largest component, or the size of the others,
+/// is a matter of rounding.
 fn rotations(rng: &mut Rng) -> Vec<[f32; 4]> {
     let mut rotations = Vec::new();
     for _ in 0..500 {
@@ -128,7 +128,7 @@ fn rotations(rng: &mut Rng) -> Vec<[f32; 4]> {
             }
         }
     }
-    // Components that lie on the border between two codes, for whatever width.
+    // Components on the border between two codes, for any width.
     for code in 0..100 {
         let side = (code as f32 + 0.5) / 100.0 / 2f32.sqrt();
         let largest = (1.0 - 3.0 * side * side).max(side * side).sqrt();
@@ -137,7 +137,7 @@ fn rotations(rng: &mut Rng) -> Vec<[f32; 4]> {
     rotations
 }
 
-/// A number of `-1.0..1.0`.
+/// Returns a number of `-1.0..1.0`.
 fn random(rng: &mut Rng) -> f32 {
     (rng.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
 }
@@ -206,7 +206,7 @@ fn every_direction_of_six_bits_is_a_unit_vector_or_refused() {
             Err(refused) => assert_eq!(refused.kind, ErrorKind::OutOfRange),
         }
     }
-    // 63 by 63 codes; those on the rim of the square meet pairwise at the lower pole's edges.
+    // 63 by 63 codes; those on the rim of the square coincide pairwise at the lower pole's edges.
     assert!(directions.len() > 63 * 63 - 4 * 63, "{} directions", directions.len());
 }
 
@@ -229,7 +229,7 @@ fn directions_are_near_in_every_width() {
 
 #[test]
 fn the_top_of_a_range_has_a_code_of_its_own_range() {
-    // Where the steps are odd in number and the sum with one half is a tie of `f32`.
+    // The number of steps is odd, and the sum with one half is a tie of `f32`.
     let lowest = (1u32 << 23) + 1;
     let odd = (lowest..1 << 24).step_by(2);
     let near_the_ends = odd.clone().take(1000).chain(odd.clone().rev().take(1000));
@@ -250,7 +250,7 @@ fn the_top_of_a_range_has_a_code_of_its_own_range() {
     }
 }
 
-/// The vector and its components one by one, written and read: the same bytes, the same floats.
+/// Writes and reads a vector and its components one by one: the same bytes, the same floats.
 fn check_vector<const N: usize>(mut vector: [f32; N], range: FloatRange) {
     let mut buffers = [[0; 64]; 2];
     let [whole, parts] = &mut buffers;
@@ -276,7 +276,7 @@ fn check_vector<const N: usize>(mut vector: [f32; N], range: FloatRange) {
 #[test]
 fn a_compressed_vector_is_its_components_one_after_the_other() {
     let mut rng = Rng::new(6);
-    // From one step to the most there can be, past each size where the arithmetic changes.
+    // From one step to the largest number of steps, past each size where the arithmetic changes.
     let steps = (0..32).flat_map(|power| [-1.0, 0.0, 1.0].map(|by| 2f32.powi(power) + by));
     for steps in steps.filter(|&steps| steps >= 1.0) {
         for (min, max) in [(0.0, steps), (-1.0, 1.0), (-300.5, 12.25), (1e6, 1.5e6)] {

@@ -1,4 +1,4 @@
-//! Every operation, at every bit of a word: what is written is read, what is cut off is refused,
+//! Every operation, at every bit of a word: values round-trip, a packet that is cut off is refused,
 //! and a flipped bit gives a value in range or a refusal.
 
 use proptest::collection::vec;
@@ -16,8 +16,8 @@ const CODINGS: [SubsetCoding; 5] = [
     SubsetCoding::Best,
 ];
 
-/// A field that starts at some bit: what stands before is ones, so that a writer that lets its
-/// fields overlap shows.
+/// A field that starts at some bit: the bits before are ones, so that a writer that lets its fields
+/// overlap is found.
 #[derive(Clone, PartialEq, Debug)]
 struct At {
     bit: u32,
@@ -46,7 +46,7 @@ impl Wire for At {
     }
 }
 
-/// The whole contract of an operation.
+/// Checks the whole contract of an operation.
 fn check(field: &Field, bit_of_mutations: u32) {
     assert!(field.is_in_range() || is_lossy(field), "not a value to write: {field:?}");
     for bit in 0..64 {
@@ -64,8 +64,8 @@ fn check(field: &Field, bit_of_mutations: u32) {
         let mut read = at.blank();
         if tightwire::decode_into(&mutated, &mut read).is_ok() {
             assert!(read.field.is_in_range(), "bit {flip} of {at:?} gives {:?}", read.field);
-            // What a reader accepts, a writer can say: a relay can pass it on. And there is only
-            // one way to say it, or a packet could be changed without its contents changing.
+            // A relay can pass on a value that a reader accepted: a writer can write it. And there
+            // is only one form, or a packet could be changed without its contents changing.
             round_trip(&mut read);
             if is_canonical(&read.field) {
                 assert_eq!(encoded(&mut read), mutated, "bit {flip} of {at:?}");
@@ -86,7 +86,7 @@ fn round_trip(at: &mut At) {
     }
 }
 
-/// Written into a buffer of exactly the measured size, so that measuring too little shows.
+/// Writes into a buffer of exactly the measured size, so that measuring too little is found.
 fn encoded(at: &mut At) -> Vec<u8> {
     let measured = tightwire::measure(at);
     let mut buffer = vec![0xaa; measured.div_ceil(8) as usize];
@@ -106,8 +106,8 @@ fn is_lossy(field: &Field) -> bool {
     )
 }
 
-/// The ladder of `int_relative` can say a small number the long way, `Best` can choose badly, and
-/// what is quantised is only near.
+/// Whether a value has only one form. `int_relative` can write a small number the long way, `Best`
+/// can choose badly, and quantised values are only near.
 fn is_canonical(field: &Field) -> bool {
     let chooses = |coding: &SubsetCoding| *coding == SubsetCoding::Best;
     match field {
@@ -117,7 +117,7 @@ fn is_canonical(field: &Field) -> bool {
     }
 }
 
-/// Equal, or within the steps of the quantisation.
+/// Whether values are equal, or within the steps of the quantisation.
 fn is_near(written: &Field, read: &Field) -> bool {
     match (written, read) {
         (
@@ -133,7 +133,7 @@ fn is_near(written: &Field, read: &Field) -> bool {
             Field::SmallestThree { value: read, .. },
         ) => {
             let step = 1.0 / (((1 << (bits - 1)) - 1) as f32 * 2f32.sqrt());
-            // The same rotation as its negative.
+            // A rotation is the same as its negative.
             let negative = read.map(|component| -component);
             let distance = distance(written, read).min(distance(written, &negative));
             distance <= 2.0 * step + 1e-5 && crate::common::field::is_unit(read)
@@ -152,14 +152,14 @@ fn is_within_half_a_step(written: f32, read: f32, range: FloatRange) -> bool {
     (written.clamp(range.min(), range.max()) - read).abs() <= step / 2.0 + rounding
 }
 
-/// Between the directions, whatever their lengths.
+/// Returns the distance of two directions, whatever their lengths.
 fn distance<const N: usize>(a: &[f32; N], b: &[f32; N]) -> f32 {
     let length = |v: &[f32; N]| v.iter().map(|&x| x * x).sum::<f32>().sqrt();
     let (length_a, length_b) = (length(a), length(b));
     a.iter().zip(b).map(|(x, y)| (x / length_a - y / length_b).powi(2)).sum::<f32>().sqrt()
 }
 
-/// Three numbers of a type in order, shifted down so that ranges of every width come up.
+/// Three numbers of a type in order, shifted down so that ranges of every width occur.
 macro_rules! integers {
     ($($name:ident $int:ty),*) => {
         prop_oneof![$(

@@ -1,4 +1,5 @@
-//! The schema of a derived type is the type: the same bytes, the same worst case, the same story.
+//! The schema of a derived type equals the type: the same bytes, the same maximum size, the same
+//! trace.
 
 use tightwire::schema::{Dynamic, Schema};
 use tightwire::stream::{Binary, Condition, Field, Op, Shape, Trace};
@@ -73,7 +74,7 @@ fn players() -> Vec<Player> {
     ]
 }
 
-/// Everything of a trace but where in the source the operations stand.
+/// Returns a trace as lines, without the source locations of the operations.
 fn told(trace: &Trace) -> Vec<String> {
     let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
@@ -218,7 +219,7 @@ fn values_are_compared_as_a_whole() {
 
 #[test]
 fn comparing_large_values_again_and_again_has_an_end() {
-    // Each byte of the packet is looked at by each of many conditions.
+    // Each byte of the packet is read by each of many conditions.
     let list = || Shape::List { max_len: 1 << 16, element: Box::new(Shape::Op(Op::Bool)) };
     let mut fields = vec![Field::new("a", list()), Field::new("b", list())];
     let name = |name: &str| Condition::Field(vec![name.into()]);
@@ -248,7 +249,7 @@ fn comparing_large_values_again_and_again_has_an_end() {
     assert!(start.elapsed().as_secs() < 10);
 }
 
-/// A schema that a session takes, and that reads what the type writes.
+/// Asserts that the schema is accepted by a session, and reads packets of the type.
 fn assert_valid<T: Wire + Default + PartialEq + std::fmt::Debug>(values: &[T]) {
     let schema = Schema::new(T::describe()).unwrap();
     for value in values {
@@ -305,7 +306,7 @@ impl Default for Floats {
 #[test]
 fn arrays_of_floats_have_any_length() {
     assert_valid(&[Floats::default()]);
-    // A vector of a schema has up to 64 components, and what is longer is an array: the same bits.
+    // A vector of a schema has up to 64 components, and a longer one is an array: the same bits.
     let Shape::Struct { fields, .. } = Floats::describe() else { panic!("no struct") };
     let is_array = |place: usize| matches!(fields[place].shape, Shape::Array { len: 65, .. });
     assert!([0, 2, 3, 4].into_iter().all(is_array), "{fields:?}");
@@ -381,7 +382,8 @@ fn conditions_see_through_types() {
             }
         }
     }
-    // The one with a call is Rust that is no data: of the others, the schema knows as much as the type.
+    // The condition with a call is Rust code, not data: of the others, the schema knows as much as
+    // the type.
     let schema = Schema::new(OverTypes::describe()).unwrap();
     let Shape::Struct { fields, .. } = schema.root() else { panic!("no struct") };
     let fields: Vec<_> = fields.iter().filter(|field| &*field.name != "call").cloned().collect();
@@ -395,7 +397,7 @@ fn conditions_see_through_types() {
     }
 }
 
-/// What has no form as data is its source, and the schema is valid.
+/// Conditions that have no form as data are kept as source, and the schema is valid.
 #[derive(Wire, Clone, Default, PartialEq, Debug)]
 struct Sources {
     id: Id,

@@ -1,4 +1,4 @@
-//! Packets read and written with a schema alone, against the types that it describes.
+//! Packets read and written with a schema alone, compared with the types that it describes.
 
 use tightwire::schema::{Dynamic, DynamicError, Schema};
 use tightwire::stream::{
@@ -155,7 +155,7 @@ fn player(at_rest: bool) -> Player {
     }
 }
 
-/// Everything of a trace but where in the source the operations stand.
+/// Returns a trace as lines, without the source locations of the operations.
 fn told(trace: &Trace) -> Vec<String> {
     let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
@@ -188,7 +188,7 @@ fn a_schema_reads_writes_measures_and_explains_as_the_type_does() {
         for length in 0..packet.len() {
             let cut = &packet[..length];
             assert_eq!(told(&schema.explain(cut)), told(&tightwire::explain::<Player>(cut)));
-            // At another bit, perhaps: tuples and short arrays are read in words.
+            // Perhaps at another bit: tuples and short arrays are read in words.
             let typed = tightwire::decode::<Player>(cut).unwrap_err();
             assert_eq!(typed.kind, ErrorKind::UnexpectedEnd);
             let refused = schema.decode(cut).unwrap_err();
@@ -261,7 +261,7 @@ fn a_field_that_is_not_sent_counts_as_its_default_in_later_conditions() {
     ] {
         assert_eq!(schema.decode(&[packet]).unwrap().to_string(), shown);
     }
-    // A tree can have more than is sent.
+    // A tree can have more fields than are sent.
     let all = |a: bool| Dynamic::Struct {
         name: "S".into(),
         fields: vec![("a".into(), a.into()), ("b".into(), true.into()), ("c".into(), true.into())],

@@ -1,5 +1,5 @@
-//! Hints for snapshots as a part of a schema: where they may stand, and how they are compared and
-//! sent.
+//! Hints for snapshots as a part of a schema: their valid places, their comparison and their wire
+//! form.
 
 use tightwire::schema::Schema;
 use tightwire::stream::{Condition, Field, Hints, Op, Shape, Variant};

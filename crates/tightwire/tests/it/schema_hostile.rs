@@ -1,4 +1,4 @@
-//! Hostile schemas and hostile packets: no panic, no memory but what the bytes pay for.
+//! Hostile schemas and hostile packets: no panic, and memory bounded by the bytes of the input.
 
 use allocation_counter::measure;
 use tightwire::schema::Schema;
@@ -16,11 +16,11 @@ fn executions(full: usize) -> usize {
     volume(full / 20, full)
 }
 
-/// Bytes that a reader may take for each of its input, and what it may take at once.
+/// Limits of a reader's memory: bytes for each byte of its input, and a constant.
 const PER_BYTE: u64 = 16 << 10;
 const CONSTANT: u64 = 8 << 20;
 
-/// Schemas as they are sent, and packets of them.
+/// Returns schemas in their wire form, and packets of them.
 fn samples(rng: &mut Rng) -> Vec<(Schema, Vec<u8>, Vec<u8>)> {
     let sample = |rng: &mut Rng| {
         let shape = shapes::structure(rng, 3);
@@ -46,7 +46,7 @@ fn hostile_bytes_as_a_schema() {
         let info = measure(|| result = Some(decode::<Schema>(&bytes)));
         assert!(info.bytes_max <= 600 * (bytes.len() as u64 + 8), "{} bytes", info.bytes_max);
         accepted += usize::from(result.is_some_and(|result| result.is_ok()));
-        // All that can be done with a schema is slower, and done for some.
+        // The full check of a schema is slower, and done for some.
         if round % 8 == 0 {
             checks::schema_bytes(&bytes);
         }
@@ -88,7 +88,7 @@ fn hostile_packets_of_hostile_schemas() {
         let info = measure(|| drop(schema.decode(&bytes)));
         assert!(info.bytes_max <= CONSTANT + PER_BYTE * bytes.len() as u64, "{}", info.bytes_max);
         checks::check_packet(&schema, &bytes);
-        // As the fuzzer gives them.
+        // In the form that the fuzzer gives them.
         if sent.len() % 2 == 0 && sent.len() < 512 {
             checks::schema_packet(&[&[(sent.len() / 2) as u8], &sent[..], &bytes].concat());
         }
@@ -103,7 +103,7 @@ fn schemas_that_ask_for_much_get_little() {
     let structure = |fields| Shape::Struct { name: "S".into(), fields };
     let list = |element| Shape::List { max_len: u32::MAX.into(), element: boxed(element) };
     let array = |len, element| Shape::Array { len, element: boxed(element) };
-    // A bit, and fields that are not sent, which all look at the last one before them.
+    // A bit, and fields that are not sent, whose conditions all refer to the last one before them.
     let mut fields: Vec<_> = (0..3000).map(|i| Field::new(&format!("f{i}"), nothing())).collect();
     fields.push(flag());
     let sent = |i| Field {
@@ -148,7 +148,7 @@ fn schemas_that_ask_for_much_get_little() {
     }
 }
 
-/// A value without bits.
+/// Returns a value without bits.
 fn nothing() -> Shape {
     Shape::Op(Op::Bits { width: 0 })
 }

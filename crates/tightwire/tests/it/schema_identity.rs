@@ -1,4 +1,4 @@
-//! Schemas compared: fingerprints that change with the bytes, and what a diff says.
+//! Comparison of schemas: fingerprints that change with the bytes, and diffs.
 
 use insta::assert_snapshot;
 use tightwire::FloatRange;
@@ -93,7 +93,7 @@ fn fingerprint(fields: Vec<Field>) -> u64 {
 
 #[test]
 fn fingerprints_stay_what_they_are() {
-    // Whoever changes one of these makes every client of every game reconnect with an update.
+    // A change of one of these makes every client of every game need an update.
     let fingerprints = [
         Schema::of::<()>().fingerprint(),
         Schema::of::<u8>().fingerprint(),
@@ -129,7 +129,7 @@ fn what_changes_no_byte_changes_no_fingerprint() {
         let bow = Condition::Variant("Arrows".into());
         fields[4].when = Some(binary(Binary::Equal, field("weapon"), bow));
     });
-    // Taken out of its struct, and another struct made.
+    // Fields out of their struct, and into another.
     same(&|fields| drop(fields.splice(2..3, body())));
     same(&|fields| {
         let first: Vec<_> = fields.drain(..2).collect();
@@ -380,7 +380,7 @@ fn a_diff_compares_forms_of_any_kind() {
     ");
 }
 
-/// A random change, anywhere in the shape.
+/// Makes a random change, anywhere in the shape.
 fn edit(rng: &mut Rng, shape: &mut Shape) {
     match shape {
         Shape::Struct { name, fields } => match rng.below(8) {

@@ -1,4 +1,4 @@
-//! Schemas on the wire and as JSON: they come back as they were, and nothing else comes.
+//! Schemas on the wire and as JSON: valid ones round-trip, and others are refused.
 
 use tightwire::schema::Schema;
 use tightwire::stream::{
@@ -13,7 +13,7 @@ use crate::common::volume::volume;
 fn random(rng: &mut Rng) -> Schema {
     let mut shape = shapes::structure(rng, 4);
     let Shape::Struct { fields, .. } = &mut shape else { panic!() };
-    // What only a whole program can run is described as well.
+    // Operations that only a whole program can run are described as well.
     match rng.below(4) {
         0 => fields.push(Field::new("more", Shape::Op(shapes::op_without_context(rng)))),
         1 => {
@@ -34,7 +34,7 @@ fn a_schema_comes_back_over_the_wire() {
         let schema = random(&mut rng);
         let packet = encode(&schema, &mut buffer).unwrap();
         assert_eq!(decode::<Schema>(packet).unwrap(), schema);
-        // Also into one that is there.
+        // Also into an existing schema.
         let mut other = random(&mut rng);
         tightwire::decode_into(packet, &mut other).unwrap();
         assert_eq!(other, schema);
@@ -47,7 +47,7 @@ fn a_schema_comes_back_over_the_wire() {
 
 #[test]
 fn what_makes_no_sense_is_not_sent_and_not_received() {
-    // Made of a type, which nobody validates.
+    // Made from a type, which is not validated.
     struct Reversed;
     impl tightwire::Wire for Reversed {
         fn serialize<S: tightwire::Stream>(
@@ -179,7 +179,7 @@ mod json {
     fn a_schema_is_readable() {
         let schema = Schema::of::<Player>();
         let json = serde_json::to_string(&schema).unwrap();
-        // A field on a line.
+        // A field per line.
         let lines = json.replace(r#"{"name"#, "\n{\"name");
         assert_snapshot!(lines, @r#"
         {"struct":

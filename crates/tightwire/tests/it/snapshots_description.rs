@@ -1,4 +1,4 @@
-//! Snapshot protocols as data: the same worlds, and nothing that a hostile description can do.
+//! Snapshot protocols as data: the same worlds, and no harm by a hostile description.
 
 use tightwire::snapshot::{Leaving, Level};
 use tightwire::{Wire, decode, encode, snapshot};
@@ -144,19 +144,19 @@ fn what_asks_for_too_much_is_refused() {
         }
     }
     let config = snapshot::Config::default();
-    // Each is one that a game may have.
+    // Each class alone is one that a game may have.
     let build = snapshot::Protocol::builder(config).class::<Wide>().class::<[Wide; 1]>().build();
     let described = build.unwrap().description();
     let refused = snapshot::Protocol::from_description(&described).unwrap_err();
     assert!(matches!(refused, snapshot::ProtocolError::TooLarge { .. }), "{refused}");
 
-    // As many objects as the numbers of one allow.
+    // As many objects as the limit of cells allows.
     let config = snapshot::Config { max_objects: usize::MAX, ..config };
     let built = snapshot::Protocol::builder(config).class::<[u64; 100]>().build().unwrap();
     let protocol = snapshot::Protocol::from_description(&built.description()).unwrap();
     assert!((10_000..1_000_000).contains(&protocol.config().max_objects));
 
-    // Another protocol than it says.
+    // Another protocol than its fingerprint says.
     let mut bytes = bytes_of(&built.description());
     bytes[0] ^= 1;
     let changed: snapshot::Description = decode(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Objects that are set by schema are those that are set by their types, byte for byte.
+//! Objects that are set by schema equal those that are set by type, byte for byte.
 
 use tightwire::schema::{Dynamic, DynamicError, Schema};
 use tightwire::snapshot::{Leaving, Level, SetError};

@@ -1,5 +1,5 @@
-//! The worked examples of snapshots in docs/WIRE.md and docs/MODELED.md: each is written, compared with
-//! the bytes that stand in the document, and read back.
+//! The worked examples of snapshots in docs/WIRE.md and docs/MODELED.md: each is written, compared
+//! with the bytes in the document, and read back.
 
 use tightwire::snapshot::{Leaving, Level};
 use tightwire::{Wire, encode, snapshot};
@@ -14,7 +14,7 @@ struct Ball {
     lit: bool,
 }
 
-/// The packets of the document, and what they say of the ball 3.
+/// The packets of the document, and the state of ball 3 in each.
 const STEPS: [(&str, u32, Option<Ball>); 4] = [
     ("first", 100, Some(Ball { at: [100, 500], lit: false })),
     ("second", 101, Some(Ball { at: [110, 498], lit: false })),
@@ -29,7 +29,7 @@ struct Lamp {
     lit: bool,
 }
 
-/// The packets of the level `Modeled`, and what they say of the lamp 5.
+/// The packets of the level `Modeled`, and the state of lamp 5 in each.
 const LAMPS: [(&str, u32, Lamp); 2] =
     [("lit", 1, Lamp { level: 12, lit: true }), ("dimmed", 2, Lamp { level: 11, lit: true })];
 

@@ -23,11 +23,11 @@ struct Scene {
     next: Vec<Vec<u8>>,
 }
 
-/// All that the application can see.
+/// Everything that the application can see.
 type Contents = (Option<Received>, Option<snapshot::Ack>, Vec<(ObjectId, Body, Sign)>);
 
 impl Scene {
-    /// Some ticks of a world, of which every third snapshot was lost.
+    /// Creates some ticks of a world, with every third snapshot lost.
     fn new(level: Level) -> Self {
         let config = snapshot::Config { level, max_objects: MOST, ..snapshot::Config::default() };
         let builder = snapshot::Protocol::builder(config).class::<Body>().class::<Sign>();
@@ -63,14 +63,14 @@ impl Scene {
         let mut packet = self.next[rng.below(self.next.len())].clone();
         match rng.below(8) {
             0 => packet = (0..rng.below(80)).map(|_| rng.next() as u8).collect(),
-            // The header is honest, as long as it usually is.
+            // The header is honest, at its usual length.
             1 => {
                 let kept = 3 + rng.below(4);
                 packet.truncate(kept);
                 packet.extend((0..rng.below(80)).map(|_| rng.next() as u8));
             }
             2 => mutate(rng, &mut packet),
-            // Only what is behind the header and the check, so that it is read.
+            // Only the bytes behind the header and the check, so that they are read.
             3 | 4 => {
                 let mut body = packet.split_off(packet.len().min(6));
                 mutate(rng, &mut body);
@@ -89,7 +89,7 @@ impl Scene {
     }
 }
 
-/// Reads every object as what it is.
+/// Reads every object as its class.
 fn contents(receiver: &mut snapshot::Receiver) -> Contents {
     let objects: Vec<_> = receiver.objects().collect();
     assert!(objects.len() <= MOST);
@@ -115,7 +115,7 @@ fn attack(level: Level) {
         let mut packet = scene.hostile(&mut rng);
         let mut handled = receiver.handle_snapshot(&packet);
         if let Err(snapshot::ReceiveError::Check { at, computed, .. }) = handled {
-            // A hostile sender computes the check as well as anybody.
+            // A hostile sender can compute the check too.
             packet[at..at + 2].copy_from_slice(&computed.to_le_bytes());
             repaired += 1;
             handled = receiver.handle_snapshot(&packet);

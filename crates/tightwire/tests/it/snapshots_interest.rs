@@ -1,4 +1,4 @@
-//! Relevancy that looks at objects, and what is shown of those that leave.
+//! Relevancy by the values of objects, and playback of objects that cease to be relevant.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn protocol(level: Level) -> snapshot::Protocol {
     snapshot::Protocol::builder(config).class::<Tank>().class::<Flag>().build().unwrap()
 }
 
-/// Drives along x, 30 m/s.
+/// Returns a tank that drives along x, 30 m/s.
 fn tank(tick: u32) -> Tank {
     Tank { position: [tick as f32 * 0.5, 7.0, 0.0], velocity: [30.0, 0.0, 0.0] }
 }
@@ -73,7 +73,7 @@ fn interest_sees_the_value_of_this_tick() {
     }
 }
 
-/// The x of an object that is shown at times after a tick, while snapshots come every sixth tick.
+/// Returns the shown x of an object at times after a tick, while snapshots come every sixth tick.
 fn leaves(after: u32, mut step: impl FnMut(&mut snapshot::Sender, u32)) -> Vec<(f64, f32)> {
     let protocol = protocol(Level::Modeled);
     let mut sender = snapshot::Sender::new(&protocol);
@@ -106,7 +106,7 @@ fn leaves(after: u32, mut step: impl FnMut(&mut snapshot::Sender, u32)) -> Vec<(
 
 #[test]
 fn what_leaves_the_interest_moves_on_until_it_is_gone() {
-    // It is at 40 metres in tick 80: the snapshot of tick 78 has it, that of 84 says that it is gone.
+    // The tank is at 40 metres in tick 80: the snapshot of tick 78 has it, that of 84 despawns it.
     let shown = leaves(78, |sender, tick| sender.set(7, &tank(tick)).unwrap());
     assert!(shown.len() >= 4, "{shown:?}");
     for (time, x) in shown {
@@ -127,7 +127,7 @@ fn what_is_removed_moves_on_until_it_is_gone() {
     }
 }
 
-/// A wheel that spins in place has a velocity, and goes nowhere.
+/// A wheel that spins in place has a velocity, and does not move.
 #[test]
 fn what_was_at_rest_stays_there_whatever_its_velocity_says() {
     let shown = leaves(36, |sender, tick| match tick {

@@ -1,4 +1,4 @@
-//! After warm-up, a world that is replicated takes no memory, whatever moves, comes and goes.
+//! After warm-up, replication of a world does not allocate, whatever moves, spawns and despawns.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ struct Body {
     name: Option<u16>,
 }
 
-/// A sender and four receivers, of which one traces, one sees a part and one little at a time.
+/// A sender and four receivers: one traces, to one only a part is relevant, and one has a small
+/// budget.
 struct World {
     sender: snapshot::Sender,
     receivers: Vec<(ReceiverId, snapshot::Receiver, Playback, usize)>,
@@ -49,7 +50,7 @@ impl World {
         Self { sender, receivers: receivers.into(), bodies, rng, trace, packets: 0 }
     }
 
-    /// One in which everything changes, or chance decides; and in which acknowledgements may arrive.
+    /// Runs a tick in which everything changes, or random objects; and in which acks may arrive.
     fn tick(&mut self, tick: u32, everything: bool, acknowledged: bool) {
         let Self { sender, receivers, bodies, rng, trace, packets } = self;
         sender.begin_tick(tick);
@@ -100,8 +101,7 @@ impl World {
 fn run(level: Level) {
     let mut world = World::new(level);
     let ticks = volume(200, 3000);
-    // Until every buffer has once had the most that there is at a time, and as many packets were on
-    // their way as can be.
+    // Until every buffer has had its largest size, and the largest number of packets was in flight.
     (1..600).for_each(|tick| world.tick(tick, tick % 100 < 80, !(310..400).contains(&tick)));
     (600..2400).for_each(|tick| world.tick(tick, false, true));
     let before = world.packets;

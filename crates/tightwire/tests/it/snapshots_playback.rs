@@ -1,4 +1,4 @@
-//! What is shown of a world that comes over a bad network.
+//! Playback of a world that comes over a bad network.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ struct Ball {
     bounces: u16,
 }
 
-/// Where a ball is at a time in seconds: it goes round, which no straight line does.
+/// Returns the ball at a time in seconds: it moves in a circle, which no straight line does.
 fn ball(seconds: f64) -> Ball {
     let (sin, cos) = (seconds * 2.0).sin_cos();
     Ball {
@@ -32,9 +32,9 @@ fn ball(seconds: f64) -> Ball {
 }
 
 struct Shown {
-    /// The largest distance between what was shown and where the ball was at the time.
+    /// Largest distance between the shown position and the true one at that time.
     error: f64,
-    /// How many frames of the screen had no snapshot to move to.
+    /// Number of frames of the screen without a later snapshot to interpolate to.
     starved: usize,
     frames: usize,
     delay: Duration,

@@ -1,6 +1,6 @@
-//! Senders and receivers that begin anew, views that are taken again, outages of any length, packets and
-//! acknowledgements of other senders, damaged headers: a receiver never takes wrong state for complete, but by
-//! the chance that a check of 16 bits leaves.
+//! Restarts of senders and receivers, views that are reused, outages of any length, packets and
+//! acks of other senders, damaged headers: a receiver never takes wrong state for complete, except
+//! by the chance that a 16-bit check leaves.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ struct Item {
 
 type Contents = BTreeMap<u32, Item>;
 
-/// A packet, and what its sender had when it was made.
+/// A packet, and the sender's world when it was made.
 struct Made {
     bytes: Vec<u8>,
     tick: u32,
@@ -51,11 +51,11 @@ struct Run {
     tick: u32,
     world: Rc<Contents>,
     initial: Contents,
-    /// How many objects change in a tick, in hundredths.
+    /// Percentage of objects that change in a tick.
     change: usize,
     budget: usize,
     delayed: VecDeque<(u64, Rc<Made>)>,
-    /// Of this sender and of others.
+    /// Packets and acks of this sender and of others.
     old_packets: Vec<Rc<Made>>,
     old_acks: Vec<snapshot::Ack>,
     step: u64,
@@ -107,9 +107,9 @@ impl Run {
         self.rng.below(chances) == 0
     }
 
-    /// Another sender, whose world may be the one that it was, or almost.
+    /// Restarts the sender, whose world may be the same as before, or almost.
     fn restart_sender(&mut self) {
-        // Most do not say that they are others.
+        // Most do not get another epoch.
         let epoch = if self.is_one_in(3) { self.rng.below(4) as u32 } else { 0 };
         self.sender = snapshot::Sender::new(&self.protocol).with_epoch(epoch);
         self.tick = match self.rng.below(4) {
@@ -148,7 +148,7 @@ impl Run {
 
     fn restart_receiver(&mut self) {
         self.receiver = snapshot::Receiver::new(&self.protocol);
-        // Few get another level than the sender has.
+        // Few receivers have other initial objects than the sender.
         if !self.is_one_in(12) {
             for (&id, item) in &self.initial {
                 self.receiver.set_initial(id, item).unwrap();
@@ -156,7 +156,7 @@ impl Run {
         }
     }
 
-    /// A tick of the sender, and its packet.
+    /// Runs a tick of the sender, and makes its packet.
     fn make(&mut self) -> Rc<Made> {
         let jump = if self.is_one_in(60) { self.rng.below(300) as u32 } else { 0 };
         match self.tick.checked_add(1 + jump) {
@@ -211,7 +211,7 @@ impl Run {
         }
     }
 
-    /// Hands a packet whose header is damaged, now and then with the next bytes.
+    /// Hands over a packet whose header is damaged, sometimes with the bytes behind it.
     fn hand_damaged(&mut self, made: &Made) {
         let mut bytes = made.bytes.clone();
         let damaged = if self.is_one_in(4) { 18 } else { 3 };
@@ -306,7 +306,7 @@ fn wrong_state_is_not_taken_for_complete_whoever_begins_anew() {
         all.malformed += tally.malformed;
     }
     let Tally { made, handed, honest, complete, wrong, by_check, .. } = all;
-    // Packets of which the check alone decided: each is taken by a chance of one in 2^16.
+    // Packets about which the check alone decided: each is accepted with a probability of 2^-16.
     let expected = (by_check + wrong) as f64 / 65536.0;
     say(&format!(
         "{made} packets made, {handed} handed to receivers, {complete} accepted as complete; refused: \
@@ -320,8 +320,9 @@ fn wrong_state_is_not_taken_for_complete_whoever_begins_anew() {
     assert!(by_check > handed / 50 && all.other_sender > 0, "{by_check} of {handed}");
 }
 
-/// A session of a static world, whose sender then is another one, or another view of the same: the receiver goes on,
-/// and its acknowledgements with it. How many complete snapshots were wrong, and how many right.
+/// Runs a session of a static world, whose sender is then replaced by another one, or by another
+/// view of the same, while the receiver goes on with its acks. Returns the numbers of wrong and of
+/// right complete snapshots.
 fn goes_on(level: Level, packets: u32, is_view: bool) -> (u32, u32) {
     let protocol = protocol(level);
     let mut sender = snapshot::Sender::new(&protocol);
@@ -366,8 +367,8 @@ fn a_receiver_that_goes_on_with_another_sender_is_right_or_refuses() {
     }
 }
 
-/// After an outage of 65,536 packets the lowest bits of numbers mean others. The acknowledgements of the last packets before
-/// it come at its end.
+/// After an outage of 65,536 packets the lowest bits of sequence numbers are those of other
+/// packets. The acks of the last packets before the outage come at its end.
 #[test]
 fn numbers_that_have_gone_round_mean_nothing_else() {
     for late in (10..97).step_by(volume(40, 1)) {

@@ -1,4 +1,4 @@
-//! What the bits of snapshots are for, from packet to text.
+//! Traces of snapshots, from packet to text.
 
 use tightwire::snapshot::{Leaving, Level};
 use tightwire::{Wire, snapshot};
@@ -63,7 +63,7 @@ fn player(tick: u32) -> Player {
     }
 }
 
-/// Packets of sixty ticks, of which some are lost, to two receivers: one traces.
+/// Sends packets of sixty ticks, some of which are lost, to two receivers, one of which traces.
 fn run(level: Level, mut each: impl FnMut(u32, &[u8], &snapshot::Trace)) {
     let protocol = protocol(level);
     let mut sender = snapshot::Sender::new(&protocol);
@@ -92,11 +92,11 @@ fn run(level: Level, mut each: impl FnMut(u32, &[u8], &snapshot::Trace)) {
         assert_eq!(plain.handle_snapshot(packet), Err(snapshot::ReceiveError::Late));
         sender.handle_ack(client, traced.ack().unwrap());
     }
-    // Everything that it knows: the world, what was learned, the packets.
+    // Its whole state: the world, the models, the packets.
     assert_eq!(format!("{:?}", Known(&plain)), format!("{:?}", Known(&traced)));
 }
 
-/// The whole of a receiver.
+/// The whole state of a receiver.
 #[derive(Debug)]
 #[allow(dead_code)]
 struct Known<'r>(&'r snapshot::Receiver);
@@ -198,7 +198,7 @@ fn a_refused_packet_is_traced_up_to_the_refusal() {
             let mut receiver = snapshot::Receiver::new(&protocol);
             receiver.handle_snapshot_traced(&packet[..len], &mut trace).unwrap_err();
             let spans = trace.spans().len();
-            // As in the whole packet, but for what is near the cut: a decoder looks ahead.
+            // As in the whole packet, except near the cut: a decoder looks ahead.
             let is_whole = |bit: f64| bit < (8 * len) as f64 - 64.0;
             for (span, expected) in trace.spans().zip(whole.spans()) {
                 if !is_whole(expected.start + expected.bits) {

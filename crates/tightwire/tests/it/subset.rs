@@ -1,5 +1,5 @@
-//! Which elements of an array are sent: what each coding costs, that it comes back, and that no
-//! packet selects what is not there.
+//! Subsets of an array: the cost of each coding, round trips, and no packet selects an element that
+//! does not exist.
 
 use tightwire::Stream;
 use tightwire::stream::{
@@ -46,7 +46,7 @@ fn written(selection: &Selection, coding: SubsetCoding) -> Vec<u8> {
     stream.finish().unwrap().to_vec()
 }
 
-/// Into a selection that is not empty, which reading has to clear.
+/// Reads into a selection that is not empty, which reading has to clear.
 fn read(packet: &[u8], len: usize, coding: SubsetCoding) -> Result<Selection, ReadError> {
     let mut selection = selected(len, 0..len);
     let mut stream = ReadStream::new(packet);
@@ -54,7 +54,7 @@ fn read(packet: &[u8], len: usize, coding: SubsetCoding) -> Result<Selection, Re
     stream.finish().map(|()| selection)
 }
 
-/// `Best` says its choice in two bits, and is never worse than that.
+/// Checks that `Best` takes at most two bits more than any other coding: those of its choice.
 fn check_cost(selection: &Selection) {
     let best = cost(selection, SubsetCoding::Best);
     for other in [SubsetCoding::BitPerObject, SubsetCoding::RelativeIndex] {
@@ -94,7 +94,7 @@ fn thirty_two_of_4096_cost_at_most_37_bytes_wherever_they_are() {
             adversarial.push(selected(4096, (0..32).map(|index| start + index * step)));
         }
     }
-    // Clusters: every gap is either one or as wide as it gets.
+    // Clusters: every gap is either one or as wide as possible.
     for size in [1, 2, 4, 8, 16usize] {
         let clusters = 32 / size;
         let place = |index: usize| index / size * (4096 / clusters) + index % size;
@@ -165,7 +165,7 @@ fn a_subset_carries_the_selected_elements_and_leaves_the_others_alone() {
     }
 }
 
-/// A packet of fields, each a value and its width.
+/// Returns a packet of fields, each a value and its width.
 fn packet(fields: &[(u64, u32)]) -> Vec<u8> {
     let mut buffer = [0; 64];
     let mut stream = WriteStream::new(&mut buffer);
@@ -192,7 +192,7 @@ fn an_index_beyond_the_array_is_refused() {
     }
     // 0 0 0 0 0 1 and six bits: 62 + 63 above -1. Then the next one, and the end.
     assert_eq!(refusal(&[(0b10_0000, 6), (63, 6), (1, 1)], 100, relative), out_of_range);
-    // Six zeros say "further than 125", which no array of 100 has.
+    // Six zeros mean "further than 125", which no array of 100 has.
     assert_eq!(refusal(&[(0, 6), (0, 58)], 100, relative), out_of_range);
     // Two steps on from the last element but one: beyond even the end.
     let steps = [(0b10_0000, 6), (100 - 62, 6), (0b10, 2), (0, 2), (0, 8)];
@@ -220,12 +220,12 @@ fn indices_that_do_not_increase_are_refused() {
         assert_eq!(refusal(&fields, 100, sentinel), ErrorKind::NotIncreasing);
     }
     // The gaps of the Rice codes cannot go backwards, but two indices of which the first is the
-    // last element claim one that is not there.
+    // last element claim one that does not exist.
     let after_the_last = [(3, 2), (2, 7), (0, 3), (3, 5), (0, 40)];
     assert_eq!(refusal(&after_the_last, 100, SubsetCoding::Best), ErrorKind::OutOfRange);
 }
 
-/// Counts the calls that reach the packet: the work that a packet can cause.
+/// A stream that counts the calls that reach the packet: the work that a packet can cause.
 struct Counting<'a> {
     inner: ReadStream<'a>,
     calls: usize,
@@ -275,7 +275,7 @@ fn the_work_follows_the_packet_and_not_the_array() {
                 let mut stream = Counting { inner: ReadStream::new(&packet), calls: 0 };
                 let result = stream.selection(&mut selection, coding);
                 assert!(result.is_err() || selection.count() <= packet.len() * 8, "{coding:?}");
-                // An index costs at least a bit, and is read in at most three steps.
+                // An index takes at least a bit, and is read in at most three steps.
                 let most = packet.len() * 8 * 3 + 4;
                 assert!(stream.calls <= most, "{} calls for {size} bytes", stream.calls);
             }

@@ -1,4 +1,4 @@
-//! Totals over many packets, and trees that are read into again.
+//! Totals over many packets, and trees that are reused.
 
 use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::packet::{Identity, Protection, Tally};
@@ -34,7 +34,7 @@ struct Item {
     tags: Vec<Option<u8>>,
 }
 
-/// Different ones, so that each is read where another was.
+/// Returns packets that differ, so that each is read where another was.
 fn packet(number: usize) -> Packet {
     let tags =
         |count: usize| (0..count).map(|tag| tag.is_multiple_of(2).then_some(tag as u8)).collect();
@@ -66,7 +66,7 @@ fn a_tree_that_was_used_is_read_into_as_an_empty_one() {
         let bytes = encoded(number * 31 % 500);
         schema.serialize(&mut used, &mut ReadStream::new(&bytes)).unwrap();
         assert_eq!(used, schema.decode(&bytes).unwrap());
-        // What a refusal leaves is read into as well.
+        // A tree after a refusal is reused as well.
         let _ = schema.serialize(&mut used, &mut ReadStream::new(&bytes[..bytes.len() / 2]));
     }
 }

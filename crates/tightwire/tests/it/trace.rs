@@ -1,4 +1,4 @@
-//! What traces call things, and whom they blame.
+//! Names in traces, and the fields that they blame.
 
 use tightwire::stream::{ErrorKind, Node, ReadStream, TraceStream, WriteStream, explain_write};
 use tightwire::{Stream, Target, Wire, at, explain};

@@ -1,5 +1,5 @@
 //! Golden and hostile vectors of the public `serialize` format, made with its C++ implementation:
-//! we write exactly its bytes, read exactly its values, and refuse exactly what it refuses.
+//! we write exactly its bytes, read exactly its values, and refuse exactly the same packets.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -12,7 +12,7 @@ use tightwire::{FloatRange, Stream};
 const VALID: &str = include_str!("vectors/serialize_cpp.jsonl");
 const REJECTED: &str = include_str!("vectors/serialize_cpp_reject.jsonl");
 
-/// Every operation that the vectors know: a file that lost some proves less than it claims.
+/// Every operation in the vectors: a file that lost some would prove less than it claims.
 const OPS: [&str; 23] = [
     "align",
     "bits",
@@ -127,7 +127,8 @@ fn every_hostile_vector_is_refused_at_its_operation_and_stays_refused() {
     }
 }
 
-/// Reads the operations of a hostile line: all but the last must come out, the last must not.
+/// Reads the operations of a hostile line: all but the last must be accepted, the last must be
+/// refused.
 fn read_until_refused<S: Stream>(stream: &mut S, line: &Json) -> S::Error {
     let (last, before) = ops(line).split_last().unwrap();
     assert_eq!(bits(line, "fail_op"), before.len() as u64, "{}", line["name"]);
@@ -142,8 +143,8 @@ fn read_until_refused<S: Stream>(stream: &mut S, line: &Json) -> S::Error {
     }
 }
 
-/// Runs one operation of a vector: a writer takes its value, a reader only its parameters. What it
-/// carried comes back as text, floats as their bits.
+/// Runs one operation of a vector: a writer takes its value, a reader only its parameters. Returns
+/// the value as text, floats as their bits.
 fn apply<S: Stream>(stream: &mut S, op: &Json) -> Result<String, S::Error> {
     let carried = match text(op, "op") {
         "bits" | "bits64" => {
@@ -256,7 +257,7 @@ fn compressed_float<S: Stream>(stream: &mut S, op: &Json) -> Result<String, S::E
     Ok(format!("{:#010x}", value.to_bits()))
 }
 
-/// What a reader of the operation must get.
+/// Returns the value that a reader of the operation must get.
 fn carried(op: &Json) -> String {
     match text(op, "op") {
         "align" => String::new(),
@@ -276,18 +277,18 @@ fn carried(op: &Json) -> String {
 trait Number: tightwire::stream::Int + FromStr + ToString {}
 impl<T: tightwire::stream::Int + FromStr + ToString> Number for T {}
 
-/// The value that a writer is given; a reader gets none, and starts at zero.
+/// Returns the value for a writer; a reader starts at zero.
 fn given<S: RawStream, T: FromStr + Default>(op: &Json, key: &str) -> T {
     if S::WRITING { number(op, key) } else { T::default() }
 }
 
-/// The bits of the float that a writer is given.
+/// Returns the bits of the float for a writer.
 fn pattern<S: RawStream>(op: &Json) -> u64 {
     let pattern = if S::WRITING { text(op, "value_bits") } else { "0x0" };
     u64::from_str_radix(pattern.trim_start_matches("0x"), 16).unwrap()
 }
 
-/// A number of any type: those that a JSON number may not hold are strings.
+/// Returns a number of any type: those beyond the range of JSON numbers are strings.
 fn number<T: FromStr>(object: &Json, key: &str) -> T {
     let digits = match &object[key] {
         Json::String(digits) => digits.clone(),

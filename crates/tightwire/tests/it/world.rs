@@ -1,4 +1,4 @@
-//! One and the same world in every representation.
+//! One world in every representation.
 #![cfg(feature = "formats")]
 
 use tightwire::schema::{Class, Dynamic, Object, Representation, World, WorldError, WorldSchema};
@@ -63,7 +63,7 @@ fn weapon() -> Weapon {
     Weapon { action: Action::SemiAutomatic, ammo_in_clip: 8, round_in_chamber: true }
 }
 
-/// The schema of the example, and its world.
+/// Returns the schema of the example, and its world.
 fn example() -> (WorldSchema, World) {
     let classes = [Class::of::<Player>(), Class::of::<Grunt>(), Class::of::<Weapon>()];
     let schema = WorldSchema::new(classes.map(Result::unwrap).into()).unwrap();
@@ -174,7 +174,7 @@ fn the_bits_of_a_world_are_those_of_the_types_in_it() {
     let mut stream = WriteStream::new(&mut buffer);
     let Ok(()) = stream.float(&mut 0.0);
     let Ok(()) = stream.bits(&mut 3, 16);
-    // From -1 to 1 it is 2, the first of eight in the first of four ranges.
+    // The step from -1 to 1 is 2, the first of eight in the first of four ranges.
     let header = |step: [(u64, u32); 2], class: u64, stream: &mut WriteStream<'_>| {
         let Ok(()) = stream.bool(&mut true);
         for (mut bits, width) in step {
@@ -212,7 +212,7 @@ fn ids_that_follow_each_other_cost_a_bit() {
     }
 }
 
-/// A world over a schema that nobody would write.
+/// Returns a world over a random schema.
 fn random_world(rng: &mut Rng) -> Option<(WorldSchema, World)> {
     let classes: Vec<_> = (0..=rng.below(4))
         .map(|ordinal| {
@@ -238,7 +238,7 @@ fn random_world(rng: &mut Rng) -> Option<(WorldSchema, World)> {
     world.settled(&schema).ok().map(|world| (schema, world))
 }
 
-/// Letters that every format has its own trouble with, as many bytes as there were.
+/// Replaces text by characters that are special in a format, with as many bytes.
 fn spoil_text(rng: &mut Rng, value: &mut Dynamic) {
     match value {
         Dynamic::Value(Value::Text(text)) => {

@@ -1,4 +1,4 @@
-//! Hostile worlds: no panic, no memory but what the bytes pay for, in every representation.
+//! Hostile worlds: no panic, and memory bounded by the bytes of the input, in every representation.
 #![cfg(feature = "formats")]
 
 use allocation_counter::measure;
@@ -16,7 +16,7 @@ fn executions(full: usize) -> usize {
     volume(full / 20, full)
 }
 
-/// Bytes that a reader may take for each of its input, and what it may take at once.
+/// Limits of a reader's memory: bytes for each byte of its input, and a constant.
 const PER_BYTE: u64 = 16 << 10;
 const CONSTANT: u64 = 8 << 20;
 
@@ -60,7 +60,7 @@ fn samples(rng: &mut Rng) -> Vec<Sample> {
 }
 
 fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
-    // What the formats are made of: more often right than any byte.
+    // Characters of the formats: more often valid than random bytes.
     const LETTERS: &[u8] = b"0123456789-.e,:\n\"\\[]{}<>/= u";
     for _ in 0..=rng.below(3) {
         let place = rng.below(bytes.len() + 1);
@@ -106,7 +106,7 @@ fn mutated_worlds_are_refused_or_the_same_everywhere() {
             accepted[place] += 1;
         }
     }
-    // Mutations that nothing accepts would test the first line only.
+    // If all mutations were refused, only the first line would be tested.
     assert!(accepted.iter().all(|&count| count > executions(500)), "{accepted:?}");
 }
 
@@ -165,7 +165,7 @@ fn entities_of_a_documents_own_are_refused() {
     assert!(refused.contains("DTD"), "{refused}");
 }
 
-/// A schema may ask for values that no text pays for.
+/// A schema may ask for values that take no text.
 #[test]
 fn elements_without_text_end() {
     let nothing = Shape::Array { len: u32::MAX.into(), element: Box::new(Shape::Op(Op::Align)) };
@@ -187,7 +187,7 @@ fn elements_without_text_end() {
     }
 }
 
-/// Or for conditions without end, in structs that are two letters each.
+/// A schema may ask for endless conditions, in structs that take two letters each.
 #[test]
 fn conditions_without_text_end() {
     let number = |number| Condition::Number(Number::Unsigned(number));
