@@ -1,4 +1,4 @@
-//! A session in a capture, read back by what the file says alone.
+//! A captured session, read back by the file alone.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -79,7 +79,7 @@ fn ball(id: u32, tick: u32) -> Ball {
 
 const BALLS: u32 = 10;
 
-/// What the client said and heard, and what the server's transport wrote.
+/// Sent and received messages of the client, and the capture of the server's transport.
 struct Played {
     file: Vec<u8>,
     said: Vec<Chat>,
@@ -181,7 +181,7 @@ fn a_session_is_read_back_by_the_file_alone() {
         let protocol = snapshot::Protocol::from_description(described).unwrap();
         let packets = identity.packets();
 
-        // As the client would have heard it without losses.
+        // As the client would have received it without loss.
         let mut receiver = snapshot::Receiver::new(&protocol);
         let (mut heard, mut levels, mut snapshots, mut records) = (Vec::new(), 0, 0, 0);
         let (mut last, mut cuts) = (Duration::ZERO, Vec::new());
@@ -210,7 +210,7 @@ fn a_session_is_read_back_by_the_file_alone() {
             } else if field(&tree, "Level").is_some() {
                 levels += 1;
             } else if let Some(cut) = field(&tree, RawMessage::CUT) {
-                // A level too, of which the header takes a few bytes.
+                // A level too, whose header takes a few bytes.
                 assert_eq!(record.datagram.len(), 5 + RawMessage::MAX_RECORDED);
                 let Some(Dynamic::Value(Value::Number(bytes))) = field(cut, "bytes") else {
                     panic!("{cut}")
@@ -255,7 +255,7 @@ fn a_session_is_read_back_by_the_file_alone() {
     }
 }
 
-/// A disk that is full after so many bytes.
+/// A disk that is full after this many bytes.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,4 +1,4 @@
-//! The suite finds what it should: each transport here breaks one promise.
+//! The conformance suite finds faults: each transport here breaks one promise.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -9,8 +9,7 @@ use tightwire::Delivery::{
 use tightwire::transport::conformance::{self, Clock, Fault, Options, Pair};
 use tightwire::transport::{Connection, Event, InProcess, NotSentError, Path, Reason, Transport};
 
-/// What a transport does wrong. Batches are counted for each delivery; it happens to one of
-/// them.
+/// Fault of a transport. Batches are counted for each delivery; the fault affects one of them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Act {
     Nothing,
@@ -19,9 +18,9 @@ enum Act {
     SwapWithNext(Delivery),
     Flip(Delivery),
     Cut(Delivery),
-    /// Arrives as another delivery.
+    /// The batch arrives with another delivery.
     Relabel(Delivery),
-    /// Arrives once more after ten others.
+    /// The batch arrives once more after ten others.
     Late(Delivery),
     ConnectTwice,
     NeverConnect,
@@ -41,17 +40,18 @@ enum Act {
 
 const VICTIM: u32 = 120;
 
-/// One of the smallest batches, which say little of themselves.
+/// Number of an affected batch among the smallest ones, which have little content to identify them
+/// by.
 const TINY_VICTIM: u32 = 100;
 
-/// A transport that is honest inside.
+/// A transport with a fault around one without.
 struct Saboteur {
     inner: InProcess,
     act: Act,
     victim: u32,
     counts: [u32; 5],
     events: VecDeque<Happening>,
-    /// To come after so many other batches.
+    /// An event to be returned after this many other batches.
     held: Option<(u32, Happening)>,
     current: Happening,
     closed: Option<Connection>,
@@ -73,7 +73,7 @@ impl Saboteur {
         Self { inner, act, victim, counts, events, held, current, closed, unsent }
     }
 
-    /// Takes an event of the honest one.
+    /// Takes an event of the inner transport.
     fn handle(&mut self, event: Happening) {
         match (event, self.act) {
             (Happening::Connected(_), Act::NeverConnect) => {}
@@ -157,8 +157,8 @@ impl Transport for Saboteur {
                 event => panic!("{event:?}"),
             };
             self.handle(event);
-            // One after the other, or a pause would come too late. Only who breaks the order of the
-            // end looks ahead.
+            // One event at a time, or a pause would come too late. Only the fault in the order of
+            // the end looks ahead.
             if self.act != Act::EndBeforeBatches || self.inner.path(Connection(1)).is_some() {
                 break;
             }
@@ -199,7 +199,7 @@ impl Transport for Saboteur {
         match self.act {
             Act::IgnorePause => {}
             Act::LoseInPause => {
-                // Throws away what the pause would hold back.
+                // Drops the batch that the pause would hold back.
                 let _ = self.inner.poll_event();
                 self.inner.pause(connection);
             }

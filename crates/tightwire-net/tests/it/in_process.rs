@@ -12,7 +12,7 @@ use crate::common::volume::volume;
 
 const NOW: Duration = Duration::ZERO;
 
-/// Two ends that have connected, and the number that both have for it.
+/// Returns two connected ends, and the number of the connection.
 fn ready_pair() -> (InProcess, InProcess, Connection) {
     let (mut client, mut server) = InProcess::pair();
     let mut last = None;
@@ -25,13 +25,13 @@ fn ready_pair() -> (InProcess, InProcess, Connection) {
     (client, server, last.unwrap())
 }
 
-/// What an end sent goes to the other.
+/// Moves the sent batches of an end to the other.
 fn carry(from: &mut InProcess, to: &mut InProcess) {
     from.handle_output(NOW);
     to.handle_input(NOW);
 }
 
-/// The batches that wait at an end, each as delivery and length.
+/// Returns the waiting batches of an end, each as delivery and length.
 fn drain(end: &mut InProcess) -> Vec<(Delivery, usize)> {
     let mut drained = Vec::new();
     while let Some(event) = end.poll_event() {
@@ -66,7 +66,7 @@ fn batches_of_all_deliveries_come_in_the_order_in_which_they_were_sent() {
     for (n, (delivery, length)) in sent.iter().enumerate() {
         client.send(connection, *delivery, &vec![7; *length]).unwrap();
         if n % 30 == 29 {
-            // What has come is not polled before more comes.
+            // Batches that have come are not polled before more come.
             carry(&mut client, &mut server);
         }
     }
@@ -87,7 +87,7 @@ fn a_pause_lets_unreliable_batches_pass_and_ends_with_the_next_input() {
     assert_eq!(server.next_time(), Some(NOW), "something is held back");
     server.handle_input(NOW);
     assert_eq!(drain(&mut server), [(Delivery::ReliableOrdered, 1)]);
-    // The end of a pause also ends what the next input has to do, once the sender knows.
+    // After the pause, the next input has nothing to do, once the sender knows.
     server.handle_output(NOW);
     client.handle_input(NOW);
     assert_eq!((client.next_time(), server.next_time()), (None, None));
@@ -105,12 +105,12 @@ fn a_sender_is_refused_until_the_other_end_has_polled() {
         }
         carry(&mut client, &mut server);
     };
-    // As many wait to be polled as behind them.
+    // As many batches wait to be polled as behind them.
     let half = (2 << 20) / (1200 + 64);
     assert_eq!(sent, 2 * half);
     assert_eq!(refused, NotSentError::Full { backlog: half * 1200 });
     assert_eq!(client.path(connection).unwrap().backlog, half * 1200);
-    // Others are not held up by them.
+    // Other deliveries are not held up.
     client.send(connection, Delivery::Unreliable, &batch).unwrap();
 
     assert_eq!(drain(&mut server).len(), half);
@@ -130,7 +130,8 @@ fn unreliable_batches_that_nobody_polls_are_dropped_the_oldest_first() {
         batch[..4].copy_from_slice(&number.to_le_bytes());
         client.send(connection, Delivery::Unreliable, &batch).unwrap();
     };
-    // Where they wait does not matter: with the sender, between the ends, or with the receiver.
+    // The place where they wait does not matter: with the sender, between the ends, or with the
+    // receiver.
     (0..2000).for_each(|number| send(&mut client, number));
     for number in 2000..4000 {
         send(&mut client, number);
@@ -177,7 +178,7 @@ fn what_was_sent_in_the_frame_of_the_close_comes_before_the_end() {
     assert_eq!(server.poll_event(), Some(Event::Batch { from: connection, delivery, batch }));
     let reason = Reason::Left;
     assert_eq!(server.poll_event(), Some(Event::Disconnected { connection, reason }));
-    // Both know of each other that it is over, and nothing is left to do.
+    // Both ends know of the end, and nothing is left to do.
     server.handle_output(NOW);
     client.handle_input(NOW);
     assert_eq!((client.next_time(), server.next_time()), (None, None));
@@ -194,7 +195,7 @@ fn an_end_that_is_dropped_ends_the_connection() {
     let sent = client.send(connection, Delivery::Reliable, &[1, 0, 7]);
     assert_eq!(sent, Err(NotSentError::NotConnected(connection)));
 
-    // One that has said why it ends it is heard, though it never sent that.
+    // The reason of an end that closed and was dropped arrives, although it was never sent.
     let (mut client, mut server, connection) = ready_pair();
     server.close(connection, &Reason::ShuttingDown);
     drop(server);
@@ -270,7 +271,7 @@ fn a_pair_in_its_steady_state_allocates_nothing() {
             end.handle_output(NOW);
         }
     };
-    // Buffers grow until each has had the place in which most waits.
+    // Buffers grow until each has been in the place where most waits.
     (0..100).for_each(|number| frame(number % 3 == 2));
     let allocations = allocation_counter::measure(|| {
         (0..1000).for_each(|number| frame(number % 3 == 2));

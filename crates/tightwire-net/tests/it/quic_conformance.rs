@@ -42,7 +42,7 @@ fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<Si
         seed: Some(seed),
         // Many times what a game sends.
         packets_per_second: 1_000_000,
-        // A burst of losses is counted in packets, and who is idle sends few.
+        // A burst of losses is counted in packets, and an idle connection sends few.
         idle_timeout: Duration::from_secs(60),
         ..QuicConfig::default()
     };
@@ -125,7 +125,7 @@ fn real() -> Pair<Quic<Udp>, Quic<Udp>> {
     pair(server, client, QuicConfig::default(), Clock::real())
 }
 
-/// The same code runs over simulated sockets; this is that real ones carry its packets.
+/// The same code runs over simulated sockets; this test shows that real ones carry its packets.
 #[test]
 fn reliable_batches_arrive_over_real_sockets() {
     const COUNT: u8 = 20;
@@ -167,7 +167,7 @@ fn reliable_batches_arrive_over_real_sockets() {
 #[test]
 #[ignore = "a minute of real time: ./ci.sh nightly"]
 fn promises_are_kept_over_real_sockets() {
-    // A busy machine may lose packets of its own.
+    // A busy machine may lose packets itself.
     let options = Options { batches: 1000, burst: 4, is_perfect: false, ..Options::default() };
     let report = conformance::run(real, &options).unwrap();
     println!("real sockets:\n{report}");
@@ -186,8 +186,8 @@ fn the_same_seed_goes_the_same_way() {
     assert_ne!(run(2).digest, first.digest);
 }
 
-/// Both ends at each time at which one of them has something to do, until this time. Tells how often
-/// that was, and the events of both, in words.
+/// Runs both ends at each of their due times, until this time. Returns the number of steps, and the
+/// events of both, as text.
 fn jump(
     Pair { client, server, .. }: &mut Pair<Quic<SimulatedSocket>, Quic<SimulatedSocket>>,
     until: Duration,
@@ -236,7 +236,7 @@ fn an_idle_connection_lives_and_is_cheap() {
     let (packets, bytes) =
         (path.packets_sent - before.packets_sent, path.bytes_sent - before.bytes_sent);
     println!("10 minutes idle: {steps} steps, {packets} packets of {bytes} bytes by the client");
-    // Each side sends something every two seconds, and the other acknowledges it.
+    // Each side sends a packet every two seconds, and the other acks it.
     assert!(packets < 1000 && steps < 4000, "{packets} packets, {steps} steps");
     assert_eq!(path.backlog, 0);
 }

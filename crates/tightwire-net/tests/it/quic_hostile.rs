@@ -1,4 +1,4 @@
-//! What a peer that has its encryption right can do within it.
+//! Attacks of a peer within valid encryption.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -36,7 +36,7 @@ impl Stand {
         stand
     }
 
-    /// So many milliseconds.
+    /// Runs this many milliseconds.
     fn run(&mut self, milliseconds: u32) {
         for _ in 0..milliseconds {
             self.now += Duration::from_millis(1);
@@ -57,7 +57,7 @@ impl Stand {
         }
     }
 
-    /// What the client was told about the end.
+    /// Returns the reason of the end that the client got.
     fn told(&self) -> Option<Reason> {
         match self.client.lost.as_ref()? {
             ConnectionError::ApplicationClosed(close) => Some(Reason::from_bytes(&close.reason)),
@@ -177,7 +177,7 @@ fn a_bidirectional_stream_is_not_for_us() {
     assert_eq!(stand.client.quinn().streams().open(quinn_proto::Dir::Bi), None);
 }
 
-/// Many who fill everything that they can, at a server that does not get round to them.
+/// Many clients fill all that they can, at a server that does not read them.
 #[test]
 fn the_memory_of_a_server_is_bounded_by_its_limits() {
     const CLIENTS: u16 = 8;
@@ -195,7 +195,7 @@ fn the_memory_of_a_server_is_bounded_by_its_limits() {
             let mut server = Quic::listen(socket, &certificate, config).unwrap();
             for now in ticks {
                 server.handle_input(now);
-                // It stalls for a while.
+                // The server stalls for a while.
                 if now < Duration::from_secs(1) || now > Duration::from_secs(3) {
                     while let Some(event) = server.poll_event() {
                         batches += u32::from(matches!(event, Event::Batch { .. }));
@@ -230,7 +230,7 @@ fn the_memory_of_a_server_is_bounded_by_its_limits() {
                     let _ = client.quinn().send_stream(*stream).write(&half[5..]);
                     *sent += 1;
                 }
-                // Batches that never end, in tiny pieces, and more than anybody reads.
+                // Endless batches, in tiny pieces, and more than the server reads.
                 _ if step % 2 == 0 => drop(client.open(&[2, 1, 0]).map(u64::from)),
                 _ => (0..20).for_each(|_| client.datagram(&[0, 1])),
             }

@@ -1,4 +1,4 @@
-//! How old state is when it arrives.
+//! The age of state when it arrives.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ struct Ages {
     arrived: usize,
 }
 
-/// A server that sends 1100 bytes of state 60 times a second for a minute.
+/// Runs a server that sends 1100 bytes of state 60 times a second for a minute.
 fn ages(link: LinkConfig) -> Ages {
     let (mut client, mut server) = pair(link, 1);
     let mut ages = Vec::new();
@@ -64,7 +64,7 @@ fn ages(link: LinkConfig) -> Ages {
     Ages { median: ages[ages.len() / 2], worst: ages[ages.len() - 1], arrived: ages.len() }
 }
 
-/// A round trip of 100 ms.
+/// Latency for a round-trip time of 100 ms.
 const LATENCY: Duration = Duration::from_millis(50);
 
 #[test]
@@ -89,12 +89,13 @@ fn jitter_is_not_taken_for_a_queue() {
 
 #[test]
 fn where_too_little_gets_through_the_oldest_is_dropped() {
-    // 66,000 bytes a second are sent. A queue of 5 seconds would be filled by others.
+    // 66,000 bytes a second are sent. Another congestion controller would fill a queue of 5
+    // seconds.
     let bandwidth = Some(Bandwidth { bytes_per_second: 40_000, queue_bytes: 200_000 });
     let ages = ages(LinkConfig { latency: LATENCY, bandwidth, ..LinkConfig::default() });
     println!("40,000 bytes each second: {ages:?}");
     assert!(ages.median < Duration::from_millis(600), "{ages:?}");
     assert!(ages.worst < Duration::from_millis(1200), "{ages:?}");
-    // What gets through is used.
+    // The bandwidth is used.
     assert!(ages.arrived > 2000, "{ages:?}");
 }

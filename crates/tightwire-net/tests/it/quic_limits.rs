@@ -1,4 +1,4 @@
-//! How many may connect, and how connections end that nobody ends.
+//! Limits of connections, and connections that time out.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +18,7 @@ struct Stand {
     config: QuicConfig,
     server: End,
     now: Duration,
-    /// What happened at the server, in words.
+    /// Events of the server, as text.
     said: Vec<String>,
     connections: Vec<Connection>,
 }
@@ -119,7 +119,7 @@ fn a_server_takes_as_many_as_it_may_in_all_and_from_one_address() {
 fn those_who_do_not_answer_make_room_and_keep_nobody_out() {
     let config = QuicConfig { max_handshakes: 4, ..QuicConfig::default() };
     let mut stand = Stand::new(config);
-    // Each sends its first packet and is never heard of again.
+    // Each sends its first packet and then vanishes.
     for port in 1..=50 {
         let mut ghost = stand.connect(3, port);
         ghost.end.handle_output(stand.now);
@@ -143,7 +143,7 @@ fn who_vanishes_times_out_and_who_is_idle_does_not() {
     assert_eq!(stand.said, ["connected"; 2]);
     stand.run(2000, &mut [&mut idle]);
     assert_eq!(stand.said[2..], [format!("disconnected: {}", Reason::TimedOut)]);
-    // The one who was away learns it too.
+    // The client that was away gets the reason too.
     stand.run(2000, &mut [&mut gone]);
     assert!(gone.said[1].starts_with("disconnected"), "{:?}", gone.said);
     stand.run(60_000, &mut [&mut idle]);
@@ -172,14 +172,14 @@ fn nobody_connects_to_where_nobody_is() {
 
 #[test]
 fn a_client_whose_answers_are_lost_is_told_that_it_timed_out_and_not_that_it_left() {
-    // A server says why it gives up only to an address that has answered, as after a retry.
+    // A server sends its reason only to a validated address, as after a retry.
     let mut stand = Stand::new(QuicConfig { max_handshakes: 0, ..QuicConfig::default() });
     let mut client = stand.connect(2, 1000);
-    // The server's answer is on its way, which completes the handshake for the client alone.
+    // The server's answer is in flight, which completes the handshake for the client alone.
     stand.run(40, &mut [&mut client]);
     for _ in 0..6000 {
         stand.run(1, &mut []);
-        // Nothing of it reaches the server any more.
+        // No packet of it reaches the server any more.
         client.end.handle_input(stand.now);
         while let Some(event) = client.end.poll_event() {
             client.said.push(in_words(&event));

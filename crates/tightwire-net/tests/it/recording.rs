@@ -1,4 +1,4 @@
-//! A session that was recorded, and the same one again.
+//! A recorded session, and its replay.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::common::net::Net;
 use crate::common::rng::Rng;
 use crate::common::volume::volume;
 
-/// A game whose state depends on everything that happened, in its order.
+/// A game whose state depends on every event, in order.
 struct Game {
     hash: u64,
     random: Rng,
@@ -55,7 +55,7 @@ fn game(seed: u64) -> Game {
     Game { hash: 0, random: Rng::new(seed), heard: 0 }
 }
 
-/// A tick, and the state after it.
+/// Runs a tick, and returns the state after it.
 fn tick<T: Transport>(server: &mut Server<Game, T>, game: &mut Game, now: Duration) -> u64 {
     server.receive(now, game);
     server.transmit(now);
@@ -73,7 +73,7 @@ fn tick<T: Transport>(server: &mut Server<Game, T>, game: &mut Game, now: Durati
     game.hash
 }
 
-/// The file of a session of so many ticks, and the state after each.
+/// Records a session of this many ticks; returns the file, and the state after each tick.
 fn record(ticks: usize, crash_at: Option<usize>) -> (Vec<u8>, Vec<u64>, u64) {
     let net = Net::default();
     let config = SessionConfig { hello_timeout: Duration::from_secs(1), ..config() };
@@ -124,7 +124,7 @@ fn record(ticks: usize, crash_at: Option<usize>) -> (Vec<u8>, Vec<u64>, u64) {
     (live.transport().file(Vec::clone), hashes, state.heard)
 }
 
-/// Plays a file, and tells the states, what was heard, whether it panicked, and what was wrong.
+/// Plays a file; returns the states, the messages, whether it panicked, and the error.
 fn replay(file: &[u8]) -> (Vec<u64>, u64, bool, Option<RecordingError>) {
     let replay = match Replay::new(file) {
         Ok(replay) => replay,
@@ -180,7 +180,7 @@ fn a_file_that_was_cut_off_is_played_to_its_end() {
             None | Some(RecordingError::NotARecording) => {}
             error => panic!("{error:?}"),
         }
-        // The last one may have seen less than it did.
+        // The last tick may have less input than in the original.
         let whole = again.len().saturating_sub(1);
         assert_eq!(again[..whole], hashes[..whole]);
     }
@@ -236,7 +236,7 @@ fn recordings_that_were_changed_are_refused_and_harm_nobody() {
     for not in not {
         assert!(matches!(Replay::new(not), Err(RecordingError::NotARecording)));
     }
-    // A length that there is not.
+    // A length beyond the file.
     let mut long = b"tightrec".to_vec();
     long.extend_from_slice(&[0xff; 12]);
     assert!(matches!(Replay::new(&long[..]), Err(RecordingError::Corrupt { record: 0 })));

@@ -1,4 +1,4 @@
-//! Recordings that were changed or cut off, sessions that do something else, and how long a file gets.
+//! Recordings that were changed or cut off, sessions that diverge, and the length of a file.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn ms(millis: u64) -> Duration {
 
 type Recorded = Server<Heard, Recorder<crate::common::net::End, Vec<u8>>>;
 
-/// A recording of a server with a client, which is kicked if that is wanted.
+/// Records a server with a client, which is kicked if `kick`.
 fn record(kick: bool) -> (Vec<u8>, usize) {
     let net = Net::default();
     let recorder = Recorder::new(net.server(), Vec::new(), &config()).unwrap();
@@ -38,7 +38,8 @@ fn record(kick: bool) -> (Vec<u8>, usize) {
     (server.transport().file(Vec::clone), heard.texts.len())
 }
 
-/// Plays a recording: how many steps it has, what was heard, who is there in the end, and the error.
+/// Plays a recording; returns the numbers of steps, of messages and of clients at the end, or the
+/// error.
 fn play(file: &[u8]) -> Result<(usize, usize, usize), String> {
     let replay = Replay::new(file).map_err(|error| error.to_string())?;
     let mut server = Server::builder(replay.config(config()))

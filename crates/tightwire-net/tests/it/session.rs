@@ -1,4 +1,4 @@
-//! Servers and clients: who gets in, what they say to each other, and how it ends.
+//! Servers and clients: admission, messages, and the ends of connections.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn both_ends_are_told_why_somebody_is_refused() {
         assert_eq!(server.reasons(), expected);
         assert!(matches!(next.events[0], SessionEvent::Disconnected { peer: None, .. }));
     }
-    // It was not used up.
+    // The token was not used up.
     first.session.disconnect(Duration::ZERO);
     let mut next = client("2", &net);
     settle(&mut server, &mut [&mut first, &mut next], 0);
@@ -272,7 +272,7 @@ fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard(
     three.session.transmit(Duration::ZERO);
     three.session.disconnect(Duration::ZERO);
     server.session.handle_input(Duration::from_millis(4));
-    // Not before its words were handled.
+    // Not before its last messages were handled.
     assert_eq!(server.session.poll_event(), None);
     server.tick(5);
     assert_eq!(server.heard.texts(), ["farewell"]);
@@ -383,7 +383,7 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
     slow.tick(0);
     assert_eq!(slow.reasons(), ["too slow: more was sent than arrives"]);
 
-    // What the transport cannot take waits as long.
+    // Batches that the transport cannot take wait as long.
     let mut third = client("3", &net);
     settle(&mut server, &mut [&mut third], 30_000);
     net.stick(third.session.transport().connection.unwrap(), true);

@@ -1,4 +1,4 @@
-//! What strangers, hasty applications and odd limits do to a session.
+//! Strangers, hasty applications and odd limits against a session.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn asking_for_a_schema_again_disconnects_nobody() {
     settle(&mut server, &mut [&mut client], 0);
     let peer = server.connected()[0];
     for millis in (16..3000).step_by(16) {
-        // In two frames, before the first answer: "it answers once a second".
+        // In two frames, before the first answer: requests are answered once a second.
         if millis < 40 {
             server.session.request_schema(peer);
         }

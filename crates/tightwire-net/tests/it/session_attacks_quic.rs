@@ -1,4 +1,4 @@
-//! What a session over QUIC makes of slow lines, odd limits and players who give up.
+//! Sessions over QUIC with slow lines, odd limits and players that give up.
 
 use std::time::Duration;
 
@@ -166,7 +166,7 @@ fn a_side_with_a_smaller_limit_does_not_call_the_other_a_cheat() {
             }
         }
     }
-    // Nobody who could send too much connects, and both are told why.
+    // No client that could send too much connects, and both sides get the reason.
     let [Reason::Failed(said)] = &reasons[..] else { panic!("{reasons:?}") };
     assert!(said.starts_with("max_fragmented: the transport carries 65536 bytes"), "{said}");
     assert_eq!((sent, server.peers().count()), (None, 0));

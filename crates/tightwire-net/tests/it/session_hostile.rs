@@ -1,4 +1,4 @@
-//! Peers that send whatever they like.
+//! Peers that send arbitrary batches.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::common::volume::volume;
 
 type Batches = Vec<(Delivery, Vec<u8>)>;
 
-/// What honest sides send, internal messages included.
+/// Returns the batches of honest sides, including internal messages.
 fn honest() -> Batches {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("7", &net));
@@ -56,7 +56,7 @@ fn honest() -> Batches {
     seen
 }
 
-/// A description, as docs/WIRE.md has it.
+/// A description, in the form of docs/WIRE.md.
 struct Described(tightwire::packet::Identity);
 
 impl Wire for Described {
@@ -84,7 +84,7 @@ fn hello(protocol: u64, token: &[u8]) -> Vec<u8> {
     batch
 }
 
-/// A connection that is not a session's.
+/// A connection without a session.
 struct Stranger {
     end: End,
     connection: Connection,
@@ -101,7 +101,7 @@ impl Stranger {
         let _ = self.end.send(self.connection, delivery, batch);
     }
 
-    /// Whether it was closed.
+    /// Whether the connection was closed.
     fn is_closed(&mut self) -> bool {
         self.end.handle_input(Duration::ZERO);
         let mut is_closed = false;
@@ -129,7 +129,7 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
         while hostile.len() < 4 {
             let mut next = Stranger::new(&net);
             if random.below(2) == 0 {
-                // This one is let in, and then hostile.
+                // This one is accepted, and then hostile.
                 token += 1;
                 let hello = hello(server.session.protocol_id(), token.to_string().as_bytes());
                 next.send(InternalBatch::DELIVERY, &hello);

@@ -1,4 +1,4 @@
-//! What a server says in the log.
+//! The log of a server.
 
 use std::cell::RefCell;
 
@@ -13,7 +13,7 @@ struct Jump;
 struct Lines;
 
 thread_local! {
-    /// Of this thread alone: other tests run beside.
+    /// Lines of this thread only: other tests run in parallel.
     static LINES: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 

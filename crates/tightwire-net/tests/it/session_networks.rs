@@ -1,4 +1,4 @@
-//! Whole sessions over networks that are bad.
+//! Whole sessions over bad networks.
 
 use std::time::Duration;
 
@@ -37,12 +37,12 @@ fn networks() -> [(&'static str, LinkConfig); 9] {
     ]
 }
 
-/// What an arena saw when everything was said, and how it was at its clients.
+/// Plays an arena until all messages have arrived, and returns the reports of its clients.
 fn play<S: Transport, C: Transport>(name: &str, arena: &mut Arena<S, C>) -> Vec<PeerReport> {
     let clients = arena.clients.len();
     let connected = arena.run(MINUTE, |arena| arena.heard.peers().len() == clients);
     let said = arena.run(5 * MINUTE, Arena::is_done);
-    // Nothing comes twice.
+    // No message comes twice.
     let end = arena.now + Duration::from_secs(1);
     arena.run(MINUTE, |arena| arena.now >= end);
     let unreliable = arena.check();
@@ -70,7 +70,8 @@ fn check_reports(name: &str, link: LinkConfig, reports: &[PeerReport]) {
     for report in reports {
         let path = report.path;
         let (least, most) = (2 * link.latency, 2 * (link.latency + link.jitter));
-        // An answer waits for the next frames of both sides; what is overtaken takes twice its time.
+        // An answer waits for the next frames of both sides; an overtaken packet takes twice its
+        // time.
         let more =
             Duration::from_millis(40) + if link.reordering > 0.0 { least } else { least / 2 };
         assert!((least..=most + more).contains(&path.round_trip), "{name}: {:?}", path.round_trip);
@@ -80,7 +81,7 @@ fn check_reports(name: &str, link: LinkConfig, reports: &[PeerReport]) {
             assert!(range.contains(&path.loss), "{name}: {}", path.loss);
         }
         if link.jitter > Duration::ZERO {
-            // They vary by a quarter of their range on average, if they were independent.
+            // Independent latencies vary by a quarter of their range on average.
             let range = link.jitter / 20..=link.jitter;
             assert!(range.contains(&path.jitter), "{name}: {:?}", path.jitter);
         } else if link.reordering == 0.0 {
@@ -173,7 +174,8 @@ fn everybody_connects_where_a_fifth_is_lost() {
     assert_eq!(times.len() as u64, rounds);
 }
 
-/// It is not about handshakes, of which a few in thousands take longer where a fifth is lost.
+/// Long timeouts: these tests are not about handshakes, of which a few in thousands take longer
+/// with a loss of a fifth.
 fn patient() -> QuicConfig {
     QuicConfig { handshake_timeout: MINUTE, idle_timeout: MINUTE, ..QuicConfig::default() }
 }
@@ -206,7 +208,7 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
             let all = [&forged, &here, &Reason::Token(TokenError::Missing)];
             assert!(all.iter().all(|reason| ours.contains(reason)), "{ours:?}");
             assert!(time < Duration::from_secs(20), "{time:?}");
-            // The one who was let in does not notice.
+            // The accepted client does not notice.
             assert_eq!(reasons(0), []);
         }
     }
@@ -251,12 +253,12 @@ fn who_vanishes_times_out() {
         let server = arena.server.as_ref().unwrap();
         assert!(server.stats(gone).is_none() && server.peers().count() == CLIENTS - 1);
         println!("a client that vanished timed out after {time:?}");
-        // A last sign of life of this side counts too.
+        // A last packet of this side counts too.
         let more = QuicConfig::default().keep_alive + Duration::from_millis(500);
         let range = idle - Duration::from_millis(500)..idle + more;
         assert!(range.contains(&time), "{time:?}");
 
-        // The others are idle, and stay.
+        // The other clients are idle, and stay.
         let end = arena.now + MINUTE;
         arena.run(2 * MINUTE, |arena| arena.now >= end);
         assert_eq!(arena.heard.reasons().len(), 1);
@@ -290,7 +292,7 @@ fn a_recorded_server_over_a_bad_network_replays_to_the_same_state() {
         arena.join(&mut door, session_config(), &token(&key(), number));
     }
     arena.join(&mut door, session_config(), &token(&TokenKey::from_bytes([8; 32]), 9));
-    // One leaves, one vanishes, and nobody is left when the server stops.
+    // One client disconnects, one vanishes, and none is left when the server stops.
     let is_done = |arena: &Arena<_, _>| {
         arena.heard.numbers.values().filter(|numbers| numbers.len() >= 200).count() >= 3 * CLIENTS
     };

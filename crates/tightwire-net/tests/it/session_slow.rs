@@ -1,4 +1,4 @@
-//! A client that does not keep up, over QUIC: what it costs the server, and how it ends.
+//! A client that does not keep up, over QUIC: its cost for the server, and its end.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use tightwire::transport::Reason;
 use crate::common::arena::{Arena, STEP, World, quic};
 
 const MINUTE: Duration = Duration::from_secs(60);
-/// What is sent reliably in a frame.
+/// Bytes that are sent reliably in a frame.
 const LENGTH: usize = 15_000;
 
-/// How a client does not keep up.
+/// Way in which a client does not keep up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Slow {
-    /// It takes what comes until it has no room, and handles none of it.
+    /// It receives until it has no room, and handles nothing.
     NotHandling,
-    /// It does not look at its socket.
+    /// It does not read its socket.
     NotReceiving,
 }
 
-/// Runs until the server gives up, and tells the most memory that it took for that.
+/// Runs until the server disconnects the client, and returns the server's peak memory for it.
 fn overwhelm(slow: Slow) -> u64 {
     let (mut arena, _) = quic(crate::common::networks::latency(), 1, 2, 0);
     arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
@@ -90,7 +90,7 @@ fn overwhelm(slow: Slow) -> u64 {
     assert!(ended - blocked <= config.patience + 2 * STEP, "{blocked:?}, {ended:?}");
     assert!(backlog <= config.refuse_above + 2 * (LENGTH + 100), "{backlog}");
 
-    // Both ends are told, as soon as the client looks.
+    // Both ends get the reason, as soon as the client reads its socket.
     let until = arena.now + Duration::from_secs(1);
     while arena.now < until {
         arena.step();
@@ -110,8 +110,8 @@ fn overwhelm(slow: Slow) -> u64 {
 fn a_client_that_handles_nothing_costs_no_more_than_the_limits_say() {
     let most = overwhelm(Slow::NotHandling);
     let (session, quic) = (SessionConfig::default(), QuicConfig::default());
-    // What QUIC has for those who have not acknowledged it, and what was said in the frame before and
-    // in this one; and all that waits until more is refused.
+    // Unacked data in QUIC, and the messages of the frame before and of this one; and the backlog
+    // until more is refused.
     let good = quic.send_window as usize + quic.send_datagrams + 2 * LENGTH;
     let slow = session.refuse_above + good;
     assert!(most < (slow + good) as u64, "{most}, where the limits are {slow} and {good}");

@@ -1,4 +1,4 @@
-//! Handles can be moved to other threads, and looked at from several.
+//! Handles can be moved to other threads, and shared by several.
 
 use tightwire::message::{Messenger, MessengerBuilder};
 use tightwire::packet::Protocol;
@@ -10,7 +10,7 @@ use tightwire::transport::InProcess;
 use tightwire::{Client, Server};
 use tightwire::{Message, Wire};
 
-/// A state that belongs to its thread: what handlers are given is no part of a handle.
+/// A state that belongs to its thread: the state for handlers is no part of a handle.
 type Local = std::rc::Rc<()>;
 
 #[derive(Wire, Message, Default)]

@@ -1,5 +1,5 @@
-//! Connect tokens: only what the backend made is let in, in time, once, and a stranger's bytes cost
-//! nothing.
+//! Connect tokens: only tokens of the backend are accepted, in time, once, and a stranger's bytes
+//! cost nothing.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn gate() -> TokenGate {
     TokenGate::new(vec![key(1)], SERVER)
 }
 
-/// Whether one is let in.
+/// Checks and redeems a token.
 fn enter(gate: &mut TokenGate, token: &SealedToken, now: Duration) -> Result<Claims, TokenError> {
     let admission = gate.check(token.as_bytes(), now)?;
     gate.redeem(&admission)?;
@@ -203,7 +203,7 @@ fn memory_is_bounded_and_drains() {
     assert_eq!(enter(&mut gate, &tokens[100], NOW), Err(TokenError::TooMany));
     assert_eq!(gate.remembered(), 100);
 
-    // When they have expired, each that comes makes room for more than itself.
+    // When they have expired, each new one frees more entries than it takes.
     let mut now = NOW + MINUTE;
     for client in 0..50 {
         now += Duration::from_secs(1);
@@ -262,7 +262,7 @@ fn strangers_are_refused_and_cost_no_memory() {
                 let Some(byte) = bytes.get_mut(place) else { break };
                 *byte ^= 1 + random.below(255) as u8;
             }
-            // Two changes of one byte can undo each other.
+            // Two changes of one byte can cancel out.
             let is_same = genuine.iter().any(|token| token.as_bytes() == bytes);
             unchanged += u64::from(is_same);
             assert_eq!(gate.check(&bytes, NOW).is_ok(), is_same);

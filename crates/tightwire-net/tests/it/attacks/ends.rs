@@ -1,4 +1,4 @@
-//! How connections end, and what is left of them.
+//! Ends of connections, and their leftovers.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -69,7 +69,7 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
     for number in 0..8000 {
         client.send(&Count(number), Delivery::Reliable).unwrap();
     }
-    // The server is busy, and takes what comes, but handles nothing. All of it arrives.
+    // The server is busy: it receives, but handles nothing. All messages arrive.
     for _ in 0..40 {
         now += ms(5);
         client.receive(now, &mut here);
@@ -97,7 +97,7 @@ fn nothing_comes_of_a_connection_that_was_closed_after_it_had_timed_out() {
         client.send(here, Delivery::Reliable, &[1, 0, number]).unwrap();
     }
     client.handle_output(now);
-    // The client is gone, and the server does not look for a while.
+    // The client is gone, and the server does not poll for a while.
     for _ in 0..30 {
         now += ms(500);
         world.server.handle_input(now);

@@ -1,4 +1,4 @@
-//! What an attacker, a bad clock or a hasty application can do. Each test is named by what holds.
+//! Attacks, bad clocks and hasty applications. Each test is named by the promise that holds.
 
 mod ends;
 mod newcomers;

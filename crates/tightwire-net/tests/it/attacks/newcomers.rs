@@ -1,4 +1,4 @@
-//! Who comes, and from where.
+//! New connections, and their source addresses.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ fn newcomers_get_in_while_others_send_first_packets() {
     newcomer_in_a_flood(([10, 9, 9, 9], 1000).into());
 }
 
-/// The same, but for the order in which the simulated network hands packets out: by address.
+/// The same, except for the order in which the simulated network delivers packets: by address.
 #[test]
 fn newcomers_get_in_if_they_come_before_those_who_send_first_packets() {
     newcomer_in_a_flood(([10, 0, 0, 9], 1000).into());

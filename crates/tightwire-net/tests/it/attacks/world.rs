@@ -1,4 +1,4 @@
-//! What the tests have in common.
+//! Common parts of these tests.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-/// Everything that a transport has to say.
+/// Returns all events of a transport as text.
 pub(crate) fn drain(transport: &mut impl Transport) -> Vec<String> {
     let mut said = Vec::new();
     while let Some(event) = transport.poll_event() {
@@ -59,7 +59,7 @@ pub(crate) fn drain(transport: &mut impl Transport) -> Vec<String> {
     said
 }
 
-/// Connects a client, from `start` on: both numbers, and the time.
+/// Connects a client, from `start` on; returns both numbers, and the time.
 pub(crate) fn connect(
     world: &mut World,
     client: &mut Quic<SimulatedSocket>,
@@ -91,7 +91,7 @@ pub(crate) fn connect(
     panic!("not connected: {here:?} {there:?}");
 }
 
-/// A socket that keeps what is sent, and hears nothing.
+/// A socket that records sent packets, and receives nothing.
 pub(crate) struct Tap {
     pub(crate) address: SocketAddr,
     pub(crate) sent: Rc<RefCell<Vec<Vec<u8>>>>,
@@ -114,13 +114,13 @@ impl Socket for Tap {
     }
 }
 
-/// First packets of handshakes that nobody goes on with.
+/// Returns first packets of handshakes that are never continued.
 pub(crate) fn first_packets(count: usize) -> Vec<Vec<u8>> {
     (0..count)
         .map(|_| {
             let sent = Rc::new(RefCell::new(Vec::new()));
             let tap = Tap { address: ([1, 2, 3, 4], 5).into(), sent: sent.clone() };
-            // The generator of random numbers of a raw client has a fixed seed: another time each.
+            // The random generator of a raw client has a fixed seed: another time for each.
             raw_connect(tap);
             sent.take().remove(0)
         })
@@ -168,7 +168,7 @@ pub(crate) fn newcomer_in_a_flood(address: SocketAddr) {
     assert!(connected.is_some_and(|time| time < ms(3000)), "{connected:?} {said:?}");
 }
 
-/// A client's socket that can stop to listen.
+/// A client's socket that can stop receiving.
 pub(crate) struct Deaf {
     pub(crate) socket: SimulatedSocket,
     pub(crate) is_deaf: Rc<RefCell<bool>>,
@@ -219,7 +219,7 @@ pub(crate) fn try_limits(config: QuicConfig) -> Result<(), QuicError> {
     Ok(())
 }
 
-/// A socket that gets another address.
+/// A socket that changes its address.
 pub(crate) struct Moving {
     pub(crate) sockets: [SimulatedSocket; 2],
     pub(crate) place: Rc<RefCell<usize>>,

@@ -1,4 +1,4 @@
-//! The peer by hand speaks QUIC as the server does, or no flood of it would mean anything.
+//! The hand-written peer speaks QUIC as the server does, or its floods would prove nothing.
 
 use tightwire::Delivery;
 use tightwire::quic::QuicConfig;

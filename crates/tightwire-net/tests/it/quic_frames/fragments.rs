@@ -9,7 +9,7 @@ use super::stand::{Peer, Stand};
 use crate::common::by_hand::{Level, frames};
 use crate::common::volume::volume;
 
-/// Sends pieces of a byte at every second offset, in turn for so many streams.
+/// Sends pieces of a byte at every second offset, in turn for this many streams.
 struct Fragments {
     streams: u64,
     next: u64,
@@ -27,7 +27,7 @@ impl Fragments {
     }
 }
 
-/// The most that each of them took, and what is left of it when they have gone.
+/// Returns the peak memory for each peer, and the memory that is left when they have gone.
 fn attack(stand: &mut Stand, peers: &mut [Peer], streams: u64, per_packet: usize) -> (i64, i64) {
     let (before, count) = (stand.memory, peers.len() as i64);
     stand.most_memory = before;
@@ -43,7 +43,7 @@ fn attack(stand: &mut Stand, peers: &mut [Peer], streams: u64, per_packet: usize
         stand.step(&mut []);
     }
     let most = stand.most_memory - before;
-    // They leave without a word.
+    // They vanish without a packet.
     stand.paused.clear();
     for _ in 0..200 {
         stand.now += Duration::from_millis(100);
@@ -75,7 +75,7 @@ fn more_streams_than_a_stranger_needs_end_its_connection() {
     stand.run(3, &mut [&mut peer]);
     let [(_, Reason::Failed(text))] = &stand.ended[..] else { panic!("{:?}", stand.ended) };
     assert!(text.contains("QUIC error 0x4"), "{text}");
-    // One that was let in has them.
+    // A welcome peer may have them.
     let (mut peer, connection) = stand.let_in(([10, 0, 0, 3], 1000));
     peer.send(stand.now, Level::OneRtt, &frames::stream(1000, 0, &[2, 0, 0], true));
     stand.run(3, &mut [&mut peer]);

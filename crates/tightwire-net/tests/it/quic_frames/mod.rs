@@ -1,4 +1,4 @@
-//! What a peer can do that puts any frame into any packet: see `common::by_hand`.
+//! Attacks of a peer that puts any frame into any packet: see `common::by_hand`.
 
 mod addresses;
 mod by_hand;

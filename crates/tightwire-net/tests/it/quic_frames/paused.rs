@@ -1,11 +1,11 @@
-//! A client that was let in, and that the server does not read at the moment.
+//! A welcome client that the server does not read at the moment.
 
 use tightwire::quic::QuicConfig;
 
 use super::stand::Stand;
 use crate::common::by_hand::{Level, frames};
 
-/// Memory by frames that bring nothing, and then a call that takes seconds.
+/// Frames without data must not take memory, nor make a later call take seconds.
 #[test]
 fn frames_for_a_paused_peer_take_no_memory_each() {
     for frame in [frames::stream(0, 1, &[], false), frames::stream(0, 1, &[7], false)] {

@@ -23,14 +23,14 @@ pub(crate) struct Stand {
     certificate: Certificate,
     pub(crate) server: Quic<Metered>,
     pub(crate) now: Duration,
-    /// The bytes that the server has allocated and not freed, and the most that there were.
+    /// Bytes that the server has allocated and not freed, and their maximum.
     pub(crate) memory: i64,
     pub(crate) most_memory: i64,
     pub(crate) connections: BTreeMap<SocketAddr, Connection>,
     pub(crate) ended: Vec<(Connection, Reason)>,
     pub(crate) refused: Vec<(SocketAddr, Reason)>,
     pub(crate) batches: Vec<(Connection, Delivery, Vec<u8>)>,
-    /// These are paused in each frame.
+    /// Connections that are paused in each frame.
     pub(crate) paused: Vec<Connection>,
     seed: u64,
 }
@@ -62,7 +62,7 @@ impl Stand {
         }
     }
 
-    /// A peer by hand whose handshake is complete, and that was let in.
+    /// Returns a hand-written peer whose handshake is complete, and that is welcome.
     pub(crate) fn let_in(&mut self, address: impl Into<SocketAddr>) -> (Peer, Connection) {
         let (mut peer, connection) = self.connected(address);
         self.server.welcome(connection);
@@ -70,13 +70,13 @@ impl Stand {
         (peer, connection)
     }
 
-    /// A peer by hand at this address.
+    /// Returns a hand-written peer at this address.
     pub(crate) fn peer(&mut self, address: impl Into<SocketAddr>) -> Peer {
         self.seed += 1;
         HandPeer::new(self.network.socket(address.into()), SERVER.into(), self.seed)
     }
 
-    /// A peer by hand whose handshake is complete.
+    /// Returns a hand-written peer whose handshake is complete.
     pub(crate) fn connected(&mut self, address: impl Into<SocketAddr>) -> (Peer, Connection) {
         let address = address.into();
         let mut peer = self.peer(address);
@@ -91,14 +91,14 @@ impl Stand {
         panic!("not connected: {:?} {:?}", self.refused, peer.closed);
     }
 
-    /// A client as this crate has them.
+    /// Returns a client of this crate.
     pub(crate) fn honest(&self, address: impl Into<SocketAddr>) -> Quic<SimulatedSocket> {
         let trust = Trust::Pinned(vec![self.certificate.fingerprint()]);
         let (socket, config) = (self.network.socket(address.into()), QuicConfig::default());
         Quic::connect(socket, SERVER.into(), "game.example", &trust, config, self.now).unwrap()
     }
 
-    /// A millisecond in which the peers only listen.
+    /// Runs a millisecond in which the peers only receive.
     pub(crate) fn step(&mut self, peers: &mut [&mut Peer]) {
         self.now += Duration::from_millis(1);
         for peer in peers {
@@ -111,7 +111,7 @@ impl Stand {
         (0..milliseconds).for_each(|_| self.step(peers));
     }
 
-    /// The server's frame.
+    /// Runs the server's frame.
     pub(crate) fn serve(&mut self) {
         let (now, server) = (self.now, &mut self.server);
         count(&mut self.memory, || server.handle_input(now));
@@ -149,13 +149,13 @@ impl Stand {
     }
 }
 
-/// Adds what is allocated and not freed.
+/// Adds the bytes that `call` allocates and does not free.
 fn count(memory: &mut i64, call: impl FnOnce()) {
     *memory += allocation_counter::measure(call).bytes_current;
 }
 
-/// A socket as the system has them: first come, first served. What the network itself takes is not
-/// counted.
+/// A socket with the order of the system: first come, first served. The memory of the network
+/// itself is not counted.
 #[derive(Debug)]
 pub(crate) struct Metered {
     socket: SimulatedSocket,

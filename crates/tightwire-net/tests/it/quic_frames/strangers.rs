@@ -1,4 +1,4 @@
-//! Strangers who send as much as they can, as costly as they can.
+//! Strangers that send as much as they can, as costly as they can.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn strangers_with_packed_frames_are_disconnected_and_nobody_notices() {
     }
 }
 
-/// Frames that an honest peer could send, as many as fit: they are paid for.
+/// Frames that an honest peer could send, as many as fit: they count against its limit.
 #[test]
 fn the_frames_of_strangers_have_a_limit_in_each_second_and_call() {
     let mut stand = Stand::new(QuicConfig::default());
@@ -40,7 +40,8 @@ fn the_frames_of_strangers_have_a_limit_in_each_second_and_call() {
     let found = flood(&mut stand, &mut peers, 2000, &mut || full.clone());
     println!("{} frames in a call at most, {} in all", found.most_frames, found.frames);
     assert_eq!((found.arrived, found.latest), (125, Duration::ZERO));
-    // A stranger has 100 packets at once and 50 in a second, and a packet of 200 frames is as 7.
+    // A stranger has 100 packets at once and 50 in a second, and a packet of 200 frames counts as
+    // 7.
     let each = 2 * (100 + 2 * 50) * 200 / 7;
     assert!(found.frames < 20 * each + 1000, "{}", found.frames);
     assert!(found.most_frames < 20 * 4 * 200 + 100, "{}", found.most_frames);
