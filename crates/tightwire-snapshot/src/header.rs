@@ -2,10 +2,10 @@
 //!
 //! Acked packets are called *known* in this file, and the newest of them is the *base*, the
 //! baseline packet. The states in known packets are the baseline of the next packet. Both sides
-//! have to mean the same packets, although neither knows whether the last packets of its own
-//! arrived. Therefore each packet names its base, and says which packets before the base are known,
-//! as far back as the base itself did not settle that. Older packets are settled: a packet whose
-//! ack comes `LATE` packets after that of a newer one counts as lost for good.
+//! have to mean the same packets, although either may not yet have the last packets of the other.
+//! Therefore each packet names its base, and says which packets before the base are known, as far
+//! back as the base itself did not settle that. Older packets are settled: a packet that is more
+//! than `LATE` packets before the base when its ack comes counts as lost for good.
 
 use super::trace::{Mark, Marked};
 use tightwire_core::stream::{ErrorKind, Stream};
@@ -33,8 +33,7 @@ pub(super) struct Header {
     pub(super) is_complete: bool,
     /// Epoch of the sender; only a packet without a base has it.
     pub(super) epoch: u32,
-    /// Sequence number of the first packet since the last keyframe: a sender that resyncs starts
-    /// over.
+    /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,
     /// The baseline packet: the newest acked one. `None` in a keyframe.
     pub(super) base: Option<u32>,
@@ -54,7 +53,7 @@ pub(super) struct Known {
 pub(super) struct Told {
     pub(super) tick: u32,
     pub(super) is_complete: bool,
-    /// Sequence number of the first packet since the last keyframe.
+    /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,
     pub(super) base: Option<u32>,
 }

@@ -194,7 +194,8 @@ impl Selection {
     }
 }
 
-/// Marks the objects dirty that changed since the last snapshot; without a baseline, all objects.
+/// Marks the objects dirty that changed since the last snapshot: all objects if this is the first
+/// snapshot, the first after a resync, or if the record of changes does not go back so far.
 fn take_changes(store: &Store, view: &mut View) {
     match view.recorded.and_then(|recorded| store.changed_since(recorded)) {
         Some((slots, _)) => slots.for_each(|slot| view.set_outdated(slot, true)),

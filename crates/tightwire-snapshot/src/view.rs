@@ -1,4 +1,4 @@
-//! The sender's view of one receiver: which objects are dirty for it, which packets were sent,
+//! The sender's view of one receiver: which objects are dirty for it, which packets were sent, and
 //! which of those are acked.
 
 use alloc::vec::Vec;
@@ -21,8 +21,8 @@ pub(super) struct View {
     /// Bit set of dirty slots: objects of which the receiver may not have the current state. The
     /// order of slots is mostly the order of ids too.
     pub(super) outdated: Vec<u64>,
-    /// End of the recorded changes that are in `outdated`; `None` for a receiver without a
-    /// baseline.
+    /// End of the recorded changes that are in `outdated`; `None` before the first snapshot, and
+    /// after a resync.
     pub(super) recorded: Option<Recorded>,
     /// Slot at which the search for objects whose relevancy changed goes on.
     pub(super) patrol: usize,
@@ -33,7 +33,8 @@ pub(super) struct View {
     packets: Vec<Sent>,
     pub(super) checksums: Checksums,
     next: u32,
-    /// Sequence number of the first packet since the last keyframe; earlier packets are ignored.
+    /// Sequence number of the first packet since the last resync; acks of earlier packets are
+    /// ignored.
     start: u32,
     /// The baseline packet: the newest acked one. `None` until a packet is acked.
     base: Option<u32>,

@@ -27,8 +27,8 @@ pub struct ReceivedMessage<M> {
 
 /// Iterator over the waiting messages of a type, in the order in which they came: see
 /// [`Messenger::drain`]. Messages that are not taken go on waiting.
-// It has no destructor, so that the messenger can be used in `while let Some(chat) =
-// messenger.drain::<Chat>().next()`.
+// It has no destructor, so that the messenger can be used in
+// `while let Some(chat) = messenger.drain::<Chat>().next()`.
 pub struct Drain<'m, M, C> {
     messenger: &'m mut Messenger<C>,
     lane: Option<Lane>,

@@ -307,8 +307,8 @@ impl Peers {
 }
 
 /// Iterator over the peers of a [`Messenger`](crate::message::Messenger), in no order.
-// A named type, since an opaque one could have a destructor, so that `if let Some(peer) =
-// messenger.peers().next() { messenger.send(…) }` would not compile.
+// A named type, since an opaque one could have a destructor, so that
+// `if let Some(peer) = messenger.peers().next() { messenger.send(…) }` would not compile.
 #[derive(Clone)]
 pub struct PeerIds<'m> {
     peers: &'m Peers,

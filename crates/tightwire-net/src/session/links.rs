@@ -197,8 +197,8 @@ impl Links {
 }
 
 /// Iterator over the peers of a session, in the order in which they connected.
-// A named type, since an opaque one could have a destructor, so that `if let Some(peer) =
-// server.peers().next() { server.send(…) }` would not compile.
+// A named type, since an opaque one could have a destructor, so that
+// `if let Some(peer) = server.peers().next() { server.send(…) }` would not compile.
 #[derive(Clone)]
 pub struct SessionPeers<'s> {
     links: Values<'s, Connection, Link>,

@@ -126,8 +126,9 @@ fn codes_of(cells: &[u32; 4]) -> [i64; 3] {
 #[cold]
 #[inline(never)]
 fn in_frame(from: u32, codes: [i64; 3], to: u32, max: i64) -> [i64; 3] {
-    // All four components, `2 * code - max`; the largest follows from the length of a unit, `max *
-    // sqrt(2)`.
+    // All four components, `2 * code - max`; the largest follows from the length of a unit, which
+    // is
+    // `max * sqrt(2)`.
     let mut four = [0; 4];
     let mut rest = 2 * max * max;
     let others = |index: u32| (0..4).filter(move |&place| place != index as usize);

@@ -1,5 +1,5 @@
-//! The receiver's world: states of received packets, until they are acked, become baselines and
-//! expire.
+//! The receiver's world: the states of received packets, which become baselines when they are
+//! acked, and expire when no later packet can need them.
 
 mod shown;
 
@@ -28,14 +28,15 @@ pub(super) struct World {
     pub(super) newest: Option<Received>,
     /// Sequence number after the newest packet; there may be gaps before it.
     pub(super) next: u32,
-    /// Sequence number of the first packet since the last keyframe.
+    /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,
     /// The first packet that is not settled.
     first: u32,
     /// Objects from before a resync may still be shown.
     is_stale: bool,
     most: usize,
-    /// The first packet that can be the baseline of another.
+    /// The first packet that can be the baseline of another; and the memory of earlier models, for
+    /// reuse.
     first_base: u32,
     spare_models: Vec<Model>,
     /// Packets whose acks the newest header confirmed.
