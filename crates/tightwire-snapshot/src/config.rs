@@ -21,8 +21,9 @@ pub struct Config {
     /// Largest number of objects, including despawned ones whose despawn is not yet acked by every
     /// receiver. The default is 4096.
     pub max_objects: usize,
-    /// Number of ticks after which a state expires on the sender. An object whose acked states have
-    /// all expired is sent without a baseline. At least 64, which is the default.
+    /// Number of ticks for which the sender keeps a state after a newer one has replaced it; then
+    /// the state expires. An object whose acked states have all expired is sent without a baseline.
+    /// At least 64, which is the default.
     ///
     /// It also bounds the sender's memory: at most `history + 1` states of an object. A receiver
     /// holds as many states as packets can be in flight. With [`Level::Modeled`], a model is kept

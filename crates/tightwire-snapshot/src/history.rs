@@ -197,8 +197,8 @@ impl History {
         }
     }
 
-    /// Lets the versions expire that were replaced before `tick`: keeps the newest one of that tick
-    /// or earlier.
+    /// Lets the versions expire that were replaced at `tick` or before: keeps the newest one of
+    /// that tick or earlier.
     pub(super) fn forget_before(&mut self, versions: &mut Versions, tick: u32) {
         let mut found = false;
         self.retain(versions, |stamp, _| {

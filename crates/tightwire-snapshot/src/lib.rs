@@ -11,7 +11,7 @@
 //! set       Store, History    store.rs, history.rs   Sender::set adds a version of this tick
 //!  |
 //!  v
-//! dirty     View::outdated    view.rs                select.rs collects them by priority
+//! dirty     View::outdated    view.rs                Selection, of select.rs, takes them by priority
 //!  |   ^
 //!  v   | lost: the object stayed dirty, and is sent again in its then current state
 //! sent      Sent, SentObject  view.rs                sender/make.rs writes it: in flight
@@ -23,7 +23,7 @@
 //! baseline  SenderKnowledge,  knowledge.rs           later packets are deltas against this state
 //!  |        ReceiverKnowledge
 //!  v
-//! expired   History           history.rs             after Config::history ticks: memory reused
+//! expired   History           history.rs             Config::history ticks after it was replaced
 //! ```
 //!
 //! An object is dirty until the receiver acks its current state; sending it only resets its
@@ -31,9 +31,9 @@
 //! in flight without an ack the sender resyncs: it drops the whole baseline of the receiver, and
 //! the next packet is a keyframe.
 //!
-//! On the receiving side, `World` (`world/mod.rs`) keeps the states of received packets until the
-//! header of a later packet (`header.rs`) says which of them are acked: the two sides then have the
-//! same baseline.
+//! On the receiving side, `World` (`world/mod.rs`) keeps the states of received packets. The header
+//! of each packet (`header.rs`) says which packets are acked, so that both sides have the same
+//! baseline. A state expires there when no later packet can have it as its baseline.
 //!
 //! # The files
 //!

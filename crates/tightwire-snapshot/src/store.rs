@@ -78,7 +78,8 @@ impl Store {
         }
     }
 
-    /// Begins a tick, and lets versions expire that are older than the history.
+    /// Begins a tick, and lets the versions expire that were replaced longer ago than the history
+    /// goes back.
     pub(super) fn begin_tick(&mut self, tick: u32) {
         self.tick = tick;
         let oldest = tick.saturating_sub(self.remembered);
