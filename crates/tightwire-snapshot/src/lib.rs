@@ -11,7 +11,7 @@
 //! set       Store, History    store.rs, history.rs   Sender::set adds a version of this tick
 //!  |
 //!  v
-//! dirty     View::outdated    view.rs                Selection, of select.rs, takes them by priority
+//! dirty     View::outdated    view.rs                Selection (select.rs) takes them by priority
 //!  |   ^
 //!  v   | lost: the object stayed dirty, and is sent again in its then current state
 //! sent      Sent, SentObject  view.rs                sender/make.rs writes it: in flight

@@ -252,8 +252,8 @@ impl Sender {
         self.make_snapshot(receiver, budget, None)
     }
 
-    /// As [`snapshot`](Self::snapshot), with the relevancy and priority of objects for this
-    /// receiver.
+    /// Makes the packet of this tick as [`snapshot`](Self::snapshot) does, with the relevancy and
+    /// priority of objects for this receiver.
     ///
     /// `interest` returns the weight of an object, or `None` if the object is not relevant to the
     /// receiver; it can look at the [value](ObjectView::get) of the object. Each snapshot that

@@ -158,8 +158,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Sends the internal message in `hub.out`. It waits if the transport is full, or if other
-    /// batches wait.
+    /// Sends the internal message in `hub.out`. If the transport is full, or other batches wait, it
+    /// waits too; during the handshake, a full transport closes the connection.
     fn send_internal(&mut self, connection: Connection) {
         let Self { transport, hub, .. } = self;
         let mut open = hub.links.opened_mut(connection);
@@ -206,7 +206,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     }
 
     /// Closes a connection whose transport carries less than both sides have agreed on: it would
-    /// refuse batches of an honest peer.
+    /// take large batches of an honest peer for violations.
     fn check_path(&mut self, connection: Connection) {
         let Some(path) = self.transport.path(connection) else { return };
         let (most, wanted) = (path.max_fragmented, self.hub.config.messenger.max_fragmented);

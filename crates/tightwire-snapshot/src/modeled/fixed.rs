@@ -84,7 +84,7 @@ pub(super) fn exp2(log: i32, bits: i32) -> i64 {
     if whole < 0 { value >> (-whole).min(63) } else { value << whole.min(30) }
 }
 
-/// As [`exp2`], for results below `2^(30 - bits)`.
+/// Computes [`exp2`] for results below `2^(30 - bits)`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp2_down(log: i32, bits: i32) -> i64 {
     let part = log & ((1 << LOG) - 1);

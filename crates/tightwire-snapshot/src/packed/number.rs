@@ -173,7 +173,7 @@ pub(super) fn compare(
     tuning.compare(left, plan.len as u32);
 }
 
-/// As [`compare`], for a position that has a velocity: by the mean, or by the changed velocity.
+/// Does the same as [`compare`] for a position with a velocity: by the mean, or by the changed one.
 #[inline(never)]
 fn compare_velocity<const N: usize>(
     plan: &GroupPlan,
