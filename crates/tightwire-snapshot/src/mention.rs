@@ -93,7 +93,8 @@ pub(super) trait Knowledge {
         each: impl FnMut(Past<'k>) -> bool,
     ) -> Option<u16>;
 
-    /// Does the same as [`pasts`](Self::pasts) by the id alone, for an object that the base mentions.
+    /// Does the same as [`pasts`](Self::pasts) by the id alone, for an object that the base
+    /// mentions.
     fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16>;
 
     /// Returns the ids of the objects that the base mentions, in order; empty if the base is so old

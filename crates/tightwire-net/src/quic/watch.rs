@@ -48,12 +48,13 @@ impl Watch {
         self.strangers = self.strangers.saturating_add(1);
     }
 
-    /// Whether the counting window is over.
+    /// Whether the counting window is over, or there was no filter yet.
     pub(super) fn is_due(&self, now: Duration) -> bool {
         self.is_plain.is_none() || now >= self.since + WINDOW
     }
 
-    /// Counts packets beyond the limit `per_second` of a known address.
+    /// Silences a known address that has sent more than twice its limit `per_second` in this window:
+    /// `too_many` of its packets were beyond the limit.
     pub(super) fn see_known(
         &mut self,
         address: SocketAddr,

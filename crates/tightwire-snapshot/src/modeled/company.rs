@@ -11,7 +11,7 @@ pub(super) struct Company {
     /// without one.
     pub(super) carried: Option<[i64; 3]>,
     pub(super) beside: Option<[i64; 3]>,
-    /// Predicted motion if the object tumbles; `None` if it does not turn.
+    /// Predicted motion if the object tumbles; `None` if it does not turn, or has a velocity.
     pivot: Option<[i64; 3]>,
     /// Residual of the neighbour's own prediction.
     pub(super) surplus: [i64; 3],

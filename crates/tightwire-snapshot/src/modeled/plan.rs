@@ -119,8 +119,8 @@ impl<'a> Now<'a> {
         now
     }
 
-    /// Codes whether a group keeps its value, by the group's own probabilities; the context is its
-    /// speed and whether the groups before kept theirs.
+    /// Codes whether a group keeps its value, by the group's own probabilities. The context is its
+    /// speed, whether the groups before kept their values, and how well they were predicted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn code_kept<C: Coder>(
         &mut self,
