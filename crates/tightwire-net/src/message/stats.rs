@@ -63,7 +63,7 @@ pub struct PeerStats {
 /// Numbers of batches and messages that were refused, by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "named after the variants of `MessageFault`")]
+#[expect(missing_docs, reason = "named after the variants of `MessageError`")]
 pub struct FaultCounters {
     pub unknown_peer: u64,
     pub batch_too_long: u64,

@@ -1,7 +1,4 @@
 //! Admission of new connections, by their source address.
-//!
-//! Each packet has its own memory, although one buffer for many would be faster: QUIC keeps parts
-//! of packets, and would keep the whole buffer with them.
 
 use core::time::Duration;
 use std::collections::{HashMap, VecDeque};

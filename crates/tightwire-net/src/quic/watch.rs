@@ -53,8 +53,8 @@ impl Watch {
         self.is_plain.is_none() || now >= self.since + WINDOW
     }
 
-    /// Silences a known address that has sent more than twice its limit `per_second` in this window:
-    /// `too_many` of its packets were beyond the limit.
+    /// Silences a known address that has sent more than twice its limit `per_second` in this
+    /// window: `too_many` of its packets were beyond the limit.
     pub(super) fn see_known(
         &mut self,
         address: SocketAddr,

@@ -37,7 +37,7 @@ fn networks() -> [(&'static str, LinkConfig); 9] {
     ]
 }
 
-/// Plays an arena until all messages have arrived, and returns the reports of its clients.
+/// Plays an arena until it is done, and returns the server's report of each client.
 fn play<S: Transport, C: Transport>(name: &str, arena: &mut Arena<S, C>) -> Vec<PeerReport> {
     let clients = arena.clients.len();
     let connected = arena.run(MINUTE, |arena| arena.heard.peers().len() == clients);

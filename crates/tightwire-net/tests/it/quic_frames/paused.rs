@@ -5,7 +5,7 @@ use tightwire::quic::QuicConfig;
 use super::stand::Stand;
 use crate::common::by_hand::{Level, frames};
 
-/// Frames without data must not take memory, nor make a later call take seconds.
+/// Frames without new data must not take memory, nor make a later call take seconds.
 #[test]
 fn frames_for_a_paused_peer_take_no_memory_each() {
     for frame in [frames::stream(0, 1, &[], false), frames::stream(0, 1, &[7], false)] {
