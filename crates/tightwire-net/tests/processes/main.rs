@@ -1,6 +1,9 @@
 //! Servers and clients in processes of their own, over UDP on this machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[cfg(target_os = "linux")]
+#[path = "../common/by_hand/mod.rs"]
+mod by_hand;
 mod clients;
 #[cfg(target_os = "linux")]
 mod load;

@@ -1,0 +1,216 @@
+//! Peers that speak QUIC by hand, and send what costs the server the most.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use tightwire::Client;
+use tightwire::Delivery;
+use tightwire::quic::{Packet, Packets, Socket};
+use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
+
+use super::talk::{Talk, config, messages};
+use crate::by_hand::{HandPeer, Level, frames};
+use crate::process::{orders, say};
+
+/// Sends until it is told to stop, and says how much it was. A kind is what is sent, by how many, as
+/// "packed-20"; one that is let in says hello first, as "let-in-packed-1".
+pub(crate) fn run(address: SocketAddr, kind: &str) {
+    let orders = orders();
+    let (name, count) = kind.rsplit_once('-').unwrap();
+    let (name, is_let_in) = match name.strip_prefix("let-in-") {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let hello = is_let_in.then(hello);
+    let start = Instant::now();
+    let mut all: Vec<_> = (0..count.parse().unwrap())
+        .map(|number| Hostile::new(address, number, name, hello.as_deref()))
+        .collect();
+    say("ready");
+    while orders.try_recv().is_err() {
+        for hostile in &mut all {
+            hostile.attack(start.elapsed());
+        }
+    }
+    let sum = |count: fn(&Hostile<'_>) -> u64| all.iter().map(count).sum::<u64>();
+    let [sent, connections] = [sum(|one| one.sent), sum(|one| one.connections)];
+    say(&format!("datagrams={sent} connections={connections}"));
+}
+
+struct Hostile<'a> {
+    server: SocketAddr,
+    number: u32,
+    kind: &'a str,
+    hello: Option<&'a [u8]>,
+    peer: HandPeer<Plain>,
+    since: Duration,
+    has_said_hello: bool,
+    fragment: u64,
+    sent: u64,
+    connections: u64,
+}
+
+impl<'a> Hostile<'a> {
+    fn new(server: SocketAddr, number: u32, kind: &'a str, hello: Option<&'a [u8]>) -> Self {
+        let peer = HandPeer::new(Plain::new(number, kind), server, u64::from(number) << 32);
+        Self {
+            server,
+            number,
+            kind,
+            hello,
+            peer,
+            since: Duration::ZERO,
+            has_said_hello: false,
+            fragment: 0,
+            sent: 0,
+            connections: 1,
+        }
+    }
+
+    fn attack(&mut self, now: Duration) {
+        self.peer.stops_half_way = self.kind == "half-open";
+        self.peer.drive(now);
+        if self.kind == "half-open" {
+            // As many as there is time for, a few milliseconds apart.
+            if now > self.since + Duration::from_millis(5) {
+                self.again(now);
+            }
+            return;
+        }
+        let is_over = self.peer.closed.is_some();
+        if is_over || (!self.peer.is_connected() && now > self.since + Duration::from_secs(1)) {
+            // They go on for a while with what is over, and come again.
+            if now > self.since + Duration::from_millis(200) {
+                return self.again(now);
+            }
+        }
+        if !self.peer.is_connected() && !is_over {
+            return;
+        }
+        if let (false, Some(hello)) = (self.has_said_hello, self.hello) {
+            self.has_said_hello = true;
+            self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
+        }
+        for _ in 0..16 {
+            let payload = self.payload();
+            self.peer.send(now, Level::OneRtt, &payload);
+            self.sent += 1;
+        }
+    }
+
+    /// Connects anew.
+    fn again(&mut self, now: Duration) {
+        self.connections += 1;
+        let seed = u64::from(self.number) << 32 | self.connections;
+        self.peer = HandPeer::new(Plain::new(self.number, self.kind), self.server, seed);
+        (self.since, self.has_said_hello, self.fragment) = (now, false, 0);
+    }
+
+    fn payload(&mut self) -> Vec<u8> {
+        match self.kind {
+            "packed" => frames::packed(&frames::stream(1, 0, &[], false)),
+            // As many as are no reason to be disconnected.
+            "filled" => frames::packed(&frames::datagram(&[0, 0, 0])),
+            _ => {
+                let streams = if self.hello.is_some() { 1000 } else { 7 };
+                (0..140)
+                    .flat_map(|_| {
+                        self.fragment += 1;
+                        let (index, round) = (self.fragment % streams, self.fragment / streams);
+                        frames::stream(1 + index, 1 + 2 * round, &[7], false)
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+/// A socket of the system, at an address of its own for half-open connections.
+struct Plain(UdpSocket);
+
+impl Plain {
+    fn new(number: u32, kind: &str) -> Self {
+        let host = if kind == "half-open" { 2 + number as u8 } else { 1 };
+        let socket = UdpSocket::bind((Ipv4Addr::new(127, 0, 0, host), 0)).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        Self(socket)
+    }
+}
+
+impl Socket for Plain {
+    fn receive(&mut self, _: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
+        let mut bytes = [0; 2000];
+        loop {
+            match self.0.recv_from(&mut bytes) {
+                Ok((length, from)) => {
+                    take(Packet { from, to: None, congestion: 0, bytes: &bytes[..length] });
+                }
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn send(&mut self, _: Duration, packets: &Packets<'_>) -> bool {
+        self.0.send_to(packets.bytes, packets.to).is_ok()
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.0.local_addr().unwrap()
+    }
+
+    fn finds_mtu(&self) -> bool {
+        true
+    }
+}
+
+/// What a client of this game says first, as its stream has it.
+fn hello() -> Vec<u8> {
+    let mut client = Client::builder(config()).register(messages).build(Ear::default()).unwrap();
+    client.receive(Duration::ZERO, &mut Talk::new(Instant::now()));
+    client.transmit(Duration::ZERO);
+    let (delivery, batch) = client.transport().sent.first().unwrap();
+    [&[*delivery as u8], &batch[..]].concat()
+}
+
+/// A transport that keeps what is sent.
+#[derive(Default)]
+struct Ear {
+    is_connected: bool,
+    sent: Vec<(Delivery, Vec<u8>)>,
+}
+
+impl Transport for Ear {
+    fn handle_input(&mut self, _: Duration) {}
+
+    fn poll_event(&mut self) -> Option<Event<'_>> {
+        let connection = Connection(0);
+        let is_new = !std::mem::replace(&mut self.is_connected, true);
+        is_new.then_some(Event::Connected { connection, address: None })
+    }
+
+    fn send(
+        &mut self,
+        _: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        self.sent.push((delivery, batch.to_vec()));
+        Ok(())
+    }
+
+    fn pause(&mut self, _: Connection) {}
+
+    fn close(&mut self, _: Connection, _: &Reason) {}
+
+    fn handle_output(&mut self, _: Duration) {}
+
+    fn path(&self, _: Connection) -> Option<Path> {
+        Some(Path { max_datagram: 1200, max_fragmented: 1 << 20, ..Path::default() })
+    }
+
+    fn next_time(&self) -> Option<Duration> {
+        None
+    }
+}
