@@ -458,6 +458,7 @@ pub use tightwire_core::stream::{
 };
 pub use tightwire_core::{Wire, at, bits, bytes, packet, schema, stream};
 #[cfg(feature = "inspect")]
+#[doc(inline)]
 pub use tightwire_inspect as inspect;
 #[cfg(feature = "net")]
 pub use tightwire_net::message::{Context, Delivery, PeerId, Stage};
@@ -466,6 +467,7 @@ pub use tightwire_net::session::{Client, Server, SessionConfig, SessionEvent};
 #[cfg(feature = "net")]
 pub use tightwire_net::{Message, link, message, quic, recording, session, token, transport};
 #[cfg(feature = "snapshot")]
+#[doc(inline)]
 pub use tightwire_snapshot as snapshot;
 
 /// Chapters of a guide, with tested code.
