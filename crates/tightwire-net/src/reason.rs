@@ -150,7 +150,7 @@ impl fmt::Display for Reason {
             Self::Certificate(text) => ("the server's certificate was refused", Some(text)),
             Self::TooSlow => ("too slow: more was sent than arrives", None),
             Self::Violation(text) => ("broke the protocol", Some(text)),
-            Self::Forgotten => ("the other side was started again and forgot this", None),
+            Self::Forgotten => ("the other side restarted and does not know this connection", None),
             Self::Failed(text) => ("the connection failed", Some(text)),
         };
         f.write_str(what)?;
@@ -184,5 +184,13 @@ impl fmt::Display for TokenError {
     }
 }
 
-impl core::error::Error for Reason {}
+impl core::error::Error for Reason {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Token(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl core::error::Error for TokenError {}

@@ -98,7 +98,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         while let Some((peer, text)) = self.hub.messenger.poll_kick() {
             self.close(peer, &Reason::kicked(&text));
         }
-        self.close_those_who_hesitate();
+        self.close_timed_out_handshakes();
         self.send_what_waited();
         self.look_at_paths();
         self.answer();
@@ -273,7 +273,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     }
 
     /// Closes connections whose handshake has timed out.
-    fn close_those_who_hesitate(&mut self) {
+    fn close_timed_out_handshakes(&mut self) {
         let Hub { links, now, config, .. } = &self.hub;
         for (connection, link) in links.iter() {
             let is_late = now.saturating_sub(link.since) >= config.hello_timeout;

@@ -57,6 +57,12 @@ impl Step {
     pub(super) fn violation(connection: Connection, text: &str) -> Self {
         Self::close(connection, Reason::violation(text))
     }
+
+    /// Closes a connection whose peer sent a control message that does not fit the state.
+    pub(super) fn unexpected(connection: Connection, said: &Said, state: &State) -> Self {
+        let text = format!("unexpected control message {} in state {}", said.name(), state.name());
+        Self::violation(connection, &text)
+    }
 }
 
 impl<C: 'static> Hub<C> {

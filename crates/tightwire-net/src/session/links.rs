@@ -37,6 +37,19 @@ pub(super) enum State {
     Gone(PeerId, Reason),
 }
 
+impl State {
+    /// Name of the state in the reason of a disconnect.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::New => "Connecting",
+            Self::Welcomed(_) => "Welcomed",
+            Self::Different(_) => "Mismatched",
+            Self::Open(_) => "Connected",
+            Self::Gone(..) => "Disconnected",
+        }
+    }
+}
+
 /// A connection over which messages flow.
 #[derive(Debug)]
 pub(super) struct Open {

@@ -34,7 +34,7 @@ pub(super) trait Role {
                 Step::Close(from, told, Reason::mismatch(&of(FORMAT, there)))
             }
             NotUnderstood::Malformed => {
-                Step::violation(from, "an internal message that nobody understands")
+                Step::violation(from, "malformed control message")
             }
         }
     }
@@ -91,7 +91,7 @@ impl Role for ServerRole {
                 let (told, shown) = self.explain(&hub.description, *there, hub.now);
                 Step::Close(from, told, shown)
             }
-            _ => Step::violation(from, "an internal message that was not its turn"),
+            (state, said) => Step::unexpected(from, &said, state),
         }
     }
 }
@@ -201,7 +201,7 @@ impl Role for ClientRole {
                     step
                 }
             }
-            _ => Step::violation(from, "an internal message that was not its turn"),
+            (state, said) => Step::unexpected(from, &said, state),
         }
     }
 }

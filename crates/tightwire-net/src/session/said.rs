@@ -59,6 +59,19 @@ pub(super) enum NotUnderstood {
 }
 
 impl Said {
+    /// Name of the control message in the reason of a disconnect.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Hello(_) => "Hello",
+            Self::Welcome(_) => "Welcome",
+            Self::Ready => "Ready",
+            Self::Different(_) => "Different",
+            Self::Described(_) => "Described",
+            Self::Ask => "Ask",
+            Self::Answer(_) => "Answer",
+        }
+    }
+
     /// Replaces `batch` by one with this message; empties it if the message cannot be written.
     pub(super) fn write(&mut self, batch: &mut Vec<u8>) {
         let written = match self {
