@@ -69,7 +69,7 @@ fn identities_of_the_corpus_and_their_neighbours() {
 
 #[test]
 fn snapshots_of_the_corpus_and_their_neighbours() {
-    fuzz("snapshots", checks::snapshots, 3_000);
+    fuzz("snapshots", checks::snapshots, volume(30_000, 1_000_000));
 }
 
 #[test]
