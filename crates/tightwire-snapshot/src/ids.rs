@@ -68,15 +68,9 @@ impl Ids {
         }
     }
 
-    /// Iterates over the objects in the order of their ids.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Entry> {
-        let (mut long, mut short) = (self.long.iter().peekable(), self.short.iter().peekable());
-        let entries = core::iter::from_fn(move || match (long.peek(), short.peek()) {
-            (Some(a), Some(b)) if b.0 < a.0 => short.next(),
-            (Some(_), _) => long.next(),
-            (None, _) => short.next(),
-        });
-        entries.copied().filter(|entry| entry.1 != NONE)
+    /// The objects in the order of their ids.
+    pub(super) fn iter(&self) -> Entries<'_> {
+        Entries { long: &self.long, short: &self.short }
     }
 
     /// Merges the short list into the long one, from the end, so that no entry is overwritten.
@@ -92,6 +86,32 @@ impl Ids {
             } else {
                 self.long[to] = new;
                 self.short.pop();
+            }
+        }
+    }
+}
+
+/// Objects in the order of their ids, with their places.
+#[derive(Clone, Debug)]
+pub(super) struct Entries<'i> {
+    long: &'i [Entry],
+    short: &'i [Entry],
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        loop {
+            let list = match (self.long.first(), self.short.first()) {
+                (Some(long), Some(short)) if short.0 < long.0 => &mut self.short,
+                (Some(_), _) => &mut self.long,
+                (None, _) => &mut self.short,
+            };
+            let (&entry, rest) = list.split_first()?;
+            *list = rest;
+            if entry.1 != NONE {
+                return Some(entry);
             }
         }
     }

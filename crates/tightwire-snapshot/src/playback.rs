@@ -5,10 +5,10 @@ use core::time::Duration;
 
 use super::clock::Clock;
 use super::history::{History, Stamp, State, Versions};
-use super::ids::Ids;
+use super::ids::{Entries, Ids};
 use super::interpolate::{Sample, extrapolate, interpolate};
 use super::scratch::with_room;
-use super::{Protocol, Received, Receiver};
+use super::{PlaybackIter, Protocol, Received, Receiver};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -149,19 +149,30 @@ impl Playback {
     /// Iterates over the shown objects in the order of their ids, with the indices of their classes
     /// in the protocol.
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> {
-        self.ids.iter().filter_map(|(id, track)| {
-            let versions = self.tracks[track as usize].versions;
-            let state = before(&self.history, versions, self.clock.time()?)?;
-            state.cells.map(|_| (id, state.class))
-        })
+        self.ids.iter().filter_map(|(id, track)| Some((id, self.class_at(track)?)))
     }
 
-    /// Iterates over the shown objects that are a `T`, in the order of their ids. Leaves out an
-    /// object that the sender sent and that is no valid `T`, as text that is not UTF-8.
-    pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
-        let class = self.protocol.place_of::<T>();
-        let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
-        self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
+    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender sent and
+    /// that is no `T`, as text that is not UTF-8, is left out.
+    #[must_use]
+    pub fn iter<T: Wire + Default + 'static>(&self) -> PlaybackIter<'_, T> {
+        PlaybackIter::new(self)
+    }
+
+    pub(super) fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// All tracks of objects, in the order of their ids.
+    pub(super) fn entries(&self) -> Entries<'_> {
+        self.ids.iter()
+    }
+
+    /// The class of the object that a track shows, if it is there.
+    pub(super) fn class_at(&self, track: u32) -> Option<u16> {
+        let versions = self.tracks[track as usize].versions;
+        let state = before(&self.history, versions, self.clock.time()?)?;
+        state.cells.map(|_| state.class)
     }
 
     /// Reads the shown state of an object into `value`; returns whether it exists and is a `T`.

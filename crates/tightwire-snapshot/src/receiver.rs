@@ -5,12 +5,13 @@ mod handle;
 use alloc::vec::Vec;
 
 use super::history::State;
+use super::ids::Entries;
 use super::mention::Mentions;
 use super::model::Model;
 use super::scratch::with_room;
 use super::trace::Trace;
 use super::world::World;
-use super::{Ack, Protocol, ReceiveError, SetError};
+use super::{Ack, Protocol, ReceiveError, SetError, SnapshotIter};
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -242,10 +243,24 @@ impl Receiver {
     /// assert_eq!(receiver.iter::<u16>().collect::<Vec<_>>(), [(7.into(), 300), (9.into(), 500)]);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
-    pub fn iter<T: Wire + Default + 'static>(&self) -> impl Iterator<Item = (ObjectId, T)> {
-        let class = self.protocol.place_of::<T>();
-        let is_class = move |(_, place): &(ObjectId, u16)| Some(*place) == class;
-        self.objects().filter(is_class).filter_map(|(id, _)| Some((id, self.get(id)?)))
+    #[must_use]
+    pub fn iter<T: Wire + Default + 'static>(&self) -> SnapshotIter<'_, T> {
+        SnapshotIter::new(self)
+    }
+
+    pub(super) fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// All places of objects, in the order of their ids.
+    pub(super) fn entries(&self) -> Entries<'_> {
+        self.world.entries()
+    }
+
+    /// The class of the object at a place, if it is there.
+    pub(super) fn class_at(&self, place: u32) -> Option<u16> {
+        let shown = self.world.shown_at(place)?;
+        shown.cells.map(|_| shown.class)
     }
 
     /// Reads an object into `value`; returns whether it exists and is a `T`.

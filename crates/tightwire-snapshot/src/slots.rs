@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
-use super::ids::Ids;
+use super::ids::{Entries, Ids};
 use tightwire_core::schema::ObjectId;
 
 /// A `T` for each object, in a slot that the object keeps as long as sender or receiver may refer
@@ -30,8 +30,8 @@ impl<T> Slots<T> {
         self.ids.get(id)
     }
 
-    /// Iterates over the objects in the order of their ids, with their slots.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (ObjectId, u32)> {
+    /// The objects in the order of their ids, with their places.
+    pub(super) fn iter(&self) -> Entries<'_> {
         self.ids.iter()
     }
 

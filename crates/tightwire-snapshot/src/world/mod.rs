@@ -9,6 +9,7 @@ use core::mem::take;
 use super::check::{Checksum, Checksums, Origin};
 use super::header::{Header, IN_FLIGHT, SPAN, Told};
 use super::history::{History, Stamp, State, Versions};
+use super::ids::Entries;
 use super::mention::{MANY, MOST_PASTS, Mentions};
 use super::model::Model;
 use super::slots::Slots;
@@ -106,6 +107,16 @@ impl World {
     /// Returns the state of an object that the application sees.
     pub(super) fn shown(&self, id: ObjectId) -> Option<State<'_>> {
         self.history.newest(self.slots[self.slots.find(id)?].shown)
+    }
+
+    /// All places of objects, in the order of their ids.
+    pub(super) fn entries(&self) -> Entries<'_> {
+        self.slots.iter()
+    }
+
+    /// What the application sees of the object at a place.
+    pub(super) fn shown_at(&self, slot: u32) -> Option<State<'_>> {
+        self.history.newest(self.slots[slot].shown)
     }
 
     /// Iterates over the objects that the application sees, in the order of their ids.
