@@ -13,10 +13,10 @@ use tightwire_core::stream::Wire;
 /// [`Receiver::iter`] makes it.
 ///
 /// ```
-/// use tightwire::{snapshot, SnapshotIter};
+/// use tightwire::{snapshot, ReceiverIter};
 ///
 /// struct Doors<'r> {
-///     open: SnapshotIter<'r, bool>,
+///     open: ReceiverIter<'r, bool>,
 /// }
 ///
 /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
@@ -24,7 +24,7 @@ use tightwire_core::stream::Wire;
 /// assert_eq!(Doors { open: receiver.iter() }.open.count(), 0);
 /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
 /// ```
-pub struct SnapshotIter<'r, T> {
+pub struct ReceiverIter<'r, T> {
     receiver: &'r Receiver,
     objects: Objects<'r, T>,
 }
@@ -55,7 +55,7 @@ struct Objects<'o, T> {
     value: PhantomData<fn() -> T>,
 }
 
-impl<'r, T: 'static> SnapshotIter<'r, T> {
+impl<'r, T: 'static> ReceiverIter<'r, T> {
     pub(super) fn new(receiver: &'r Receiver) -> Self {
         let class = receiver.protocol().place_of::<T>();
         let entries = receiver.entries();
@@ -86,7 +86,7 @@ impl<T> Objects<'_, T> {
     }
 }
 
-impl<T: Wire + Default + 'static> Iterator for SnapshotIter<'_, T> {
+impl<T: Wire + Default + 'static> Iterator for ReceiverIter<'_, T> {
     type Item = (ObjectId, T);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -95,7 +95,7 @@ impl<T: Wire + Default + 'static> Iterator for SnapshotIter<'_, T> {
     }
 }
 
-impl<T: Wire + Default + 'static> FusedIterator for SnapshotIter<'_, T> {}
+impl<T: Wire + Default + 'static> FusedIterator for ReceiverIter<'_, T> {}
 
 impl<T: Wire + Default + 'static> Iterator for PlaybackIter<'_, T> {
     type Item = (ObjectId, T);
@@ -108,9 +108,9 @@ impl<T: Wire + Default + 'static> Iterator for PlaybackIter<'_, T> {
 
 impl<T: Wire + Default + 'static> FusedIterator for PlaybackIter<'_, T> {}
 
-impl<T> fmt::Debug for SnapshotIter<'_, T> {
+impl<T> fmt::Debug for ReceiverIter<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SnapshotIter").field("class", &self.objects.class).finish_non_exhaustive()
+        f.debug_struct("ReceiverIter").field("class", &self.objects.class).finish_non_exhaustive()
     }
 }
 

@@ -91,7 +91,7 @@ pub use ack::Ack;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
 pub use error::{ProtocolError, ReceiveError, SetError};
-pub use iter::{PlaybackIter, SnapshotIter};
+pub use iter::{PlaybackIter, ReceiverIter};
 pub use object_view::ObjectView;
 pub use packet::SnapshotPacket;
 pub use playback::{Playback, PlaybackConfig};

@@ -11,7 +11,7 @@ use super::model::Model;
 use super::scratch::with_room;
 use super::trace::Trace;
 use super::world::World;
-use super::{Ack, Protocol, ReceiveError, SetError, SnapshotIter};
+use super::{Ack, Protocol, ReceiveError, SetError, ReceiverIter};
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -244,8 +244,8 @@ impl Receiver {
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn iter<T: Wire + Default + 'static>(&self) -> SnapshotIter<'_, T> {
-        SnapshotIter::new(self)
+    pub fn iter<T: Wire + Default + 'static>(&self) -> ReceiverIter<'_, T> {
+        ReceiverIter::new(self)
     }
 
     pub(super) fn protocol(&self) -> &Protocol {

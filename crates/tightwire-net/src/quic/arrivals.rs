@@ -100,7 +100,9 @@ impl Arrivals {
     ) -> Decision {
         let replaced = match self.replaced(newcomer.address, connections, config, now) {
             Ok(replaced) => replaced,
-            Err(()) => return Decision::Refuse,
+            // To come again costs it a round trip, and shows that it is there.
+            Err(Decision::Ignore) if newcomer.can_be_asked => return Decision::AskAgain,
+            Err(decision) => return decision,
         };
         let [site, _] = sites_of(newcomer.address);
         let unknown = self.sites.get(&site).map_or(0, |count| count.unknown);
@@ -118,28 +120,32 @@ impl Arrivals {
         replaced.map_or(Decision::Accept, Decision::Replace)
     }
 
-    /// The one that would have to go; an error if there is no room and none can.
+    /// The one that would have to go; what else becomes of the newcomer if there is no room and none
+    /// can.
     fn replaced(
         &self,
         address: SocketAddr,
         connections: usize,
         config: &QuicConfig,
         now: Duration,
-    ) -> Result<Option<Connection>, ()> {
+    ) -> Result<Option<Connection>, Decision> {
         for (site, most) in limited_sites_of(address, config.max_per_address) {
             let is_full = self.sites.get(&site).is_some_and(|count| count.known >= most);
             let mut strangers = self.strangers.iter().filter(|one| one.sites.contains(&site));
-            let too_many = (most / 4).max(FEW);
+            let too_many = (most / 2).max(FEW);
             if is_full || strangers.clone().count() >= too_many {
-                let found = strangers.find(|one| one.has_answered || !is_full);
-                return found.map(|one| Some(one.connection)).ok_or(());
+                // Many who come at once from one place, as after a restart, do not drive each other out.
+                let is_old = |one: &&Stranger| now.saturating_sub(one.since) >= A_MOMENT;
+                let found = strangers.find(|one| is_old(one) && (one.has_answered || !is_full));
+                let otherwise = if is_full { Decision::Refuse } else { Decision::Ignore };
+                return found.map(|one| Some(one.connection)).ok_or(otherwise);
             }
         }
         let is_full = connections >= config.max_connections;
         if !is_full && self.strangers.len() < config.max_strangers {
             return Ok(None);
         }
-        self.least_likely(now).map(Some).ok_or(())
+        self.least_likely(now).map(Some).ok_or(Decision::Refuse)
     }
 
     /// The stranger that is least likely to be a player.
@@ -298,7 +304,7 @@ fn limited_sites_of(address: SocketAddr, most: usize) -> impl Iterator<Item = (S
 
 /// From one place, of those who have not answered.
 const MAX_UNKNOWN: usize = 4;
-/// From one place, of those who are not welcome, or a quarter of those who can be connected.
+/// From one place, of those who are not welcome, or half of those who can be connected.
 const FEW: usize = 8;
 /// As many networks of a site in IPv6 can have all their connections.
 const NETWORKS: usize = 4;
@@ -357,11 +363,12 @@ mod tests {
     fn the_networks_of_a_site_in_ipv6_are_one_place() {
         let config = QuicConfig { max_per_address: 32, ..QuicConfig::default() };
         let mut arrivals = Arrivals::default();
-        strangers((0..32).map(|at| format!("2001:db8:1:{at}::1")), &mut arrivals);
-        let decision = arrivals.decide(newcomer("2001:db8:1:99::1"), 32, &config, NOW);
-        assert_eq!(decision, Decision::Replace(Connection(0)));
-        let decision = arrivals.decide(newcomer("2001:db8:2:99::1"), 32, &config, NOW);
-        assert_eq!(decision, Decision::Accept);
+        strangers((0..64).map(|at| format!("2001:db8:1:{at}::1")), &mut arrivals);
+        let mut decide = |ip, now| arrivals.decide(newcomer(ip), 64, &config, now);
+        assert_eq!(decide("2001:db8:1:99::1", NOW), Decision::Ignore);
+        let later = NOW + A_MOMENT;
+        assert_eq!(decide("2001:db8:1:99::1", later), Decision::Replace(Connection(0)));
+        assert_eq!(decide("2001:db8:2:99::1", NOW), Decision::Accept);
     }
 
     #[test]

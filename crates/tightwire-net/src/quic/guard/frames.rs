@@ -25,6 +25,8 @@ pub(super) struct Part {
     pub(super) stream: u64,
     pub(super) offset: u64,
     pub(super) length: u64,
+    /// The byte with which the stream begins, if it is here.
+    pub(super) first: Option<u8>,
 }
 
 /// Iterates over the frames of a payload. `take` returns `None` for a frame that QUIC does not
@@ -82,11 +84,12 @@ impl<'a> Frames<'a> {
             0x08..=0x0f => {
                 let stream = self.number()?;
                 let offset = if kind & 0x04 == 0 { 0 } else { self.number()? };
-                let length = if kind & 0x02 == 0 { self.all() } else { self.data()? };
-                if length == 0 && kind & 0x01 == 0 {
+                let data = if kind & 0x02 == 0 { self.all() } else { self.data()? };
+                if data.is_empty() && kind & 0x01 == 0 {
                     return Some(Frame::Control);
                 }
-                Frame::Stream(Part { stream, offset, length })
+                let first = data.first().copied().filter(|_| offset == 0);
+                Frame::Stream(Part { stream, offset, length: data.len() as u64, first })
             }
             // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED
             0x10 | 0x12..=0x14 | 0x16 | 0x17 => self.control(1)?,
@@ -115,8 +118,8 @@ impl<'a> Frames<'a> {
                 Frame::Control
             }
             0x30 | 0x31 => {
-                let length = if kind == 0x30 { self.all() } else { self.data()? };
-                if length == 0 { Frame::Control } else { Frame::Datagram }
+                let data = if kind == 0x30 { self.all() } else { self.data()? };
+                if data.is_empty() { Frame::Control } else { Frame::Datagram }
             }
             // ACK_FREQUENCY
             0xaf => self.control(4)?,
@@ -133,16 +136,15 @@ impl<'a> Frames<'a> {
         (0..numbers).try_for_each(|_| self.number().map(drop))
     }
 
-    /// Skips data that begins with its length, and returns the length.
-    fn data(&mut self) -> Option<u64> {
+    /// Data that brings its length.
+    fn data(&mut self) -> Option<&'a [u8]> {
         let length = self.number()?;
-        self.bytes(usize::try_from(length).ok()?)?;
-        Some(length)
+        self.bytes(usize::try_from(length).ok()?)
     }
 
-    /// Skips data up to the end, and returns its length.
-    fn all(&mut self) -> u64 {
-        core::mem::take(&mut self.rest).len() as u64
+    /// Data that goes on to the end.
+    fn all(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.rest)
     }
 
     fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -174,7 +176,10 @@ mod tests {
 
     #[test]
     fn frames_are_taken_apart_as_the_rfc_has_them() {
-        let part = |stream, offset, length| Frame::Stream(Part { stream, offset, length });
+        let part = |stream, offset, length| {
+            let first = (offset == 0).then_some(7);
+            Frame::Stream(Part { stream, offset, length, first })
+        };
         let cases: [(&[u8], &[Frame]); 12] = [
             (&[0, 0, 0], &[Frame::Padding]),
             (&[1, 0, 1], &[Frame::Control, Frame::Padding, Frame::Control]),

@@ -294,6 +294,8 @@ impl Inner {
             return Err(is_too_much.then_some("streams in too many pieces"));
         }
         parts().for_each(|part| self.pieces.add(part));
+        // A bad network makes some be refused in the course of time.
+        self.refused = self.refused.saturating_sub(1);
         Ok(())
     }
 }
@@ -357,7 +359,7 @@ const MAX_RANGES: u32 = 128;
 const MAX_CRYPTO: u32 = 64;
 /// Connection ids that are given out or given back: some at the beginning, and one for each change of
 /// address.
-const MAX_IDS: u32 = 256;
+const MAX_IDS: u32 = 1024;
 /// Packets that were dropped since there are too many parts of streams: then it is on purpose.
 const MAX_REFUSED: u32 = 256;
 

@@ -1,6 +1,6 @@
 //! Parts of streams that wait in QUIC because they cannot be read yet.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::frames::Part;
 
@@ -14,6 +14,10 @@ use super::frames::Part;
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     streams: HashMap<u64, Stream>,
+    /// The first stream of which nothing came, nor of any after it; and those before it of which
+    /// nothing came. All others that are not in the map are over.
+    next: u64,
+    unopened: BTreeSet<u64>,
     large: Vec<u64>,
     /// Number of waiting parts of the streams that are not large.
     unread: u32,
@@ -55,8 +59,16 @@ impl Pieces {
         unread < most && (self.unread < limits.small || fills)
     }
 
-    /// Counts a part that has come.
+    /// A part has come. What comes of a stream that is over is dropped by QUIC, which also ends a
+    /// connection that has more streams than it may.
     pub(super) fn add(&mut self, part: Part) {
+        if !self.is_open(part.stream) {
+            return;
+        }
+        // An ordered delivery.
+        if matches!(part.first, Some(3 | 4)) {
+            self.is_large(part.stream);
+        }
         let is_large = self.large.contains(&part.stream);
         let stream = self.streams.entry(part.stream).or_default();
         stream.unread += 1;
@@ -87,7 +99,25 @@ impl Pieces {
         }
     }
 
-    /// Whether a stream is a large one, which can have many parts; the first two that do are.
+    /// Whether a stream is not over.
+    fn is_open(&mut self, id: u64) -> bool {
+        if self.streams.contains_key(&id) {
+            return true;
+        }
+        // The two lowest bits are the kind of a stream, and there is one kind.
+        let index = id >> 2;
+        if index < self.next {
+            return self.unopened.remove(&index);
+        }
+        if index - self.next > MOST_STREAMS {
+            return false;
+        }
+        self.unopened.extend(self.next..index);
+        self.next = index + 1;
+        true
+    }
+
+    /// Whether a stream is one of those that can have many parts; the first two that do are.
     fn is_large(&mut self, id: u64) -> bool {
         if self.large.contains(&id) {
             return true;
@@ -107,6 +137,8 @@ impl Pieces {
 const FEW: u32 = 16;
 /// Number of large streams.
 const LARGE: usize = 2;
+/// There can never be more at a time.
+const MOST_STREAMS: u64 = 1 << 17;
 
 #[cfg(test)]
 mod tests {
@@ -115,7 +147,7 @@ mod tests {
     const LIMITS: Limits = Limits { large: 256, small: 100, is_read: true };
 
     fn part(stream: u64, offset: u64) -> Part {
-        Part { stream, offset, length: 1 }
+        Part { stream: stream << 2, offset, length: 1, first: None }
     }
 
     fn take(pieces: &mut Pieces, part: Part, limits: Limits) -> bool {
@@ -140,10 +172,10 @@ mod tests {
         assert_eq!(pieces.unread, 2 * FEW);
         // A gap is closed in any case; all of it is read, and there is room again.
         assert!(take(&mut pieces, part(0, 0), LIMITS) && take(&mut pieces, part(2, 0), LIMITS));
-        pieces.handle_read(0, 1, 100_000);
+        pieces.handle_read(0 << 2, 1, 100_000);
         assert!(take(&mut pieces, part(0, 100_002), LIMITS));
-        pieces.remove(2);
-        pieces.remove(3);
+        pieces.remove(2 << 2);
+        pieces.remove(3 << 2);
         assert_eq!(pieces.unread, 0);
     }
 
@@ -154,8 +186,37 @@ mod tests {
         assert_eq!(taken, 100);
         assert!(take(&mut pieces, part(7, 0), LIMITS));
         assert!(!take(&mut pieces, part(7, 0), Limits { is_read: false, ..LIMITS }));
-        (0..100).for_each(|id| pieces.handle_read(id, 1, 3));
+        (0..100).for_each(|id| pieces.handle_read(id << 2, 1, 3));
         assert_eq!(pieces.unread, 0);
+    }
+
+    #[test]
+    fn what_comes_late_of_streams_that_are_over_does_not_count() {
+        let mut pieces = Pieces::default();
+        for round in 0..1000 {
+            // The second of three streams comes last, and then all of them again.
+            for stream in [0, 2, 1].map(|at| 3 * round + at) {
+                assert!(take(&mut pieces, part(stream, 0), LIMITS));
+                pieces.remove(stream << 2);
+            }
+            for stream in [0, 1, 2].map(|at| 3 * round + at) {
+                assert!(take(&mut pieces, part(stream, 0), LIMITS));
+            }
+        }
+        assert_eq!((pieces.unread, pieces.streams.len(), pieces.unopened.len()), (0, 0, 0));
+        pieces.add(part(1 << 60, 0));
+        assert_eq!(pieces.unopened.len(), 0, "QUIC ends a connection with such a stream");
+    }
+
+    #[test]
+    fn ordered_streams_have_their_place_whatever_came_before() {
+        let mut pieces = Pieces::default();
+        pieces.add(Part { first: Some(3), ..part(0, 0) });
+        pieces.add(Part { first: Some(4), ..part(1, 0) });
+        let taken = (1..100).filter(|at| take(&mut pieces, part(9, 2 * at), LIMITS)).count();
+        assert_eq!(taken, FEW as usize);
+        let taken = (1..100).filter(|at| take(&mut pieces, part(1, 2 * at), LIMITS)).count();
+        assert_eq!(taken, 99);
     }
 
     #[test]

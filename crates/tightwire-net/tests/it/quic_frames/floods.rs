@@ -83,11 +83,11 @@ fn floods() -> Vec<Flood> {
         ),
         counted(
             "NEW_CONNECTION_ID that replaces all",
-            8,
+            16,
             |at| new_connection_id(1 + at, 1 + at, (1 + at).to_be_bytes()),
-            End::Violation("too many connection ids"),
+            End::Error(CONNECTION_ID_LIMIT),
         ),
-        new("RETIRE_CONNECTION_ID", numbers(RETIRE_CONNECTION_ID, &[1]).repeat(2), {
+        new("RETIRE_CONNECTION_ID", numbers(RETIRE_CONNECTION_ID, &[1]).repeat(16), {
             End::Violation("too many connection ids")
         }),
         new("RESET_STREAM", of_each(RESET_STREAM, &[stream_id(0), 1, 0]), {
