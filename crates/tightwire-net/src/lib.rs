@@ -11,6 +11,7 @@ extern crate self as tightwire;
 pub mod conformance;
 mod hex;
 mod in_process;
+mod limits;
 pub mod link;
 pub mod message;
 pub mod quic;

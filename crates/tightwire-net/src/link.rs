@@ -24,21 +24,29 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct LinkConfig {
     /// Latency of every datagram.
+    /// Default: 0 ns.
     pub latency: Duration,
     /// Maximum additional latency. Jitter alone does not reorder datagrams.
+    /// Default: 0 ns.
     pub jitter: Duration,
     /// Chance that a datagram is lost.
+    /// Default: 0.0.
     pub loss: f64,
     /// Bursts of loss; `None` for none.
+    /// Default: None.
     pub bursts: Option<Bursts>,
     /// Chance that a datagram arrives twice.
+    /// Default: 0.0.
     pub duplication: f64,
     /// Chance that a datagram is overtaken: such a datagram takes up to twice its time.
+    /// Default: 0.0.
     pub reordering: f64,
     /// Chance that a datagram arrives with a flipped bit.
+    /// Default: 0.0.
     pub corruption: f64,
     /// Bandwidth with its queue; datagrams that do not fit into the queue are lost. `None` for no
     /// limit.
+    /// Default: None.
     pub bandwidth: Option<Bandwidth>,
 }
 

@@ -78,18 +78,25 @@ pub struct Pair<A, B> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Number of batches of each delivery in each direction.
+    /// Default: 100,000.
     pub batches: u32,
     /// Number of batches of each delivery that are sent at once.
+    /// Default: 32.
     pub burst: u32,
     /// Time between bursts.
+    /// Default: 4 ms.
     pub frame: Duration,
     /// Whether the network loses no packets at that rate. Then unreliable batches must arrive, too.
+    /// Default: true.
     pub is_perfect: bool,
     /// Time without progress after which the suite gives up.
+    /// Default: 30 s.
     pub patience: Duration,
     /// Maximum bytes that may be accepted for an end that takes none.
+    /// Default: 67,108,864.
     pub most_waiting: usize,
     /// Maximum bytes of each unreliable delivery that may be kept for an end that polls nothing.
+    /// Default: 6,291,456.
     pub most_unreliable: usize,
 }
 
@@ -172,3 +179,13 @@ pub fn run<A: Transport, B: Transport>(
 
 /// A check, run for the end that acts.
 type Check<A, B> = fn(&mut Stand<A, B>, End, &mut Report) -> Result<(), Seen>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        crate::limits::check_documented(include_str!("mod.rs"), &Options::default());
+    }
+}

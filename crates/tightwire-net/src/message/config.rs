@@ -16,35 +16,60 @@ use tightwire_core::bytes::Packing;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessengerConfig {
     /// Packing of bodies: the fewest bits, or whole bytes for debugging.
+    /// Default: Bits.
     pub packing: Packing,
-    /// Number of channels; a message on another is refused. At most 256; the default is 16.
+    /// Number of channels; a message on another is refused. At most 256.
+    /// Default: 16.
     pub channels: usize,
     /// The stages that this side runs: messages for others are refused, since they would wait for
-    /// ever. The default is all of them.
+    /// ever.
+    /// Default: all of them.
     pub stages: &'static [Stage],
-    /// Largest batch of a delivery that fragments, in bytes. The default is 1 MiB.
+    /// Largest batch of a delivery that fragments, in bytes.
+    /// Default: 1,048,576.
     pub max_fragmented: usize,
     /// Largest number of messages of a batch. A receiver that has room for so many can take any
-    /// batch of an honest peer. The default is 256.
+    /// batch of an honest peer.
+    /// Default: 256.
     pub batch_messages: usize,
-    /// Largest number of batches to a peer in a frame; more are refused. The default is 64.
+    /// Largest number of batches to a peer in a frame; more are refused.
+    /// Default: 64.
     pub send_queue: usize,
     /// Largest number of received messages that wait for each stage; newer ones are then discarded.
-    /// The default is 4096.
+    /// Default: 4,096.
     pub receive_queue: usize,
     /// Largest number of messages of one peer that wait in all: a fraction of `receive_queue`, so
     /// that a peer that floods does not fill the queues of the others. Messages beyond are
     /// discarded, whatever their delivery, unless the owner of the batches waits until the
     /// messenger [can receive](crate::message::Messenger::can_receive): then the limit must be at
-    /// least twice `batch_messages`. The default is 512.
+    /// least twice `batch_messages`.
+    /// Default: 512.
     pub peer_messages: usize,
     /// Largest number of bytes of one peer's waiting batches in all, unless it is a single batch.
-    /// Their memory is at most twice as much, or 2048 bytes for each waiting message. The default
-    /// is 2 MiB.
+    /// Their memory is at most twice as much, or 2048 bytes for each waiting message.
+    /// Default: 2,097,152.
     pub peer_bytes: usize,
-    /// Largest number of bytes of free buffers that are kept for later batches. The default is 16
-    /// MiB.
+    /// Largest number of bytes of free buffers that are kept for later batches.
+    /// Default: 16,777,216.
     pub pool_bytes: usize,
+}
+
+impl MessengerConfig {
+    /// With messages of up to so many bytes, and limits that follow from it: as many for
+    /// [`peer_bytes`](Self::peer_bytes) that two of the largest can wait.
+    ///
+    /// ```
+    /// use tightwire::message::MessengerConfig;
+    ///
+    /// let config = MessengerConfig::default().with_max_fragmented(3_000_000);
+    /// assert_eq!((config.max_fragmented, config.peer_bytes), (3_000_000, 6_000_000));
+    /// ```
+    #[must_use]
+    pub const fn with_max_fragmented(mut self, bytes: usize) -> Self {
+        self.max_fragmented = bytes;
+        self.peer_bytes = bytes.saturating_mul(2);
+        self
+    }
 }
 
 impl Default for MessengerConfig {
@@ -61,5 +86,33 @@ impl Default for MessengerConfig {
             peer_bytes: 2 << 20,
             pool_bytes: 16 << 20,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::format;
+    use std::string::String;
+
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        let source = include_str!("config.rs").split("#[cfg(test)]").next().unwrap_or_default();
+        let mut fields = 0;
+        for line in format!("{:#?}", MessengerConfig::default()).lines() {
+            let Some((name, value)) =
+                line.strip_prefix("    ").and_then(|line| line.split_once(": "))
+            else {
+                continue;
+            };
+            let (before, _) = source.split_once(&format!("    pub {name}:")).unwrap_or_default();
+            let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
+            let said: String = doc.chars().filter(|char| *char != ',').collect();
+            let value = if name == "stages" { "all of them" } else { value.trim_end_matches(',') };
+            assert!(said.contains(&format!("Default: {value}.")), "{name} is {value}: {doc}");
+            fields += 1;
+        }
+        assert_eq!(fields, 10);
     }
 }

@@ -20,57 +20,87 @@ use core::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuicConfig {
     /// Largest number of connections, including those that are incomplete or still closing.
-    /// Newcomers beyond are refused. The default is 1100.
+    /// Newcomers beyond are refused.
+    /// Default: 1,100.
     pub max_connections: usize,
-    /// How many of them can come from one IP address, or in IPv6 from one network (/64); from one site
-    /// (/48) four times as many.
+    /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from one
+    /// site (/48) four times as many.
+    /// Default: 64.
     pub max_per_address: usize,
-    /// How many can be connected or on their way and not welcome yet, which a session makes those that
-    /// show their token. When there are more, a newcomer that has shown where it is takes the place of
-    /// one of those who have been there for longest. They count among all connections too.
+    /// Largest number of connections that are not welcome yet; a session welcomes those that show their
+    /// token. Beyond, a newcomer with a validated address takes the place of one of the oldest. They count
+    /// among all connections too.
+    /// Default: 256.
     pub max_strangers: usize,
-    /// How many can be incomplete until newcomers must show first that they are where they say,
-    /// which takes them a round trip more.
+    /// Largest number of incomplete handshakes until newcomers must validate their address first, which
+    /// takes a round trip more.
+    /// Default: 64.
     pub max_handshakes: usize,
     /// Packets per second that one remote address and port can send for each of its connections;
-    /// packets beyond are dropped unread. The default is 4000.
+    /// packets beyond are dropped unread.
+    /// Default: 4,000.
     pub packets_per_second: u32,
     /// Largest number of packets that are taken from the network per input, so that a flood does
-    /// not stop the game. The default is 4096.
+    /// not stop the game.
+    /// Default: 4,096.
     pub packets_per_input: usize,
     /// Time of silence after which a connection ends, counted from the first packet that is sent
-    /// into it: up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send. The
-    /// default is 10 seconds.
+    /// into it: up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send.
+    /// Default: 10 s.
     pub idle_timeout: Duration,
-    /// Time limit of a handshake. The default is 5 seconds.
+    /// Time limit of a handshake.
+    /// Default: 5 s.
     pub handshake_timeout: Duration,
-    /// Time without a packet after which one is sent, so that the other side does not time out. The
-    /// default is 2 seconds.
+    /// Time without a packet after which one is sent, so that the other side does not time out.
+    /// Default: 2 s.
     pub keep_alive: Duration,
-    /// Largest batch of a delivery that fragments, in bytes, in both directions. The default is 1
-    /// MiB.
+    /// Largest batch of a delivery that fragments, in bytes, in both directions.
+    /// Default: 1,048,576.
     pub max_fragmented: usize,
-    /// Largest backlog of a connection, in bytes of reliable batches, until more are refused. The
-    /// default is 2 MiB.
+    /// Largest backlog of a connection, in bytes of reliable batches, until more are refused.
+    /// Default: 2,097,152.
     pub max_backlog: usize,
-    /// Largest number of bytes of reliable batches in flight. The default is 256 KiB.
+    /// Largest number of bytes of reliable batches in flight.
+    /// Default: 262,144.
     pub send_window: u32,
     /// Largest number of bytes of reliable batches that the other side can send before this side
-    /// has read them. The default is 512 KiB.
+    /// has read them.
+    /// Default: 524,288.
     pub receive_window: u32,
     /// Largest number of bytes of unreliable batches that wait to be sent; the oldest are then
-    /// dropped. Waiting adds to the age of state where the network takes less than is sent. The
-    /// default is 16 KiB.
+    /// dropped. Waiting adds to the age of state where the network takes less than is sent.
+    /// Default: 16,384.
     pub send_datagrams: usize,
     /// Largest number of bytes of unreliable batches that wait to be handled; the oldest are then
-    /// dropped. The default is 128 KiB.
+    /// dropped.
+    /// Default: 131,072.
     pub receive_datagrams: usize,
     /// Largest number of batches of [`Delivery::Reliable`](crate::message::Delivery::Reliable) in
-    /// flight to this side. The default is 1024.
+    /// flight to this side.
+    /// Default: 1,024.
     pub reliable_streams: u32,
     /// Seed that makes the random choices of the protocol repeatable, except for keys, which are
-    /// always random: for tests on a virtual clock. The default is `None`.
+    /// always random: for tests on a virtual clock.
+    /// Default: None.
     pub seed: Option<u64>,
+}
+
+impl QuicConfig {
+    /// With batches of up to so many bytes, and room for two of the largest to wait:
+    /// [`max_backlog`](Self::max_backlog).
+    ///
+    /// ```
+    /// use tightwire::quic::QuicConfig;
+    ///
+    /// let config = QuicConfig::default().with_max_fragmented(3_000_000);
+    /// assert_eq!((config.max_fragmented, config.max_backlog), (3_000_000, 6_000_000));
+    /// ```
+    #[must_use]
+    pub const fn with_max_fragmented(mut self, bytes: usize) -> Self {
+        self.max_fragmented = bytes;
+        self.max_backlog = bytes.saturating_mul(2);
+        self
+    }
 }
 
 impl Default for QuicConfig {
@@ -94,5 +124,15 @@ impl Default for QuicConfig {
             reliable_streams: 1024,
             seed: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        crate::limits::check_documented(include_str!("config.rs"), &QuicConfig::default());
     }
 }

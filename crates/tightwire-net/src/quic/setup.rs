@@ -16,6 +16,7 @@ use super::congestion::{More, Windows};
 use super::guard::{Guard, GuardedClient, GuardedServer};
 use super::ids::{ConnectionIds, KeyedHash};
 use super::{Certificate, CertificateError, QuicConfig, Trust};
+use crate::limits::{LimitError, at_least};
 
 /// Reason why a [`Quic`](crate::quic::Quic) endpoint could not be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -32,6 +33,8 @@ pub enum QuicError {
     },
     /// A limit is invalid.
     Config(&'static str),
+    /// Two limits cannot work together.
+    Limit(LimitError),
 }
 
 pub(super) fn server(
@@ -161,6 +164,9 @@ const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// Refuses limits with which nothing would work, without a visible reason.
 fn check(config: &QuicConfig) -> Result<(), QuicError> {
+    let QuicConfig { max_backlog, max_fragmented, .. } = *config;
+    at_least("max_backlog", max_backlog, "max_fragmented", max_fragmented)
+        .map_err(QuicError::Limit)?;
     let wrong = if config.send_datagrams.min(config.receive_datagrams) < 4096 {
         "`send_datagrams`, `receive_datagrams`: 4096 are the least"
     } else if config.send_window.min(config.receive_window) < 16 << 10 {
@@ -193,6 +199,7 @@ impl fmt::Display for QuicError {
             Self::Certificate(error) => error.fmt(f),
             Self::Address { server, why } => write!(f, "cannot connect to {server}: {why}"),
             Self::Config(wrong) => f.write_str(wrong),
+            Self::Limit(error) => error.fmt(f),
         }
     }
 }

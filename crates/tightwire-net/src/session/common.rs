@@ -30,12 +30,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         messenger: Messenger<C>,
         role: R,
     ) -> Result<Self, SessionError> {
-        let limits = &config.messenger;
-        let most = limits.peer_messages.min(limits.receive_queue);
-        if most < limits.batch_messages.saturating_mul(2) {
-            let wrong = "`peer_messages`, `receive_queue`: at least twice `batch_messages`";
-            return Err(SessionError::Config(wrong));
-        }
+        config.check().map_err(SessionError::Limit)?;
         if messenger.messages().next().is_none() {
             return Err(SessionError::Config("no message is registered: there is nothing to say"));
         }

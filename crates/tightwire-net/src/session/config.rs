@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::message::MessengerConfig;
 use tightwire_snapshot as snapshot;
 
+use crate::limits::{LimitError, at_least};
+
 /// Configuration of a [`Server`](crate::session::Server) or [`Client`](crate::session::Client).
 /// Both sides need the same [`game`](Self::game) and [`version`](Self::version), and the same
 /// fields of [`messenger`](Self::messenger) that [`MessengerConfig`] lists.
@@ -20,33 +22,42 @@ use tightwire_snapshot as snapshot;
 #[derive(Clone, PartialEq, Debug)]
 pub struct SessionConfig {
     /// Name of the game, of up to 255 bytes.
+    /// Default: "".
     pub game: String,
     /// Version of the game, of up to 255 bytes.
+    /// Default: "".
     pub version: String,
-    /// The snapshot protocol, `None` (the default) if there are no snapshots: see
+    /// The snapshot protocol, `None` if there are no snapshots: see
     /// [`with_snapshots`](Self::with_snapshots).
+    /// Default: None.
     pub snapshots: Option<snapshot::Description>,
     /// Limits of messages. `max_fragmented` is at most that of the transport, or no connection is
     /// established. A server makes `receive_queue` so long that no client takes another's room.
+    /// Default: that of [`MessengerConfig`].
     pub messenger: MessengerConfig,
-    /// Largest number of clients of a server. The default is 64.
+    /// Largest number of clients of a server.
+    /// Default: 64.
     pub max_clients: usize,
-    /// Time limit of a handshake. The default is 5 seconds.
+    /// Time limit of a handshake.
+    /// Default: 5 s.
     pub hello_timeout: Duration,
-    /// Backlog of a peer in bytes above which its unreliable batches are dropped. The default is 64
-    /// KiB.
+    /// Backlog of a peer in bytes above which its unreliable batches are dropped.
+    /// Default: 65,536.
     pub drop_unreliable_above: usize,
     /// Backlog of a peer in bytes above which sending to it is an error: see
-    /// [`SendError::Blocked`](crate::message::SendError::Blocked). The default is 512 KiB.
+    /// [`SendError::Blocked`](crate::message::SendError::Blocked).
+    /// Default: 524,288.
     pub refuse_above: usize,
     /// Time after which a blocked peer is disconnected. It starts over whenever the backlog becomes
-    /// smaller than before: a slow line takes its time. The default is 5 seconds.
+    /// smaller than before: a slow line takes its time.
+    /// Default: 5 s.
     pub patience: Duration,
-    /// Time since 1970 at which the session's own time is zero, for the expiry of tokens. The
-    /// default is the system's time; set it for a virtual clock.
+    /// Time since 1970 at which the session's own time is zero, for the expiry of tokens.
+    /// Default: the time at which the configuration is made.
     pub unix_start: Duration,
     /// Seed for the game's own random numbers: recordings have it, so that the numbers are the same
-    /// in a replay. The default is random.
+    /// in a replay.
+    /// Default: a random one.
     pub seed: u64,
 }
 
@@ -74,6 +85,44 @@ impl SessionConfig {
         self.snapshots = Some(protocol.description());
         self
     }
+
+    /// With messages of up to so many bytes: see [`MessengerConfig::with_max_fragmented`]. The transport
+    /// has to carry as many: see
+    #[cfg_attr(
+        feature = "quic",
+        doc = "[`QuicConfig::with_max_fragmented`](crate::quic::QuicConfig::with_max_fragmented)."
+    )]
+    #[cfg_attr(
+        not(feature = "quic"),
+        doc = "[`Path::max_fragmented`](crate::transport::Path::max_fragmented)."
+    )]
+    ///
+    /// ```
+    /// use tightwire::SessionConfig;
+    ///
+    /// let config = SessionConfig::new("arena", "1.0").with_max_fragmented(3_000_000);
+    /// assert_eq!(config.messenger.peer_bytes, 6_000_000);
+    /// ```
+    #[must_use]
+    pub fn with_max_fragmented(mut self, bytes: usize) -> Self {
+        self.messenger = self.messenger.with_max_fragmented(bytes);
+        self
+    }
+
+    /// Refuses limits that cannot work together.
+    pub(super) fn check(&self) -> Result<(), LimitError> {
+        let MessengerConfig {
+            max_fragmented, batch_messages, peer_messages, receive_queue, ..
+        } = self.messenger;
+        // A batch of any size has room while others wait, or it would wait for ever beside them.
+        at_least("peer_bytes", self.messenger.peer_bytes, "max_fragmented", max_fragmented)?;
+        let twice = batch_messages.saturating_mul(2);
+        at_least("peer_messages", peer_messages, "twice batch_messages", twice)?;
+        at_least("receive_queue", receive_queue, "twice batch_messages", twice)?;
+        let Self { drop_unreliable_above, refuse_above, .. } = *self;
+        // What is dropped first is what can be.
+        at_least("refuse_above", refuse_above, "drop_unreliable_above", drop_unreliable_above)
+    }
 }
 
 impl Default for SessionConfig {
@@ -91,5 +140,42 @@ impl Default for SessionConfig {
             unix_start: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             seed: RandomState::new().hash_one(0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        crate::limits::check_documented(include_str!("config.rs"), &SessionConfig::default());
+    }
+
+    #[test]
+    fn limits_that_cannot_work_together_are_refused_with_both_numbers() {
+        let refused = |change: fn(&mut SessionConfig)| {
+            let mut config = SessionConfig::default();
+            change(&mut config);
+            config.check().err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refused(|_| {}), "");
+        assert_eq!(refused(|config| *config = config.clone().with_max_fragmented(50 << 20)), "");
+        assert_eq!(
+            refused(|config| config.messenger.max_fragmented = 3_000_000),
+            "`peer_bytes` is 2097152, and has to be at least max_fragmented, which is 3000000"
+        );
+        assert_eq!(
+            refused(|config| config.messenger.peer_messages = 511),
+            "`peer_messages` is 511, and has to be at least twice batch_messages, which is 512"
+        );
+        assert_eq!(
+            refused(|config| config.messenger.receive_queue = 0),
+            "`receive_queue` is 0, and has to be at least twice batch_messages, which is 512"
+        );
+        assert_eq!(
+            refused(|config| config.refuse_above = 1000),
+            "`refuse_above` is 1000, and has to be at least drop_unreliable_above, which is 65536"
+        );
     }
 }

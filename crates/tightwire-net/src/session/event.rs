@@ -7,6 +7,7 @@ use crate::message::{PeerId, PeerMessageStats, PeerStats, RegistryError};
 use tightwire_core::packet::Identity;
 use tightwire_core::schema::SchemaError;
 
+use crate::limits::LimitError;
 use crate::reason::Reason;
 use crate::transport::Path;
 
@@ -82,6 +83,8 @@ pub enum SessionError {
     Schema(SchemaError),
     /// The configuration is invalid.
     Config(&'static str),
+    /// Two limits cannot work together.
+    Limit(LimitError),
     /// The server has no setting for which clients may connect.
     NoGate,
 }
@@ -92,6 +95,7 @@ impl fmt::Display for SessionError {
             Self::Messages(error) => error.fmt(f),
             Self::Schema(error) => error.fmt(f),
             Self::Config(wrong) => f.write_str(wrong),
+            Self::Limit(error) => error.fmt(f),
             Self::NoGate => f.write_str(
                 "who may connect? Call `with_tokens`, or `open_to_anyone` if it is meant so",
             ),
@@ -104,6 +108,7 @@ impl core::error::Error for SessionError {
         match self {
             Self::Messages(error) => Some(error),
             Self::Schema(error) => Some(error),
+            Self::Limit(error) => Some(error),
             _ => None,
         }
     }

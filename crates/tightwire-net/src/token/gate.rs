@@ -62,11 +62,13 @@ pub struct TokenGate {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenGateConfig {
     /// Maximum number of remembered used tokens, about 50 bytes each. When it is reached and none
-    /// has expired, every token is refused as [`TokenError::TooMany`]. Default: 65536.
+    /// has expired, every token is refused as [`TokenError::TooMany`].
+    /// Default: 65,536.
     pub max_remembered: usize,
     /// Maximum remaining lifetime of a token when it arrives. A token that lasts longer would have
     /// to be remembered as long, and is refused as [`TokenError::TooLong`]. The backend's clock may
-    /// be a minute ahead. Default: an hour.
+    /// be a minute ahead.
+    /// Default: 3,600 s.
     pub max_lifetime: Duration,
 }
 
@@ -240,5 +242,15 @@ impl Admission {
 
     fn key(&self) -> (u64, u128) {
         (self.0.claims.expires, self.0.id)
+    }
+}
+
+#[cfg(test)]
+mod documented {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        crate::limits::check_documented(include_str!("gate.rs"), &TokenGateConfig::default());
     }
 }

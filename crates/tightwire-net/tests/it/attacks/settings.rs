@@ -45,6 +45,18 @@ fn no_reliable_streams_is_an_error_or_works() {
 }
 
 #[test]
+fn a_backlog_without_room_for_the_largest_batch_is_refused_with_both_numbers() {
+    let config = QuicConfig { max_fragmented: 3_000_000, ..QuicConfig::default() };
+    let network = Network::new(LinkConfig::default(), 1);
+    let refused = Quic::pair(&network, config).unwrap_err().to_string();
+    let sentence =
+        "`max_backlog` is 2097152, and has to be at least max_fragmented, which is 3000000";
+    assert_eq!(refused, sentence);
+    let config = QuicConfig::default().with_max_fragmented(3_000_000);
+    assert!(Quic::pair(&network, config).is_ok());
+}
+
+#[test]
 fn the_largest_limits_work() {
     let most = QuicConfig {
         max_connections: usize::MAX,

@@ -1,0 +1,77 @@
+//! Limits that cannot work together.
+
+use core::fmt;
+
+/// A limit that is too small for another one: both, with their numbers.
+///
+/// ```
+/// use tightwire::{Message, Wire};
+/// use tightwire::message::MessengerConfig;
+/// use tightwire::{Client, SessionConfig};
+/// use tightwire::transport::InProcess;
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+///
+/// let messenger = MessengerConfig { max_fragmented: 3_000_000, ..MessengerConfig::default() };
+/// let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
+/// let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
+/// assert_eq!(
+///     client.unwrap_err().to_string(),
+///     "`peer_bytes` is 2097152, and has to be at least max_fragmented, which is 3000000"
+/// );
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LimitError {
+    /// The name of the limit that is too small.
+    pub limit: &'static str,
+    /// Its value.
+    pub value: usize,
+    /// The name of the limit that needs it to be larger.
+    pub other: &'static str,
+    /// The least that it has to be.
+    pub least: usize,
+}
+
+/// Refuses a limit that is below another one.
+pub(crate) fn at_least(
+    limit: &'static str,
+    value: usize,
+    other: &'static str,
+    least: usize,
+) -> Result<(), LimitError> {
+    if value < least { Err(LimitError { limit, value, other, least }) } else { Ok(()) }
+}
+
+impl fmt::Display for LimitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { limit, value, other, least } = self;
+        write!(f, "`{limit}` is {value}, and has to be at least {other}, which is {least}")
+    }
+}
+
+impl core::error::Error for LimitError {}
+
+/// Checks that the documentation of each field of a configuration says its default.
+#[cfg(test)]
+pub(crate) fn check_documented(source: &str, config: &impl fmt::Debug) {
+    let shown = format!("{config:#?}");
+    let (name, _) = shown.split_once(" {").unwrap_or_default();
+    let (_, source) = source.split_once(&format!("pub struct {name} {{")).unwrap_or_default();
+    let fields = shown.lines().filter_map(|line| line.strip_prefix("    ")?.split_once(": "));
+    let mut count = 0;
+    for (field, value) in fields.filter(|(field, _)| !field.starts_with(' ')) {
+        let (before, _) = source.split_once(&format!("    pub {field}:")).unwrap_or_default();
+        let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
+        let (_, said) = doc.split_once("Default: ").unwrap_or_default();
+        // What is no number is told in words.
+        let is_number = value.starts_with(|first: char| first.is_ascii_digit());
+        let is_fixed = is_number && !["unix_start", "seed"].contains(&field);
+        let plain: String = said.chars().filter(|char| !", ".contains(*char)).collect();
+        let is_told = plain.starts_with(value.trim_end_matches(',')) || !is_fixed;
+        assert!(!said.is_empty() && is_told, "{name}::{field} is {value}: {doc}");
+        count += 1;
+    }
+    assert!(count > 1, "{shown}");
+}
