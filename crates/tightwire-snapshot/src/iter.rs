@@ -47,7 +47,7 @@ pub struct PlaybackIter<'p, T> {
     objects: Objects<'p, T>,
 }
 
-/// What both go through.
+/// Objects of one class, for both iterators.
 struct Objects<'o, T> {
     entries: Entries<'o>,
     /// The class of a `T`; `None` if there is none.

@@ -11,7 +11,7 @@ use super::model::Model;
 use super::scratch::with_room;
 use super::trace::Trace;
 use super::world::World;
-use super::{Ack, Protocol, ReceiveError, SetError, ReceiverIter};
+use super::{Ack, Protocol, ReceiveError, ReceiverIter, SetError};
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 

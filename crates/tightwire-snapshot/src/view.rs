@@ -48,11 +48,15 @@ pub(super) struct View {
     /// Mentions in packets of late, less two for each in a packet that was acked. Work for a receiver that
     /// withholds acks is bounded by it.
     debt: usize,
-    /// The next packet is the first since the receiver was lost, and may mention everything.
-    is_keyframe: bool,
+    /// How many of the next packets may mention everything: those before the first ack can be there, and one
+    /// since the receiver was lost.
+    keyframes: u32,
     /// The memory of records that nobody asks for any more.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
+
+/// The packets to a new receiver that may mention everything: at 60 in a second, acks of the first are there by then.
+const JOINING: u32 = 24;
 
 /// How often packets may mention as many objects as there are, without an ack.
 const WORLDS_UNACKED: usize = 4;
@@ -129,7 +133,7 @@ impl View {
             most_mentions: 0,
             mention_cost: 16 * 40,
             debt: 0,
-            is_keyframe: true,
+            keyframes: JOINING,
             spare: Vec::new(),
         }
     }
@@ -145,7 +149,7 @@ impl View {
     /// not makes every packet say again what those before said, which is five times the work of a receiver that
     /// does. It gets a little more than what changes in a tick, and everything when it is given up for lost.
     pub(super) fn allowance(&self, store: &Store) -> usize {
-        if self.is_keyframe {
+        if self.keyframes > 0 {
             return usize::MAX;
         }
         let changed = store.changed_now();
@@ -188,7 +192,7 @@ impl View {
         self.recorded = None;
         self.outdated.fill(0);
         self.objects.fill(Seen::default());
-        self.is_keyframe = true;
+        self.keyframes = self.keyframes.max(1);
     }
 
     /// Returns the header of the next packet.
@@ -251,7 +255,7 @@ impl View {
         self.most_mentions = self.most_mentions.max(mentions.min(MANY));
         // No more than is forgiven with the next ack, so that an outage has no consequences.
         self.debt = (self.debt + mentions).min(WORLDS_UNACKED * self.objects.len());
-        self.is_keyframe = false;
+        self.keyframes = self.keyframes.saturating_sub(1);
         self.known.set(header.number, false);
         self.next = header.number + 1;
         let sent = &mut self.packets[header.number as usize % SPAN];

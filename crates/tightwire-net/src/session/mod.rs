@@ -14,10 +14,10 @@ mod role;
 mod said;
 mod server;
 
+pub use crate::limits::LimitError;
 pub use builder::{ClientBuilder, ServerBuilder};
 pub use client::Client;
 pub use config::SessionConfig;
-pub use crate::limits::LimitError;
 pub use event::{PeerReport, SessionError, SessionEvent};
 pub use gate::{Admit, Admitted};
 pub use links::SessionPeers;

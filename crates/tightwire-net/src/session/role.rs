@@ -33,9 +33,7 @@ pub(super) trait Role {
                 let told = Reason::mismatch(&of(there, FORMAT));
                 Step::Close(from, told, Reason::mismatch(&of(FORMAT, there)))
             }
-            NotUnderstood::Malformed => {
-                Step::violation(from, "malformed control message")
-            }
+            NotUnderstood::Malformed => Step::violation(from, "malformed control message"),
         }
     }
 }

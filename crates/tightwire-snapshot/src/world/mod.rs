@@ -114,7 +114,7 @@ impl World {
         self.slots.iter()
     }
 
-    /// What the application sees of the object at a place.
+    /// State of the object in this slot that the application sees; `None` if it does not exist.
     pub(super) fn shown_at(&self, slot: u32) -> Option<State<'_>> {
         self.history.newest(self.slots[slot].shown)
     }

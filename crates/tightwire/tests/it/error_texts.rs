@@ -17,13 +17,16 @@ use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection};
 use tightwire::quic::{CertificateError, Fingerprint, QuicError};
 use tightwire::recording::RecordingError;
 use tightwire::schema::{DynamicError, Schema, SchemaError, WorldError};
-use tightwire::session::SessionError;
+use tightwire::session::{LimitError, SessionError};
 use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
 use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
 use tightwire::token::{MintError, TokenError};
 use tightwire::transport::conformance::Fault;
-use tightwire::transport::{Connection, NotSentError, Reason};
-use tightwire::{Delivery, Stage, Wire, encode_explained};
+use tightwire::transport::{Connection, InProcess, NotSentError, Reason, ReconnectError};
+use tightwire::{Client, Delivery, Message, SessionConfig, Stage, Wire, encode_explained};
+
+#[derive(Wire, Message, Default)]
+struct Jump;
 
 #[derive(Wire, Default)]
 struct Small {
@@ -33,6 +36,14 @@ struct Small {
 
 fn schema_error() -> SchemaError {
     Schema::new(Shape::Op(Op::Bits { width: 65 })).unwrap_err()
+}
+
+fn limit_error() -> LimitError {
+    let messenger = MessengerConfig { max_fragmented: 3_000_000, ..MessengerConfig::default() };
+    let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
+    let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
+    let Err(SessionError::Limit(error)) = client else { panic!("{:?}", client.err()) };
+    error
 }
 
 /// Each variant by its name, and its text.
@@ -165,6 +176,10 @@ fn network_texts() -> Vec<(&'static str, String)> {
         NotSentError::NotConnected(connection),
         NotSentError::TooLarge { size: 2000, limit: 1200 },
         NotSentError::Full { backlog: 70_000 },
+        ReconnectError::Unsupported,
+        ReconnectError::Connected,
+        ReconnectError::TokenTooLong { size: 3000, limit: 2048 },
+        ReconnectError::Failed(text("WHY")),
         Reason::Left,
         Reason::TimedOut,
         Reason::Full,
@@ -202,9 +217,11 @@ fn network_texts() -> Vec<(&'static str, String)> {
         QuicError::Certificate(CertificateError::NoKey),
         QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
         QuicError::Config("REASON"),
+        QuicError::Limit(limit_error()),
         SessionError::Messages(RegistryError::Twice("Chat")),
         SessionError::Schema(schema_error()),
         SessionError::Config("REASON"),
+        SessionError::Limit(limit_error()),
         SessionError::NoGate,
         RecordingError::Io(io::Error::other("WHY")),
         RecordingError::NotARecording,
@@ -264,11 +281,9 @@ fn every_error_has_a_text_for_people() {
         texts.extend(list.into_iter().map(|(name, text)| (name.to_string(), text)));
     }
     let named: BTreeSet<String> = texts.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(
-        named,
-        variants_in_source(),
-        "an error that is not in this test, or no longer there"
-    );
+    let source = variants_in_source();
+    let differ: Vec<_> = named.symmetric_difference(&source).collect();
+    assert!(differ.is_empty(), "not in this test, or no longer in the source: {differ:?}");
 
     let mut messenger = Messenger::<()>::builder(MessengerConfig::default()).build().unwrap();
     let peer = messenger.add_peer(1200);
