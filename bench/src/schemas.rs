@@ -1,9 +1,9 @@
 //! Check that packets read by schema equal those read by type, before anything is timed.
 
 use fastrand::Rng;
-use tightwire::{Target, Wire};
 use tightwire::schema::Schema;
-use tightwire::stream::{explain_write, ReadStream, Trace, TraceStream, Value};
+use tightwire::stream::{ReadStream, Trace, TraceStream, Value, explain_write};
+use tightwire::{Target, Wire};
 
 /// Panics if a schema reads or writes another packet than its type.
 ///

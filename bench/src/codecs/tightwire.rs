@@ -3,9 +3,9 @@
 
 use super::Codec;
 use crate::packets::{BitFields, Indices, MAX_INDICES};
-use tightwire::{decode_into, encode, Stream, Wire};
 use tightwire::bits::{BitReader, BitWriter};
 use tightwire::stream::{ReadStream, Selection, SubsetCoding, WriteStream};
+use tightwire::{Stream, Wire, decode_into, encode};
 
 pub struct Tightwire;
 

@@ -5,8 +5,8 @@ use crate::packets::{
     Bodies, MAX_BODIES, MAX_PLAINS, MAX_TEXT, Message, Plains, PlayerInput, RawBodies, RawBody,
     RigidBody,
 };
-use tightwire::{at, FloatRange, Stream, Target};
 use tightwire::stream::{ReadStream, WriteStream};
+use tightwire::{FloatRange, Stream, Target, at};
 
 pub struct ByHand;
 

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::time::Duration;
-use tightwire::{Delivery, Message, PeerId, Stage};
 use tightwire::message::{Disconnected, Messenger};
 use tightwire::quic::{Certificate, Quic, Socket, Trust};
 use tightwire::transport::{Connection, Event, Transport};
+use tightwire::{Delivery, Message, PeerId, Stage};
 
 pub use tightwire::quic::QuicConfig;
 

@@ -4,9 +4,9 @@ use super::end::{End, QuicConfig, Traffic, certificate};
 use super::messages::{Position, Tally};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
-use tightwire::{Context, Delivery};
 use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::quic::Udp;
+use tightwire::{Context, Delivery};
 
 pub const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 

@@ -4,10 +4,10 @@ use super::NAME;
 use super::end::{End, QuicConfig, Traffic, certificate};
 use std::net::SocketAddr;
 use std::time::Duration;
-use tightwire::{Delivery, Message, Wire};
 use tightwire::link::LinkConfig;
 use tightwire::message::{Messenger, MessengerConfig};
 use tightwire::quic::{Network, SimulatedSocket};
+use tightwire::{Delivery, Message, Wire};
 
 /// A message of 8 bytes.
 #[derive(Wire, Message, Default)]

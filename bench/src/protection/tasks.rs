@@ -6,8 +6,8 @@ use crc32fast::Hasher;
 use fastrand::Rng;
 use std::hint::black_box;
 use std::ops::Range;
-use tightwire::{decode_into, encode, Wire};
 use tightwire::packet::{Keys, Protection, Protocol};
+use tightwire::{Wire, decode_into, encode};
 
 #[derive(Clone, Copy)]
 pub enum Gate {

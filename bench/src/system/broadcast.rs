@@ -3,8 +3,8 @@
 use crate::harness::{Length, median, median_ratio};
 use std::hint::black_box;
 use std::time::Instant;
-use tightwire::{Delivery, Message, PeerId, Wire};
 use tightwire::message::{Messenger, MessengerConfig};
+use tightwire::{Delivery, Message, PeerId, Wire};
 
 const PEERS: usize = 1000;
 const MTU: usize = 1200;

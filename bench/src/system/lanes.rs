@@ -2,8 +2,8 @@
 
 use super::messages::{Any, Chat, Input, Read, Score, Spawn, Tally};
 use std::time::Duration;
-use tightwire::{Context, Delivery, Stage};
 use tightwire::message::{Messenger, MessengerConfig};
+use tightwire::{Context, Delivery, Stage};
 
 /// Number of messages to a peer in a frame.
 pub const PER_PEER: usize = 8;
