@@ -174,8 +174,8 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// # use tightwire::inspect::CaptureWriter;
     /// # use tightwire::packet::Identity;
     /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::{InProcess, InProcessConfig};
-    /// # let (_, end) = InProcess::pair(InProcessConfig::default(), 7);
+    /// # use tightwire::transport::InProcess;
+    /// # let (_, end) = InProcess::pair();
     /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
     /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
     /// assert_eq!(captured.cut(), 0);
