@@ -208,7 +208,7 @@ pub enum NotSentError {
 /// Why a [`Transport`] does not connect again.
 ///
 /// ```
-/// use tightwire_transport::ReconnectError;
+/// use tightwire::transport::ReconnectError;
 ///
 /// let error = ReconnectError::TokenTooLong { size: 3000, limit: 2048 };
 /// assert_eq!(error.to_string(), "the connect token has 3000 bytes, where 2048 are the most");

@@ -13,7 +13,7 @@ use tightwire_core::stream::Wire;
 /// [`Receiver::iter`] makes it.
 ///
 /// ```
-/// use tightwire::{snapshot, ReceiverIter};
+/// use tightwire::snapshot::{self, ReceiverIter};
 ///
 /// struct Doors<'r> {
 ///     open: ReceiverIter<'r, bool>,
@@ -33,8 +33,7 @@ pub struct ReceiverIter<'r, T> {
 /// it.
 ///
 /// ```
-/// use tightwire::{snapshot, PlaybackIter};
-/// use tightwire::snapshot::{Playback, PlaybackConfig};
+/// use tightwire::snapshot::{self, Playback, PlaybackConfig, PlaybackIter};
 ///
 /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
 /// let playback = Playback::new(&protocol, PlaybackConfig::default());
