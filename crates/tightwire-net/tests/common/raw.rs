@@ -1,5 +1,8 @@
 //! A peer that speaks QUIC, and sends anything within.
 
+#[path = "anyone.rs"]
+mod anyone;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,11 +12,8 @@ use quinn_proto::{
     ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, Endpoint,
     EndpointConfig, ServerConfig, StreamId, TransportConfig,
 };
-use rustls::DigitallySignedStruct;
-use rustls::SignatureScheme;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tightwire::quic::{Certificate, Packets, Socket};
 
 /// A client that accepts any server's certificate, or a server with one client.
@@ -34,7 +34,7 @@ impl<S: Socket> RawPeer<S> {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anyone))
+            .with_custom_certificate_verifier(Arc::new(anyone::Anyone))
             .with_no_client_auth();
         tls.alpn_protocols = vec![PROTOCOL.to_vec()];
         let tls = QuicClientConfig::try_from(tls).unwrap();
@@ -151,41 +151,3 @@ fn transport() -> TransportConfig {
 }
 
 const PROTOCOL: &[u8] = b"tightwire/1";
-
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519, SignatureScheme::ECDSA_NISTP256_SHA256]
-    }
-}

@@ -1,13 +1,15 @@
 //! The client's side of TLS within QUIC.
 
+#[path = "../anyone.rs"]
+mod anyone;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::Side;
 use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::ServerName;
 use rustls::quic::{ClientConnection, KeyChange, Keys, Version};
-use rustls::{DigitallySignedStruct, Side, SignatureScheme};
 
 use super::frames::varint;
 use super::packet::Level;
@@ -38,7 +40,7 @@ impl Handshake {
             .with_protocol_versions(&[&rustls::version::TLS13])
             .unwrap()
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(Anyone))
+            .with_custom_certificate_verifier(Arc::new(anyone::Anyone))
             .with_no_client_auth();
         config.alpn_protocols = vec![b"tightwire/1".to_vec()];
         let name = ServerName::try_from("game.example").unwrap();
@@ -141,43 +143,4 @@ fn transport_parameters(source: &[u8]) -> Vec<u8> {
         put(id, &number(value));
     }
     out
-}
-
-/// Trusts every server.
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519, SignatureScheme::ECDSA_NISTP256_SHA256]
-    }
 }
