@@ -56,7 +56,7 @@ use queue::{Amount, Queue};
 pub struct InProcess {
     lobby: Arc<Mutex<Lobby>>,
     /// The connection of this end, and its number.
-    wire: Arc<Mutex<Wire>>,
+    pipe: Arc<Mutex<Pipe>>,
     connection: Connection,
     /// The place of the direction that this end sends to; it receives from the other.
     side: usize,
@@ -95,7 +95,7 @@ enum State {
 #[derive(Debug)]
 struct Lobby {
     /// The newest connection. The other end may have an older one until it has polled its end.
-    wire: Arc<Mutex<Wire>>,
+    pipe: Arc<Mutex<Pipe>>,
     connection: Connection,
     /// The ends that are no more.
     are_dropped: [bool; 2],
@@ -103,7 +103,7 @@ struct Lobby {
 
 /// State that both ends of a connection share.
 #[derive(Debug, Default)]
-struct Wire {
+struct Pipe {
     directions: [Direction; 2],
 }
 
@@ -142,16 +142,16 @@ impl InProcess {
     /// Creates two connected ends.
     #[must_use]
     pub fn pair() -> (Self, Self) {
-        let wire = Arc::new(Mutex::new(Wire::default()));
-        let lobby = Lobby { wire: wire.clone(), connection: FIRST, are_dropped: [false; 2] };
+        let pipe = Arc::new(Mutex::new(Pipe::default()));
+        let lobby = Lobby { pipe: pipe.clone(), connection: FIRST, are_dropped: [false; 2] };
         let lobby = Arc::new(Mutex::new(lobby));
-        (Self::new(lobby.clone(), wire.clone(), 0), Self::new(lobby, wire, 1))
+        (Self::new(lobby.clone(), pipe.clone(), 0), Self::new(lobby, pipe, 1))
     }
 
-    fn new(lobby: Arc<Mutex<Lobby>>, wire: Arc<Mutex<Wire>>, side: usize) -> Self {
+    fn new(lobby: Arc<Mutex<Lobby>>, pipe: Arc<Mutex<Pipe>>, side: usize) -> Self {
         Self {
             lobby,
-            wire,
+            pipe,
             connection: FIRST,
             side,
             state: State::New,
@@ -179,18 +179,18 @@ impl InProcess {
     }
 
     /// The newest connection, if this end had one before it and that is over.
-    fn newer(&self) -> Option<(Arc<Mutex<Wire>>, Connection)> {
+    fn newer(&self) -> Option<(Arc<Mutex<Pipe>>, Connection)> {
         if !matches!(self.state, State::Over) {
             return None;
         }
         let lobby = lock(&self.lobby);
-        (lobby.connection > self.connection).then(|| (lobby.wire.clone(), lobby.connection))
+        (lobby.connection > self.connection).then(|| (lobby.pipe.clone(), lobby.connection))
     }
 
     /// Takes part in another connection.
-    fn begin(&mut self, wire: Arc<Mutex<Wire>>, connection: Connection) {
+    fn begin(&mut self, pipe: Arc<Mutex<Pipe>>, connection: Connection) {
         self.clear();
-        (self.wire, self.connection) = (wire, connection);
+        (self.pipe, self.connection) = (pipe, connection);
         (self.state, self.is_new, self.next) = (State::Open, true, 0);
         (self.sent, self.taken) = (Amount::default(), Amount::default());
         self.path = new_path();
@@ -205,15 +205,15 @@ impl Transport for InProcess {
             self.state = State::Open;
             self.is_new = true;
         }
-        if let Some((wire, connection)) = self.newer() {
-            self.begin(wire, connection);
+        if let Some((pipe, connection)) = self.newer() {
+            self.begin(pipe, connection);
         }
         if !matches!(self.state, State::Open) {
             return;
         }
-        let mut wire = lock(&self.wire);
-        self.taken = wire.directions[self.side].taken;
-        let direction = &mut wire.directions[1 - self.side];
+        let mut pipe = lock(&self.pipe);
+        self.taken = pipe.directions[self.side].taken;
+        let direction = &mut pipe.directions[1 - self.side];
         // A receiver that polls too little makes the sender wait. After a close the sender cannot
         // send more, so all is taken.
         let limit = if direction.end.is_some() { u64::MAX } else { MAX_RELIABLE };
@@ -302,8 +302,8 @@ impl Transport for InProcess {
         if !matches!(self.state, State::Open | State::Closing(_)) {
             return;
         }
-        let mut wire = lock(&self.wire);
-        let direction = &mut wire.directions[self.side];
+        let mut pipe = lock(&self.pipe);
+        let direction = &mut pipe.directions[self.side];
         self.taken = direction.taken;
         // Batches that were sent in the frame of the close go before it.
         self.path.dropped += self.outgoing.move_to(&mut direction.queues);
@@ -311,7 +311,7 @@ impl Transport for InProcess {
             && let State::Closing(reason) = core::mem::replace(&mut self.state, State::Over)
         {
             direction.end = Some(reason);
-            drop(wire);
+            drop(pipe);
             self.clear();
         }
     }
@@ -322,7 +322,7 @@ impl Transport for InProcess {
             State::Closing(_) => self.handle_output(now),
             _ => return Err(ReconnectError::Connected),
         }
-        let (wire, connection) = match self.newer() {
+        let (pipe, connection) = match self.newer() {
             // The other end has connected again.
             Some(newer) => newer,
             None => {
@@ -331,11 +331,11 @@ impl Transport for InProcess {
                     return Err(ReconnectError::Failed("the other end was dropped".into()));
                 }
                 lobby.connection = Connection(self.connection.0 + 1);
-                lobby.wire = Arc::default();
-                (lobby.wire.clone(), lobby.connection)
+                lobby.pipe = Arc::default();
+                (lobby.pipe.clone(), lobby.connection)
             }
         };
-        self.begin(wire, connection);
+        self.begin(pipe, connection);
         Ok(())
     }
 
@@ -352,12 +352,12 @@ impl Transport for InProcess {
         let is_due = match &self.state {
             State::New | State::Closing(_) => true,
             State::Open => {
-                let wire = lock(&self.wire);
-                let direction = &wire.directions[1 - self.side];
+                let pipe = lock(&self.pipe);
+                let direction = &pipe.directions[1 - self.side];
                 !self.outgoing.is_empty()
                     || !direction.queues.is_empty()
                     || direction.end.is_some()
-                    || wire.directions[self.side].taken != self.taken
+                    || pipe.directions[self.side].taken != self.taken
             }
             State::Ended(_) => false,
             State::Over => self.newer().is_some(),
@@ -376,8 +376,8 @@ impl Drop for InProcess {
             State::Closing(reason) => reason.clone(),
             State::Ended(_) | State::Over => return,
         };
-        let mut wire = lock(&self.wire);
-        let direction = &mut wire.directions[self.side];
+        let mut pipe = lock(&self.pipe);
+        let direction = &mut pipe.directions[self.side];
         self.outgoing.move_to(&mut direction.queues);
         direction.end = Some(reason);
     }
