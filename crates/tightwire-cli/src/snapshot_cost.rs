@@ -52,7 +52,7 @@ struct Case {
 enum Acks {
     All,
     None,
-    /// One of so many.
+    /// One packet of this many.
     One(u32),
 }
 

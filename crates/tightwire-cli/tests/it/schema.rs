@@ -249,7 +249,7 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
     }
 }
 
-/// What no packet can save together is not added up, and what is Tightwire's own not advised on.
+/// The total has only bits that every packet saves, and there is no advice on Tightwire's own types.
 #[test]
 fn a_session_is_advised_on_without_what_is_not_its_own() {
     #[derive(Wire, Message, Default)]
