@@ -106,8 +106,8 @@ impl fmt::Display for ByteError {
         match *self {
             Self::Full { byte, needed } => write!(
                 f,
-                "not written, at byte {byte}: the buffer has no room for {needed} bytes more: \
-                 give it a larger one, or a higher maximum",
+                "not written at byte {byte}: the buffer has no room for {needed} more bytes: use \
+                 a larger buffer, or raise its maximum",
             ),
             Self::UnexpectedEnd { byte, needed } => {
                 write!(f, "refused at byte {byte}: the data ends before the next {needed} bytes do",)
@@ -117,29 +117,37 @@ impl fmt::Display for ByteError {
             }
             Self::Outside { byte, len } => write!(
                 f,
-                "byte {byte} is outside of the {len} that there are: \
-                 seek to what was written, or set space aside",
+                "byte {byte} is beyond the end at byte {len}: seek to a written byte, or reserve \
+                 space",
             ),
             Self::Overrun { byte, reserved } => write!(
                 f,
-                "refused at byte {byte}: the block went beyond its {reserved} bytes: ask for more",
+                "refused at byte {byte}: the block is longer than the {reserved} bytes that it \
+                 asked for: ask for more",
             ),
             Self::NotAtEnd { byte, len } => write!(
                 f,
-                "not written, at byte {byte}: bits and values go to the end, which is {len}: \
-                 seek there, or truncate",
+                "not written at byte {byte}: bits and values are appended at the end, which is \
+                 byte {len}: seek there, or truncate",
             ),
             Self::TooManyReserved { byte } => {
-                write!(f, "not set aside, at byte {byte}: fill what was set aside before",)
+                write!(
+                    f,
+                    "no space reserved at byte {byte}: fill the spaces that are reserved first",
+                )
             }
             Self::Stale => f.write_str(
-                "not filled: the space was filled already, was cut off, or is another writer's",
+                "not filled: the reserved space is filled already, was truncated, or belongs to \
+                 another writer",
             ),
             Self::WrongLength { reserved, given } => {
-                write!(f, "not filled: {reserved} bytes were set aside, and {given} came",)
+                write!(f, "not filled: {reserved} bytes are reserved, but {given} were given",)
             }
             Self::Unfilled { byte } => {
-                write!(f, "the space that was set aside at byte {byte} is not filled: fill it")
+                write!(
+                    f,
+                    "the space reserved at byte {byte} is not filled: fill it before finishing"
+                )
             }
             Self::Refused { kind, bit } => {
                 write!(f, "refused at bit {bit}: {kind}")

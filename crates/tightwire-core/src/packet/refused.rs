@@ -130,14 +130,15 @@ impl fmt::Display for PacketError {
                 write!(f, "too short: {length} bytes, where every packet has at least {minimum}")
             }
             Self::WrongProtocol => f.write_str(
-                "another protocol, or corrupt: compare the identities of both sides if every packet is",
+                "wrong protocol id, or corrupt: if every packet is refused, compare the \
+                 identities of both sides",
             ),
             Self::Replayed { sequence } => {
                 write!(f, "replayed: datagram {sequence} was read already, or is too old to tell")
             }
             Self::NotAuthentic => f.write_str(
-                "not authentic: sealed with another key or protocol, or changed on its way: compare \
-                 the identities of both sides if every packet is",
+                "not authentic: sealed with another key or protocol, or modified in transit: if \
+                 every packet is refused, compare the identities of both sides",
             ),
             Self::Malformed(refused) => write!(f, "malformed: {refused}"),
             Self::TrailingData { bit } => {
@@ -162,9 +163,9 @@ impl fmt::Display for PacketWriteError {
             Self::Packet(refused) => refused.fmt(f),
             Self::TooLong { length, most } => write!(
                 f,
-                "a packet of {length} bytes, where a sealed one has at most {most}: send it in parts"
+                "the packet has {length} bytes, but a sealed packet has at most {most}: split it"
             ),
-            Self::KeysUsedUp => f.write_str("the keys are used up: connect anew, with new ones"),
+            Self::KeysUsedUp => f.write_str("the keys are used up: reconnect to get new keys"),
         }
     }
 }

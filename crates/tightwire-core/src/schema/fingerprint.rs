@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::Schema;
 use super::flat::{Block, Names};
-use crate::stream::{Binary, Condition, FloatRange, Number, Op, Shape, SubsetCoding};
+use crate::stream::{Binary, Condition, FloatRange, Hints, Number, Op, Shape, SubsetCoding};
 use xxhash_rust::xxh3::Xxh3;
 
 impl Schema {
@@ -328,7 +328,8 @@ pub(super) fn hint_bytes(
     let mut canonical = Canonical(Vec::new());
     if let Some((hints, names)) = item.hints {
         let of = hints.derivative_of.as_ref();
-        let flags = [hints.wraps, hints.spatial, hints.reference, of.is_some(), hints.rotation];
+        let Hints { wraps, spatial, reference, rotation, owner, others, .. } = *hints;
+        let flags = [wraps, spatial, reference, of.is_some(), rotation, owner, others];
         canonical.byte(0x02);
         canonical.byte(flags.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag)));
         if let Some(of) = of {

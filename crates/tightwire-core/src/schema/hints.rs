@@ -34,6 +34,8 @@ impl fmt::Display for Hints {
             (self.spatial, "spatial"),
             (self.reference, "reference"),
             (self.rotation, "rotation"),
+            (self.owner, "owner"),
+            (self.others, "others"),
         ];
         for (_, name) in flags.iter().filter(|(is_given, _)| *is_given) {
             write!(f, "{separator}{name}")?;
@@ -102,7 +104,8 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
     let mut differentiated = BTreeSet::new();
     let mut has_position = false;
     for field in fields {
-        let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
+        let Hints { derivative_of, wraps, spatial, reference, rotation, owner, others } =
+            &field.hints;
         let refuse = |reason: &str| Err((&*field.name, reason.to_string()));
         let shape = unwrapped(&field.shape);
         if *wraps && ordered(shape).is_none() {
@@ -119,6 +122,9 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
         }
         if *rotation && (rotation_code(shape).is_none() || derivative_of.is_some()) {
             return refuse("`rotation` is for an array of four integers of 2 to 20 bits");
+        }
+        if *owner && *others {
+            return refuse("`owner` and `others` together leave nobody who gets the field");
         }
         let Some(of) = derivative_of else { continue };
         if *wraps {

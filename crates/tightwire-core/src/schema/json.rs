@@ -182,6 +182,10 @@ pub(super) struct FieldForm {
     reference: bool,
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     rotation: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    owner: bool,
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    others: bool,
     #[serde(flatten)]
     shape: ShapeForm,
 }
@@ -225,9 +229,21 @@ impl From<&Shape> for ShapeForm {
 impl From<&Field> for FieldForm {
     fn from(field: &Field) -> Self {
         let when = field.when.clone().map(ConditionForm);
-        let Hints { derivative_of, wraps, spatial, reference, rotation } = field.hints.clone();
+        let hints = field.hints.clone();
+        let Hints { derivative_of, wraps, spatial, reference, rotation, owner, others } = hints;
         let (name, shape) = (field.name.clone(), (&field.shape).into());
-        Self { name, when, derivative_of, wraps, spatial, reference, rotation, shape }
+        Self {
+            name,
+            when,
+            derivative_of,
+            wraps,
+            spatial,
+            reference,
+            rotation,
+            owner,
+            others,
+            shape,
+        }
     }
 }
 
@@ -326,8 +342,9 @@ impl ShapeForm {
 pub(super) fn into_fields(fields: Vec<FieldForm>) -> Made<Vec<Field>> {
     let field = |form: FieldForm| {
         let when = form.when.map(|ConditionForm(condition)| condition);
-        let FieldForm { derivative_of, wraps, spatial, reference, rotation, .. } = form;
-        let hints = Hints { derivative_of, wraps, spatial, reference, rotation };
+        let FieldForm { derivative_of, wraps, spatial, reference, rotation, owner, others, .. } =
+            form;
+        let hints = Hints { derivative_of, wraps, spatial, reference, rotation, owner, others };
         Ok(Field { name: form.name, when, hints, shape: form.shape.into_shape()? })
     };
     fields.into_iter().map(field).collect()

@@ -1,9 +1,10 @@
 //! The one function that reads, writes, measures and traces a tree by its schema.
 //!
 //! A schema runs the operations of streams (`stream/described.rs`), so that its bytes and traces
-//! equal those of the types: there is no second reader. One allowance per packet bounds the work
-//! that a schema can cause without bits: four values and 64 steps for each bit, plus a constant. A
-//! writer refuses packets that a reader would refuse for that reason.
+//! equal those of the types: there is no second reader. Values and steps per packet are limited to
+//! four and 64 for each bit, plus a constant: this bounds the work that an untrusted schema can
+//! cause with fields and elements of zero bits. A writer refuses packets beyond the limit, since no
+//! reader would accept them.
 
 use alloc::format;
 use alloc::string::String;
@@ -21,8 +22,8 @@ use crate::stream::{
     run_ordinal, tree_list, tree_option,
 };
 
-/// Cost of a packet. A schema from outside can cause work and values that take no bits: elements of
-/// no bits, fields whose conditions do not hold.
+/// Cost of a packet. An untrusted schema can cause work and values that take no bits: elements of
+/// zero bits, and fields whose conditions do not hold.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     /// Number of nodes of the tree.
@@ -52,7 +53,8 @@ pub(crate) struct Skimmed {
     pub(crate) tree: Dynamic,
     /// Values by the address of the element's shape, which is different for each list of a schema.
     elements: Vec<(usize, Dynamic)>,
-    /// Whether conditions of the schema compare lists, whose elements are then kept all the same.
+    /// Whether a condition of the schema compares lists, whose elements must then be kept in the
+    /// tree; `None` before the first packet.
     compares_lists: Option<bool>,
 }
 
@@ -62,8 +64,8 @@ pub(super) struct Walk<'s> {
     allowance: Cost,
     /// Path of the current value, for errors.
     path: Vec<Step<'s>>,
-    /// Reason why the tree or the schema was refused. A writer does not stop at a refusal, but the
-    /// walk does.
+    /// Reason why the tree or the schema was refused. A write stream goes on after an error, so the
+    /// walk stops by itself if this is set.
     pub(super) error: Option<DynamicError>,
     /// Values for the elements of lists; `None` if the elements are kept in the tree.
     elements: Option<Vec<(usize, Dynamic)>>,
@@ -75,7 +77,8 @@ enum Step<'s> {
     Index(usize),
 }
 
-/// Largest number of lists whose elements keep memory: more than a game's packets have.
+/// Largest number of lists whose element value is kept for the next packet, to reuse its memory:
+/// more than the packets of a game have.
 const MAX_SPARE: usize = 64;
 
 /// Name of a root that has no name.
@@ -103,7 +106,7 @@ impl<'s> Walk<'s> {
         result
     }
 
-    /// Runs the whole schema. A writer sorts the fields of the tree.
+    /// Runs the whole schema. Writing sorts the fields of the tree into the schema's order.
     pub(super) fn root<S: Stream>(
         root: &'s Shape,
         value: &mut Dynamic,
@@ -281,7 +284,7 @@ impl<'s> Walk<'s> {
         stream: &mut S,
     ) -> Result<(), S::Error> {
         if S::READING && values.is_empty() {
-            // Not for all fields: those that are not sent need no memory.
+            // Not `fields.len()`: fields that are not sent need no memory.
             values.reserve_exact(fields.len().min(4));
         }
         let mut written = 0;
@@ -340,8 +343,8 @@ impl<'s> Walk<'s> {
                 Some(true) => {}
                 Some(false) => {
                     if is_there {
-                        // Later conditions must not see a value that the reader will not have, or
-                        // one of the previous packet.
+                        // Later conditions must not use a value that the reader will not have, nor
+                        // one that is left from the previous packet.
                         values.remove(*written);
                     }
                     return Ok(());
@@ -354,7 +357,7 @@ impl<'s> Walk<'s> {
             }
         }
         if S::READING {
-            // Otherwise the field is read into the value of the previous packet.
+            // A value of the previous packet is overwritten in place, to reuse its memory.
             if !is_there {
                 values.insert(*written, (field.name.clone(), Dynamic::default()));
             }
@@ -412,7 +415,7 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Refuses a value before its operation begins: a trace marks a group that stands for the value.
+/// Refuses a value before its operation begins. A trace has a group in place of the value.
 fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
     stream.enter(Scope::Group("refused"));
     let bit = stream.position();

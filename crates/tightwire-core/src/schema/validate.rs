@@ -1,4 +1,4 @@
-//! Validation of a schema from outside.
+//! Validation of an untrusted schema.
 //!
 //! Limits on depth are low because `serde_json` stops at 128 levels: every valid schema can be read
 //! back from its JSON.
@@ -24,7 +24,7 @@ pub(super) const MAX_CONDITION_DEPTH: usize = 24;
 /// Largest number of shapes, fields, variants and parts of conditions in all.
 pub(super) const MAX_NODES: usize = 1 << 15;
 
-/// The bytes of a name.
+/// Largest length of a name in bytes.
 pub(super) const MAX_NAME: usize = derived::MAX_NAME;
 
 /// Largest length of a condition's source in bytes.
@@ -33,20 +33,20 @@ pub(super) const MAX_SOURCE: usize = 4096;
 /// Largest length in bytes of all names in a path: each line of a trace contains the path.
 const MAX_PATH: usize = 1024;
 
-/// The largest length and number of elements.
+/// Largest length of a string or blob, and largest number of elements of a list.
 const MAX_LEN: u64 = derived::MAX_LEN;
 
-/// Largest number of fields that are searched for all conditions together.
+/// Largest number of fields that all conditions of a schema together may search.
 const MAX_SEARCHED: usize = 1 << 22;
 
-/// Checks that the shape keeps all limits and is consistent.
+/// Checks that the shape is within all limits and consistent.
 pub(super) fn validate(root: &Shape) -> Result<(), SchemaError> {
     let mut validation = Validation::default();
     let result = validation.step(root_name(root), |validation| validation.shape(root, 1));
     result.map_err(|reason| SchemaError { path: validation.path, reason })
 }
 
-/// Whether a condition over the fields `before` keeps to all limits and makes sense.
+/// Whether a condition over the fields `before` is within all limits and consistent with them.
 pub(super) fn is_condition(condition: &Condition, before: &BTreeMap<&str, &Shape>) -> bool {
     Validation::default().condition(condition, before, 1).is_ok()
 }
@@ -213,8 +213,8 @@ impl Validation {
         }
     }
 
-    /// Returns the shape of a condition's field. The path is searched again for each condition, and
-    /// many long paths are work that costs an attacker few bytes: the search is limited.
+    /// Returns the shape of a condition's field. Every condition searches its path again, so an
+    /// attacker could cause much work with few bytes: `MAX_SEARCHED` limits the search.
     fn reference<'s>(
         &mut self,
         path: &[Name],
@@ -289,7 +289,7 @@ fn length(length: u64) -> Checked {
     Ok(())
 }
 
-/// Checks that the bounds of an integer, times 2^fraction_bits, are a range.
+/// Checks that `min..=max`, scaled by 2^fraction_bits, is a range of one integer type.
 fn bounds(min: Number, max: Number, fraction_bits: u32) -> Checked {
     fn is_range<T: Int>(min: T, max: T, fraction_bits: u32) -> Option<bool> {
         Some(min.scaled(fraction_bits)? <= max.scaled(fraction_bits)?)

@@ -168,6 +168,8 @@ fn hints<S: Stream>(hints: &mut Hints, stream: &mut S) -> Result<(), S::Error> {
     stream.named("spatial").bool(&mut hints.spatial)?;
     stream.named("reference").bool(&mut hints.reference)?;
     stream.named("rotation").bool(&mut hints.rotation)?;
+    stream.named("owner").bool(&mut hints.owner)?;
+    stream.named("others").bool(&mut hints.others)?;
     // A field without hints has another wire form.
     if hints.is_empty() { stream.refuse() } else { Ok(()) }
 }

@@ -261,9 +261,10 @@ pub const fn derivative_components(own: usize, others: usize) -> u64 {
 }
 
 /// Hints for snapshots.
-pub fn hints(derivative_of: Option<&str>, flags: [bool; 4]) -> Hints {
-    let [wraps, spatial, reference, rotation] = flags;
-    Hints { derivative_of: derivative_of.map(Name::from), wraps, spatial, reference, rotation }
+pub fn hints(derivative_of: Option<&str>, flags: [bool; 6]) -> Hints {
+    let [wraps, spatial, reference, rotation, owner, others] = flags;
+    let derivative_of = derivative_of.map(Name::from);
+    Hints { derivative_of, wraps, spatial, reference, rotation, owner, others }
 }
 
 /// The operation of a ranged integer.

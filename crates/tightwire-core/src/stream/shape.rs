@@ -69,8 +69,8 @@ pub struct Field {
     pub shape: Shape,
 }
 
-/// Hints on how the values of a field change over time: they make snapshots smaller, and change no
-/// bit of a packet.
+/// Hints on how the values of a field change over time, which make snapshots smaller, and on who
+/// gets them. They change no bit of a packet.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hints {
     /// Name of the field whose rate of change per second this field is, in the same struct or
@@ -85,6 +85,10 @@ pub struct Hints {
     /// Whether the field is a rotation: the index of the largest component, then the codes of the
     /// other three, from -1/sqrt(2) to 1/sqrt(2).
     pub rotation: bool,
+    /// Whether only the owner of an object gets the field; others read a neutral value.
+    pub owner: bool,
+    /// Whether everybody but the owner of an object gets the field; the owner reads a neutral value.
+    pub others: bool,
 }
 
 /// One variant of an enum.

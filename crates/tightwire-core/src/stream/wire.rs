@@ -46,8 +46,9 @@ use super::{
 /// | `derivative_of = position` | numbers and vectors with a range | a hint: the rate of change of that field per second |
 /// | `wraps` | numbers with a range | a hint: the end of the range is next to its start, as for an angle |
 /// | `spatial` | vectors with a range | a hint: objects near this position move alike |
+/// | `owner`, `others` | any field | a hint: in snapshots, only the owner of the object gets the field (`owner`), or everybody but the owner (`others`) |
 /// | `reference` | `spatial` vectors | a hint: other objects move along with objects of this type |
-/// | `rotation` | arrays of four ranged integers | a hint: the index of a rotation's largest component, and the codes of the other three |
+/// | `rotation` | arrays of four ranged integers | a hint: the array is a rotation, as the index of its largest component and the codes of the other three |
 ///
 /// Hints apply to the field itself, which has up to 32 bits in each component: integers with
 /// `range`, `bits` or of a small type, arrays of them, and floats and vectors with `min`, `max` and
@@ -55,17 +56,18 @@ use super::{
 /// change no bit of a packet, but two sides with different hints have different
 /// [fingerprints](crate::schema::Schema::fingerprint).
 ///
-/// `when` takes any boolean expression over fields that stand before, written as `self.field`, also
-/// in a variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
+/// `when` takes any boolean expression over earlier fields, written as `self.field`, also in a
+/// variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
 /// `is_empty()`, `is_some()` and `is_none()` become part of the schema; anything else works, but
-/// packets with it cannot be read by a schema alone. It is evaluated on values from the packet, so
-/// it should not be able to panic. `==` of whole values means for a schema that all values within are
-/// equal, as that of a derived `PartialEq` does.
+/// packets with it cannot be read by a schema alone. The condition is evaluated on values from the
+/// packet, so it must not panic for any value. In a schema, `==` of structs, enums or lists
+/// compares all values in them, as a derived `PartialEq` does.
 ///
-/// Both sides must evaluate a condition alike. A field that has a `when` itself can therefore only
-/// be used behind its own condition and `&&`. Of a field that is quantised only the number of
-/// values can be used. The macro does not see into a field's own type: make sure yourself that
-/// `self.motion.speed` is always sent, and exactly.
+/// Writer and reader must evaluate a condition alike. A field that has a `when` itself can
+/// therefore only be used behind its own condition and `&&`. Of a quantised field, only `len()`,
+/// `is_empty()`, `is_some()` and `is_none()` can be used. The macro does not see the fields of a
+/// field's type: a condition over `self.motion.speed` is only correct if `speed` is always sent
+/// and not quantised.
 ///
 /// ```
 /// use tightwire::{Wire, decode, encode};
@@ -91,15 +93,15 @@ use super::{
 ///
 /// # Compile errors
 ///
-/// A range that is reversed or outside the type, a missing bound, a resolution of zero, a `when`
-/// that looks ahead, an unknown attribute: the error points at it and says what to write. So does a
-/// type that contains itself, which a packet could nest until the stack is full; one that nests others
-/// more than 32 levels deep; a `max_len` of 2^32; and a name that is empty, has more than 255 bytes or
-/// a control character in it.
+/// The error points at the mistake and says what to write instead: for a range that is reversed or
+/// outside the type, a missing bound, a resolution of zero, a `when` over a later field, or an
+/// unknown attribute. Also refused are a type that contains itself, since a packet could nest it
+/// until the stack overflows; types nested more than 32 levels deep; a `max_len` of 2^32; and a
+/// name that is empty, has more than 255 bytes or contains a control character.
 ///
-/// The macro sees names and no types: `Vec`, `Option`, `Box` and `String` are those of the standard
-/// library, unless their path says otherwise, as `geometry::Vec<f32>`. A type of yours that is called
-/// `String` and is `Wire` can also stand there by its name alone.
+/// The macro sees names, not types: it takes `Vec`, `Option`, `Box` and `String` for those of the
+/// standard library, unless the path says otherwise, as in `geometry::Vec<f32>`. A type of your own
+/// that is called `String` and implements `Wire` works without a path too.
 pub use tightwire_derive::Wire;
 
 /// A type that declares its wire form once, in one function.
@@ -170,12 +172,14 @@ pub trait Wire {
     #[doc(hidden)]
     const FIXED_BITS: Option<u32> = None;
 
-    /// Levels of the shape that [`describe`](Self::describe) gives, or fewer where nobody counted.
+    /// Nesting depth of the shape that [`describe`](Self::describe) returns. A lower bound for
+    /// hand-written impls, which keep the default of 1.
     #[doc(hidden)]
     const DEPTH: u32 = 1;
 
-    /// Number of components and bits of one, for a newtype of a number or vector with a range; `None` for
-    /// other types. Hints see through it.
+    /// Number of components and bits per component, for a newtype of a number or vector with a
+    /// range; `None` for other types. The derive checks the hints of fields of such a newtype by
+    /// these numbers.
     #[doc(hidden)]
     const NUMBERS: Option<(usize, u64)> = None;
 
@@ -199,7 +203,7 @@ pub trait Wire {
         Self: Sized,
     {
         let mut name = short_type_name(type_name::<Self>());
-        // Parameters can make a name longer than a schema takes.
+        // Type parameters can make a name longer than a schema allows.
         name.truncate(name.floor_char_boundary(MAX_NAME));
         Shape::Opaque { name: name.into(), max_bits: Self::MAX_BITS }
     }
@@ -273,8 +277,8 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
     Ok(value)
 }
 
-/// Like [`decode`], into an existing value: its strings and arrays keep their memory. After a
-/// refusal the value is partly read.
+/// Like [`decode`], but reads into an existing value, whose strings and arrays keep their memory.
+/// After an error, the value may be partly overwritten.
 ///
 /// ```
 /// let mut pair = [0u16; 2];
@@ -325,8 +329,8 @@ pub fn measure<T: Wire>(value: &T) -> u64 {
     MeasureStream::bits_of(|stream| T::serialize(value.into(), stream))
 }
 
-/// Checks that `value` can be written, without writing it. The bit of an error counts from the
-/// start of the value, with seven bits for each alignment.
+/// Checks that `value` can be written, without writing it. The bit offset in an error counts from
+/// the start of the value, and each alignment counts as seven bits.
 pub fn check<T: Wire>(value: &T) -> Result<(), WriteError> {
     let mut stream = MeasureStream::new();
     let Ok(()) = T::serialize(value.into(), &mut stream);

@@ -28,7 +28,7 @@ use crate::stream::{Condition, Field, Name, Number, Op, Shape, Variant, Wire};
 pub struct Class {
     /// Name of the class.
     pub name: Name,
-    /// Properties in the order of their bits.
+    /// Properties in the order in which they are sent.
     pub properties: Vec<Field>,
 }
 
@@ -43,7 +43,7 @@ impl Class {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] for anything but such a struct.
+    /// [`SchemaError`] if `T` is not a struct that derives [`Wire`].
     pub fn of<T: Wire>() -> Result<Self, SchemaError> {
         match T::describe() {
             Shape::Struct { name, fields } => Ok(Self { name, properties: fields }),
@@ -55,10 +55,10 @@ impl Class {
     }
 }
 
-/// Classes of a game's objects: sent once, then worlds are written relative to them.
+/// Schema of a game's worlds: the classes of their objects. It is sent once, before the worlds.
 ///
-/// It is a [`Schema`] of a special form, so that it has a fingerprint, a diff and everything else
-/// of schemas.
+/// [`schema`](Self::schema) returns it as a [`Schema`], which has a fingerprint and a diff and can
+/// explain packets.
 ///
 /// ```
 /// use tightwire::{decode, encode};
@@ -85,7 +85,7 @@ pub struct WorldSchema {
     plain: Shape,
 }
 
-/// The schema with one class, `object`, without properties, for a reader to read into.
+/// A schema with one class, `object`, that has no properties: a value to decode into.
 impl Default for WorldSchema {
     fn default() -> Self {
         let classes = vec![Class::new("object", Vec::new())];
@@ -113,7 +113,7 @@ impl WorldSchema {
     /// # Errors
     ///
     /// [`SchemaError`] as in [`Schema::new`], and for properties that no schema can read: types
-    /// serialized by hand, and conditions that are not data.
+    /// serialized by hand, and conditions of which only the source text is known.
     pub fn new(classes: Vec<Class>) -> Result<Self, SchemaError> {
         Self::from_parts(Op::Double, MAX_OBJECTS, classes)
     }
@@ -156,7 +156,7 @@ impl WorldSchema {
         Self::from_parts(time, self.max_objects, self.classes)
     }
 
-    /// Changes the largest number of objects, which decides the width of their number on the wire.
+    /// Changes the largest number of objects, which decides how many bits the object count takes.
     ///
     /// ```
     /// use tightwire::schema::WorldSchema;
@@ -168,7 +168,7 @@ impl WorldSchema {
     ///
     /// # Errors
     ///
-    /// None today; [`SchemaError`] as in [`WorldSchema::new`].
+    /// None in this version. A later one may return a [`SchemaError`] as [`WorldSchema::new`] does.
     pub fn with_max_objects(self, max_objects: u32) -> Result<Self, SchemaError> {
         Self::from_parts(self.time, max_objects, self.classes)
     }
@@ -253,8 +253,8 @@ pub(super) fn class_shape(classes: &[Class]) -> Shape {
     Shape::Enum { name: "Class".into(), variants: variants.collect() }
 }
 
-/// Ranges for the difference of an id to the previous one. Most ids are the next one, in one bit;
-/// the ranges of the others do not overlap, so that each id has one code.
+/// Ranges of the difference between an id and the previous one. A difference of 1, the most common,
+/// takes one bit and has no range. The ranges do not overlap, so that each id has exactly one code.
 pub(super) const STEPS: [(&str, u128, u128); 4] = [
     ("near", 2, 9),
     ("mid", 10, 73),

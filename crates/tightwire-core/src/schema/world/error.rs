@@ -23,7 +23,7 @@ use crate::stream::{ReadError, WriteError};
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum WorldError {
-    /// Bits or bytes were refused. For bits, [`Schema::explain`](crate::schema::Schema::explain) of the
+    /// A packet was refused. For a world in bits, [`Schema::explain`](crate::schema::Schema::explain) of the
     /// world's [`schema`](crate::schema::WorldSchema::schema) names the field.
     Read(ReadError),
     /// A text was refused.
@@ -49,7 +49,7 @@ impl WorldError {
         Self::Refused { path: path.into(), reason: reason.into() }
     }
 
-    /// Makes an error at an offset of a text.
+    /// Creates an error at a byte offset of a text.
     #[cfg(feature = "formats")]
     pub(super) fn at(text: &str, offset: usize, reason: impl Into<String>) -> Self {
         let before = text.get(..offset).unwrap_or(text);
