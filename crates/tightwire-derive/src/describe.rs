@@ -34,7 +34,8 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     }
 }
 
-/// Returns a name as data. It calls no method, since a user's prelude may lack the traits.
+/// Returns an expression for a name. The expression calls no trait method, since the trait may not
+/// be in scope in the user's code.
 pub(crate) fn name(name: &str) -> TokenStream {
     quote!(::tightwire::__private::name(#name))
 }

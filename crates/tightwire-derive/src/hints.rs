@@ -13,6 +13,12 @@ use crate::validate::{Field, Rule};
 impl Hints {
     /// Returns the span of the first hint, if there is one.
     pub(crate) fn first(&self) -> Option<Span> {
+        let audience = self.owner.as_ref().or(self.others.as_ref());
+        self.first_of_number().or(audience.map(|given| given.name))
+    }
+
+    /// Returns the span of the first hint that only numbers can have, if there is one.
+    fn first_of_number(&self) -> Option<Span> {
         let of = self.derivative_of.as_ref().map(|given| given.name);
         let flags = [&self.wraps, &self.spatial, &self.reference, &self.rotation];
         of.or(flags.into_iter().flatten().map(|given| given.name).next())
@@ -21,7 +27,7 @@ impl Hints {
 
 /// Refuses invalid hints.
 pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
-    let Hints { derivative_of, wraps, spatial, reference, rotation } = &field.hints;
+    let Hints { derivative_of, wraps, spatial, reference, rotation, owner, others } = &field.hints;
     let Some(rule) = &field.rule else { return };
     let numbers = Numbers::of(rule);
     if let Some(wraps) = wraps
@@ -59,6 +65,12 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
             errors
                 .add(rotation.name, "a rotation is neither a position nor a derivative: keep one");
         }
+    }
+    if let (Some(_), Some(others)) = (owner, others) {
+        errors.add(
+            others.name,
+            "`owner` and `others` together leave nobody who gets the field: keep one",
+        );
     }
     if let Some(of) = derivative_of {
         if let Some(wraps) = wraps {
@@ -196,7 +208,7 @@ fn inner_type(rule: &Rule) -> Option<&Type> {
 /// compile.
 pub(crate) fn assertions(field: &Field, fields: &[Field]) -> Vec<TokenStream> {
     let (Some(place), Some(numbers)) =
-        (field.hints.first(), field.rule.as_ref().and_then(Numbers::of))
+        (field.hints.first_of_number(), field.rule.as_ref().and_then(Numbers::of))
     else {
         return Vec::new();
     };
@@ -241,7 +253,7 @@ pub(crate) fn data(hints: &Hints) -> TokenStream {
         }
         None => none(),
     };
-    let flags = [&hints.wraps, &hints.spatial, &hints.reference, &hints.rotation];
-    let flags = flags.map(Option::is_some);
+    let Hints { wraps, spatial, reference, rotation, owner, others, .. } = hints;
+    let flags = [wraps, spatial, reference, rotation, owner, others].map(Option::is_some);
     quote!(::tightwire::__private::hints(#of, [#(#flags),*]))
 }

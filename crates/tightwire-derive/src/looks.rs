@@ -1,4 +1,5 @@
-//! Fields that a condition uses, and whether a reader knows their values like the writer.
+//! Finds the fields that a condition uses, and checks that reader and writer have the same values
+//! for them.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -16,9 +17,9 @@ pub(crate) struct Known {
     pub(crate) when: Option<Expr>,
 }
 
-/// Refuses a condition that a reader could evaluate differently than the writer, which would make
-/// both disagree on everything after it: a condition may only use fields that were sent, exactly,
-/// before the field at `place`.
+/// Refuses a condition that a reader could evaluate differently from the writer, since both would
+/// then disagree on all later bits. A condition may only use fields that are sent before the field
+/// at `place` and are not quantised.
 pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<()> {
     let parts = conjuncts(when);
     for (index, part) in parts.iter().enumerate() {
@@ -61,7 +62,7 @@ pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<
                 );
                 return Err(look.error(&message));
             }
-            // Behind its own condition, the field is known to be sent.
+            // Behind its own condition and `&&`, the field was always sent.
             let is_asked = |part: &&Expr| parts[..index].contains(part);
             if field.when.as_ref().is_some_and(|own| !conjuncts(own).iter().all(is_asked)) {
                 let message = format!(
@@ -105,7 +106,7 @@ impl Look {
     }
 }
 
-/// Finds the uses of `self`, by tokens, since a condition may be a macro.
+/// Finds the uses of `self`. Works on tokens, since a condition may contain macro calls.
 fn looks(tokens: TokenStream) -> Vec<Look> {
     let mut found = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -142,7 +143,8 @@ pub(crate) fn is_dot(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(dot) if dot.as_char() == '.')
 }
 
-/// Returns the name of the field after a dot; `0.1` is two fields that the lexer takes for a float.
+/// Returns the name of the field after a dot. The lexer takes the `0.1` of `self.0.1` for a float,
+/// so only its part before the dot is the name.
 fn field_name(token: &TokenTree) -> Option<String> {
     match token {
         TokenTree::Ident(name) => Some(name.unraw().to_string()),

@@ -12,8 +12,8 @@ struct Attributes {
     name: Option<LitStr>,
 }
 
-/// Returns the implementation. It is also generated after an error, to prevent further errors about
-/// a missing one.
+/// Returns the impl of `Message`. An impl is returned after an error too, so that the compiler does
+/// not also report a missing impl.
 pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
     let (errors, Attributes { name }) = match attributes(input) {

@@ -107,7 +107,8 @@ pub(crate) fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr,
     Ok((unwrapped(min).clone(), unwrapped(max).clone()))
 }
 
-/// Returns the range of a primitive integer, as far as a literal can be checked against it.
+/// Returns the range of a primitive integer type, as far as `i128` can hold it. `None` for other
+/// types, and for `i128`, `usize` and `isize`, whose literals are not checked.
 fn limits(ty: &Type) -> Option<(i128, i128)> {
     let Type::Path(path) = peeled(ty) else { return None };
     let name = path.path.get_ident()?.to_string();

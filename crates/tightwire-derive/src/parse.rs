@@ -63,6 +63,8 @@ pub(crate) struct Hints {
     pub(crate) spatial: Option<Given<()>>,
     pub(crate) reference: Option<Given<()>>,
     pub(crate) rotation: Option<Given<()>>,
+    pub(crate) owner: Option<Given<()>>,
+    pub(crate) others: Option<Given<()>>,
 }
 
 /// Value of an attribute, and the span of its name.
@@ -71,7 +73,7 @@ pub(crate) struct Given<T> {
     pub(crate) value: T,
 }
 
-const NAMES: [&str; 19] = [
+const NAMES: [&str; 21] = [
     "range",
     "bits",
     "varint",
@@ -91,6 +93,8 @@ const NAMES: [&str; 19] = [
     "spatial",
     "reference",
     "rotation",
+    "owner",
+    "others",
 ];
 
 pub(crate) fn item(input: &DeriveInput) -> syn::Result<Item<RawField>> {
@@ -195,6 +199,8 @@ impl Attributes {
             "spatial" => set(&mut self.hints.spatial, meta, nothing),
             "reference" => set(&mut self.hints.reference, meta, nothing),
             "rotation" => set(&mut self.hints.rotation, meta, nothing),
+            "owner" => set(&mut self.hints.owner, meta, nothing),
+            "others" => set(&mut self.hints.others, meta, nothing),
             _ => Err(unknown(&meta.path, &name)),
         }
     }

@@ -1,4 +1,4 @@
-//! Types and numbers by their source, which is all that a macro sees.
+//! Helpers that recognise types and number literals by their tokens: a macro cannot resolve names.
 
 use quote::{ToTokens, quote};
 use syn::{Expr, GenericArgument, PathArguments, Type};
@@ -6,7 +6,7 @@ use syn::{Expr, GenericArgument, PathArguments, Type};
 pub(crate) const INTS: [&str; 12] =
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
 
-/// Strips parentheses and invisible groups, which types from macros have around them.
+/// Strips parentheses, and the invisible groups around types that come from macros.
 pub(crate) fn peeled(ty: &Type) -> &Type {
     match ty {
         Type::Paren(inner) => peeled(&inner.elem),
@@ -15,8 +15,8 @@ pub(crate) fn peeled(ty: &Type) -> &Type {
     }
 }
 
-/// The name of a generic type and its type arguments. One of the standard library's name is meant as
-/// such where its path can be the standard library's.
+/// Returns the name of a generic type and its type arguments. `None` for other types, and for a
+/// `Vec`, `Option` or `Box` whose path is not that of the standard library.
 pub(crate) fn generic(ty: &Type) -> Option<(String, Vec<Type>)> {
     let Type::Path(path) = peeled(ty) else { return None };
     let last = path.path.segments.last()?;
@@ -45,7 +45,8 @@ pub(crate) fn capacity(ty: &Type) -> Option<Expr> {
     }
 }
 
-/// Whether the path can lead to the standard library: by a name alone, or from one of its crates.
+/// Whether the path can be that of a standard library type: a single name, or a path that begins
+/// with `std`, `core` or `alloc`.
 fn can_be_standard(path: &syn::TypePath) -> bool {
     let segments = &path.path.segments;
     let crates = ["std", "core", "alloc"];
@@ -53,7 +54,8 @@ fn can_be_standard(path: &syn::TypePath) -> bool {
         || segments.first().is_some_and(|first| crates.iter().any(|name| first.ident == name))
 }
 
-/// Whether the type is one of these, as far as a macro can see.
+/// Whether the type has one of these names, without type arguments, and its path can be that of
+/// the standard library.
 pub(crate) fn is(ty: &Type, names: &[&str]) -> bool {
     let Type::Path(path) = peeled(ty) else { return false };
     can_be_standard(path)
@@ -71,7 +73,8 @@ pub(crate) fn unwrapped(expression: &Expr) -> &Expr {
     }
 }
 
-/// Returns the number, if it is a literal.
+/// Returns the value of an integer literal, with or without a minus sign; `None` for other
+/// expressions.
 pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
     match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
@@ -82,7 +85,7 @@ pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
     }
 }
 
-/// The number, if it is written as one without a sign.
+/// Returns the value of an integer literal without a sign; `None` for other expressions.
 pub(crate) fn unsigned_literal(expression: &Expr) -> Option<u128> {
     match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
@@ -108,9 +111,9 @@ pub(crate) fn shown(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "")
 }
 
-/// Why a text can be no name in a schema, if it cannot.
+/// Returns the reason why a text is not a valid name in a schema; `None` if it is valid.
 pub(crate) fn name_error(name: &str) -> Option<String> {
-    // As the library's `schema/validate.rs` has it.
+    // Equal to `MAX_NAME` in `schema/validate.rs` of tightwire-core.
     const MOST: usize = 255;
     if name.is_empty() {
         Some("a name has at least one character: write what the check or message is for".into())
