@@ -68,7 +68,7 @@ impl Ack {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::check::{Check, Origin};
+    use crate::check::{Check, InitialChecksum};
     use crate::header::Header;
     use alloc::vec::Vec;
 
@@ -77,14 +77,14 @@ mod tests {
         let mut checksums = Checksums::default();
         for number in numbers {
             let header = Header { number, epoch, ..Header::default() };
-            let checksum = Check::default().packet(&header, Origin::default(), &checksums);
+            let checksum = Check::default().packet(&header, InitialChecksum::default(), &checksums);
             checksums.set(number, checksum.unwrap());
         }
         checksums
     }
 
     #[test]
-    fn an_ack_names_its_packets() {
+    fn an_ack_round_trips_its_packets() {
         for first in [0, 0x1_fffa] {
             let sent = checksums(7, (1..=9).map(|number| first + number));
             let arrived = checksums(7, [1, 2, 5].into_iter().map(|number| first + number));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_is_for_the_sender_of_what_it_names() {
+    fn acks_of_another_senders_packets_are_ignored() {
         let mut taken = 0;
         for epoch in 1..2000 {
             let others = checksums(epoch, 1..=40);

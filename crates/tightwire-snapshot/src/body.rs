@@ -1,28 +1,29 @@
-//! The body of a packet: its mentions as bytes. Receivers with equal baselines share bodies.
+//! The body of a packet: its updates as bytes. Receivers with equal baselines share bodies.
 
 use alloc::vec::Vec;
 use core::mem::take;
 
 use super::check::{Check, Checksum};
-use super::mention::{Change, Knowledge, MANY, Mentions};
+use super::history::Versions;
 use super::model::Model;
 use super::protocol::Protocol;
 use super::select::Candidate;
-use super::trace::Record;
-use super::view::{Basis, View};
+use super::trace::SpanRecord;
+use super::update::{Baseline, ObjectUpdates, RESERVED_UPDATES, UpdateKind};
+use super::view::{BaselineId, View};
 use super::{Level, modeled, packed};
 use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 
 /// Size of the check that every body begins with, in bytes.
 const CHECK: usize = 2;
 
-/// Writes the body with the mentions into `bytes`; returns whether it fits into `limit` bytes.
-/// `model` is that of the base, and learns. The check covers the whole packet, and is filled in
-/// later.
+/// Writes the body with the updates into `bytes`; returns whether it fits into `limit` bytes.
+/// `model` is that of the baseline packet, and learns. The check covers the whole packet, and is
+/// filled in later.
 pub(super) fn write(
-    protocol: &Protocol,
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    (protocol, level): (&Protocol, Level),
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     model: &mut Model,
     bytes: &mut Vec<u8>,
     scratch: &mut Vec<u8>,
@@ -31,44 +32,44 @@ pub(super) fn write(
     let Some(room) = limit.checked_sub(CHECK) else { return false };
     bytes.clear();
     bytes.extend_from_slice(&[0; CHECK]);
-    match protocol.config().level {
+    match level {
         Level::Packed => {
-            let room = room.min(bound(protocol, mentions));
+            let room = room.min(bound(protocol, updates));
             if scratch.len() < room {
                 scratch.resize(room, 0);
             }
             let mut stream = WriteStream::new(&mut scratch[..room]);
-            let Ok(()) =
-                packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
+            let Ok(()) = packed::code(&mut stream, protocol, updates, baseline, &mut model.packed);
             let Ok(packed) = stream.finish() else { return false };
             bytes.extend_from_slice(packed);
             true
         }
         Level::Modeled => {
-            modeled::write(protocol, mentions, knowledge, &mut model.modeled, bytes, limit)
+            let state = model.modeled(protocol);
+            modeled::write(protocol, updates, baseline, state, bytes, limit)
         }
     }
 }
 
-/// Returns an upper bound of the bytes of packed mentions, so that a huge budget allocates no more
+/// Returns an upper bound of the bytes of packed updates, so that a huge budget allocates no more
 /// than that.
-fn bound(protocol: &Protocol, mentions: &Mentions) -> usize {
+fn bound(protocol: &Protocol, updates: &ObjectUpdates) -> usize {
     let most = protocol.classes().iter().map(|class| class.max_bytes).max().unwrap_or(0);
     let groups: usize = protocol.classes().iter().map(|class| class.layout.groups.len()).sum();
-    1024 + 4 * groups + mentions.list.len() * (2 * most + 64) + mentions.cells.len() * 4
+    1024 + 4 * groups + updates.list.len() * (2 * most + 64) + updates.cells.len() * 4
 }
 
-/// Reads mentions, and returns the check in the body. A trace records every part; its second value
+/// Reads updates, and returns the check in the body. A trace records every part; its second value
 /// is the byte of the packet at which the body begins.
 pub(super) fn read(
-    protocol: &Protocol,
+    (protocol, level): (&Protocol, Level),
     bytes: &[u8],
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     model: &mut Model,
-    mut trace: Option<(&mut Record, usize)>,
+    mut trace: Option<(&mut SpanRecord, usize)>,
 ) -> Result<u16, ReadError> {
-    mentions.clear();
+    updates.clear();
     let Some((check, bytes)) = bytes.split_first_chunk::<CHECK>() else {
         return Err(ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 });
     };
@@ -76,21 +77,22 @@ pub(super) fn read(
         record.mark_check(8 * *at as u64);
     }
     let mut traced = trace.as_mut().map(|(record, at)| (&mut **record, 8 * (*at + CHECK) as u64));
-    let read = match (protocol.config().level, &mut traced) {
+    let read = match (level, &mut traced) {
         (Level::Packed, None) => {
             let mut stream = ReadStream::new(bytes);
-            let read = packed::code(&mut stream, protocol, mentions, knowledge, &mut model.packed);
+            let read = packed::code(&mut stream, protocol, updates, baseline, &mut model.packed);
             read.and_then(|()| stream.finish())
         }
         (Level::Packed, Some((record, start))) => {
             let mut stream = ReadStream::new(bytes);
             let mut traced = record.stream(&mut stream, *start);
-            let read = packed::code(&mut traced, protocol, mentions, knowledge, &mut model.packed);
+            let read = packed::code(&mut traced, protocol, updates, baseline, &mut model.packed);
             record.end((*start + stream.position()) as f64);
             read.and_then(|()| stream.finish())
         }
         (Level::Modeled, _) => {
-            modeled::read(protocol, bytes, mentions, knowledge, &mut model.modeled, traced)
+            let state = model.modeled(protocol);
+            modeled::read(protocol, bytes, updates, baseline, state, traced)
         }
     };
     if let Some((record, _)) = trace {
@@ -122,18 +124,22 @@ pub(super) struct Bodies {
     /// Bodies of this tick, which other receivers may share.
     recent: Vec<u32>,
     next_serial: u64,
-    /// Number of times that mentions were coded, for tests of sharing.
+    /// Number of times that updates were coded, for tests of sharing.
     #[cfg(test)]
     pub(super) coded: u64,
     #[cfg(test)]
-    pub(super) coded_mentions: u64,
+    pub(super) coded_updates: u64,
+    /// Model of a keyframe, before anything is learned.
     pristine: Model,
-    most_mentions: usize,
+    max_updates: usize,
     /// Size of the longest body so far, in bytes; all bodies reserve as much, so that in time none
     /// has to grow.
-    most_bytes: usize,
+    max_body_bytes: usize,
     scratch: Vec<u8>,
 }
+
+/// Slot, kind, version and baseline of an object in a body.
+type BodyObject = (u32, UpdateKind, Versions, BaselineId);
 
 /// A body, and the baseline and objects that it was coded from.
 #[derive(Debug, Default)]
@@ -141,26 +147,27 @@ struct Body {
     serial: u64,
     users: u32,
     bytes: Vec<u8>,
-    /// Sums over its mentions.
+    /// Sums over its updates.
     check: Check,
     /// Model after the body.
     model: Model,
-    base: Option<u64>,
+    level: Level,
+    baseline: Option<u64>,
     is_complete: bool,
     /// `objects` and `before` are filled in, so that other receivers can share the body.
     is_shared: bool,
     /// The room in bytes that was too small for the body, which has no bytes then. `None` if it
     /// fitted.
     too_long_for: Option<usize>,
-    objects: Vec<(u32, Change, Basis)>,
-    /// Baselines of the objects that the base mentions, for the level that predicts from how much
-    /// they change.
-    before: Vec<Basis>,
+    objects: Vec<BodyObject>,
+    /// Baselines of the objects that the baseline packet updates, for the level that predicts from
+    /// how much they change.
+    baseline_objects: Vec<BaselineId>,
 }
 
 /// The input of a body; equal inputs give equal bodies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Recipe<'r> {
+pub(super) struct BodyRequest<'r> {
     pub(super) view: &'r View,
     pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
@@ -168,23 +175,23 @@ pub(super) struct Recipe<'r> {
     pub(super) is_shared: bool,
 }
 
-impl<'r> Recipe<'r> {
-    /// Returns the baselines of the objects that the base mentions.
-    fn before(self) -> impl Iterator<Item = Basis> {
-        let objects = self.view.base().map_or(&[][..], |base| &base.objects);
-        objects.iter().map(move |object| self.view.objects[object.slot as usize].basis())
+impl<'r> BodyRequest<'r> {
+    /// Returns the baselines of the objects that the baseline packet updates.
+    fn baseline_objects(self) -> impl Iterator<Item = BaselineId> {
+        let objects = self.view.baseline().map_or(&[][..], |baseline| &baseline.objects);
+        objects.iter().map(move |object| self.view.objects[object.slot as usize].baseline_id())
     }
 
     /// Returns the chosen objects with their baselines.
-    fn objects(self) -> impl Iterator<Item = (u32, Change, Basis)> + 'r {
-        self.chosen.iter().map(move |&Candidate { slot, change, .. }| {
-            (slot, change, self.view.objects[slot as usize].basis())
+    fn objects(self) -> impl Iterator<Item = BodyObject> + 'r {
+        self.chosen.iter().map(move |&Candidate { slot, kind, version, .. }| {
+            (slot, kind, version, self.view.objects[slot as usize].baseline_id())
         })
     }
 }
 
 impl Bodies {
-    pub(super) fn new(protocol: &Protocol) -> Self {
+    pub(super) fn new() -> Self {
         Self {
             list: Vec::new(),
             free: Vec::new(),
@@ -193,10 +200,10 @@ impl Bodies {
             #[cfg(test)]
             coded: 0,
             #[cfg(test)]
-            coded_mentions: 0,
-            pristine: Model::new(protocol),
-            most_mentions: 0,
-            most_bytes: 0,
+            coded_updates: 0,
+            pristine: Model::default(),
+            max_updates: 0,
+            max_body_bytes: 0,
             scratch: Vec::new(),
         }
     }
@@ -210,17 +217,23 @@ impl Bodies {
 
     /// Finds a body of this tick with the same input. `Some(None)` if one was tried and takes more
     /// than `room` bytes.
-    pub(super) fn find(&self, recipe: Recipe<'_>, room: usize) -> Option<Option<u32>> {
-        let base = self.serial_of_base(recipe.view);
+    pub(super) fn find(&self, request: BodyRequest<'_>, room: usize) -> Option<Option<u32>> {
+        let baseline = self.baseline_serial(request.view);
         let found = self.recent.iter().copied().find(|&body| {
             let body = &self.list[body as usize];
             body.is_shared
                 && body.too_long_for.is_none_or(|tried| room <= tried)
-                && body.base == base
-                && body.is_complete == recipe.is_complete
-                && body.before.iter().copied().zip(recipe.before()).all(|(one, other)| one == other)
-                && body.objects.len() == recipe.chosen.len()
-                && body.objects.iter().copied().eq(recipe.objects())
+                && body.level == request.view.level
+                && body.baseline == baseline
+                && body.is_complete == request.is_complete
+                && body
+                    .baseline_objects
+                    .iter()
+                    .copied()
+                    .zip(request.baseline_objects())
+                    .all(|(one, other)| one == other)
+                && body.objects.len() == request.chosen.len()
+                && body.objects.iter().copied().eq(request.objects())
         })?;
         let body = &self.list[found as usize];
         Some((body.too_long_for.is_none() && body.bytes.len() <= room).then_some(found))
@@ -230,9 +243,9 @@ impl Bodies {
     pub(super) fn make(
         &mut self,
         protocol: &Protocol,
-        recipe: Recipe<'_>,
-        mentions: &mut Mentions,
-        knowledge: &impl Knowledge,
+        request: BodyRequest<'_>,
+        updates: &mut ObjectUpdates,
+        baseline: &impl Baseline,
         limit: usize,
     ) -> Option<u32> {
         let place = self.free.pop().unwrap_or_else(|| {
@@ -240,38 +253,40 @@ impl Bodies {
             self.list.len() as u32 - 1
         });
         let mut body = take(&mut self.list[place as usize]);
-        let base = recipe.view.base().and_then(|base| self.list.get(base.body? as usize));
-        body.model.clone_from(base.map_or(&self.pristine, |base| &base.model));
+        let before = request.view.baseline().and_then(|sent| self.list.get(sent.body? as usize));
+        body.model.clone_from(before.map_or(&self.pristine, |baseline| &baseline.model));
         body.bytes.clear();
-        body.bytes.reserve(self.most_bytes);
+        body.bytes.reserve(self.max_body_bytes);
         let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
-        let fits = write(protocol, mentions, knowledge, model, bytes, scratch, limit);
+        let level = request.view.level;
+        let fits = write((protocol, level), updates, baseline, model, bytes, scratch, limit);
         #[cfg(test)]
         {
             self.coded += 1;
-            self.coded_mentions += mentions.list.len() as u64;
+            self.coded_updates += updates.list.len() as u64;
         }
         body.too_long_for = (!fits).then_some(limit);
-        body.is_shared = recipe.is_shared;
-        body.is_complete = recipe.is_complete;
+        body.level = level;
+        body.is_shared = request.is_shared;
+        body.is_complete = request.is_complete;
         if fits {
             body.serial = self.next_serial;
             self.next_serial += 1;
-            body.check = mentions.check;
-            self.most_bytes = self.most_bytes.max(body.bytes.len());
-            self.most_mentions = self.most_mentions.max(recipe.chosen.len().min(MANY));
+            body.check = updates.check;
+            self.max_body_bytes = self.max_body_bytes.max(body.bytes.len());
+            self.max_updates = self.max_updates.max(request.chosen.len().min(RESERVED_UPDATES));
         }
-        if fits || recipe.is_shared {
-            body.base = self.serial_of_base(recipe.view);
+        if fits || request.is_shared {
+            body.baseline = self.baseline_serial(request.view);
             body.objects.clear();
-            body.before.clear();
-            if recipe.is_shared {
-                body.objects.reserve(self.most_mentions);
-                body.objects.extend(recipe.objects());
+            body.baseline_objects.clear();
+            if request.is_shared {
+                body.objects.reserve(self.max_updates);
+                body.objects.extend(request.objects());
             }
-            if recipe.is_shared && protocol.config().level == Level::Modeled {
-                body.before.reserve(self.most_mentions);
-                body.before.extend(recipe.before());
+            if request.is_shared && level == Level::Modeled {
+                body.baseline_objects.reserve(self.max_updates);
+                body.baseline_objects.extend(request.baseline_objects());
             }
             body.users = 1;
             self.recent.push(place);
@@ -286,7 +301,7 @@ impl Bodies {
         &self.list[body as usize].bytes
     }
 
-    /// Returns the sums over the mentions of a body.
+    /// Returns the sums over the updates of a body.
     pub(super) fn check(&self, body: u32) -> Check {
         self.list[body as usize].check
     }
@@ -305,7 +320,7 @@ impl Bodies {
         }
     }
 
-    fn serial_of_base(&self, view: &View) -> Option<u64> {
-        view.base().and_then(|base| Some(self.list[base.body? as usize].serial))
+    fn baseline_serial(&self, view: &View) -> Option<u64> {
+        view.baseline().and_then(|baseline| Some(self.list[baseline.body? as usize].serial))
     }
 }

@@ -5,11 +5,12 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::header::{Header, SPAN};
-use super::mention::{Change, Mention};
+use super::Level;
+use super::header::{Header, PACKET_WINDOW};
+use super::update::{ObjectUpdate, UpdateKind};
 use tightwire_core::schema::ObjectId;
 
-/// Running sums over mentions: two that take turns, two cells each, since one sum would have to
+/// Running sums over updates: two that take turns, two cells each, since one sum would have to
 /// wait for its last addition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
@@ -17,19 +18,19 @@ pub(super) struct Check {
     other: u64,
 }
 
-/// Checksum of a packet: over its mentions, its header, and the checksums of the packets of its
+/// Checksum of a packet: over its updates, its header, and the checksums of the packets of its
 /// baseline. The highest bits are in the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Checksum(u64);
 
 /// The baseline of a keyframe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Origin {
+pub(super) struct InitialChecksum {
     /// Sum over the initial objects, which both sides have from the beginning, in any order.
     pub(super) initial: u64,
 }
 
-/// Checksums of packets that were sent, or that arrived: a ring of [`SPAN`] by sequence number.
+/// Checksums of packets that were sent, or that arrived: a ring of [`PACKET_WINDOW`] by sequence number.
 #[derive(Debug)]
 pub(super) struct Checksums {
     /// Sequence number and checksum of each packet; number 0 is an empty entry.
@@ -37,11 +38,11 @@ pub(super) struct Checksums {
 }
 
 impl Check {
-    /// Adds a mention with its cells.
+    /// Adds an update with its cells.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn add(&mut self, mention: &Mention, cells: &[u32]) {
-        let change = u32::from(mention.class) << 2 | mention.change as u32;
-        add(&mut self.one, mention.id.0, change);
+    pub(super) fn add(&mut self, update: &ObjectUpdate, cells: &[u32]) {
+        let kind = u32::from(update.class) << 2 | update.kind as u32;
+        add(&mut self.one, update.id.0, kind);
         let (fours, rest) = cells.as_chunks();
         for &[a, b, c, d] in fours {
             add(&mut self.one, a, b);
@@ -50,22 +51,24 @@ impl Check {
         rest.iter().for_each(|&cell| add(&mut self.one, cell, 0));
     }
 
-    /// Returns the checksum of a packet with these mentions; `None` if a packet of its baseline has
+    /// Returns the checksum of a packet with these updates; `None` if a packet of its baseline has
     /// no checksum here.
     pub(super) fn packet(
         self,
         header: &Header,
-        origin: Origin,
+        origin: InitialChecksum,
         checksums: &Checksums,
     ) -> Option<Checksum> {
         let mut sum = self.one ^ self.other.rotate_left(32);
         add(&mut sum, header.number, header.tick);
-        let flags = u32::from(header.is_complete) | u32::from(header.base.is_some()) << 1;
+        let flags = u32::from(header.is_complete)
+            | u32::from(header.baseline.is_some()) << 1
+            | u32::from(header.level == Level::Modeled) << 2;
         add(&mut sum, header.start, flags);
-        match header.base {
-            Some(base) => {
-                for number in header.known.first..=base {
-                    if header.known.contains(number) {
+        match header.baseline {
+            Some(baseline) => {
+                for number in header.acked.first..=baseline {
+                    if header.acked.contains(number) {
                         checksums.get(number)?.add_to(&mut sum);
                     }
                 }
@@ -96,7 +99,7 @@ impl Checksum {
     }
 }
 
-impl Origin {
+impl InitialChecksum {
     /// Replaces the state `before` of an initial object by `now`.
     pub(super) fn replace(
         &mut self,
@@ -105,8 +108,8 @@ impl Origin {
         now: (u16, &[u32]),
     ) {
         let sum = |(class, cells): (u16, &[u32])| {
-            let (mut check, change) = (Check::default(), Change::Fresh);
-            check.add(&Mention { id, class, change, start: 0, columns: cells.len() }, cells);
+            let (mut check, kind) = (Check::default(), UpdateKind::Full);
+            check.add(&ObjectUpdate { id, class, kind, start: 0, columns: cells.len() }, cells);
             finished(check.one ^ check.other.rotate_left(32)).0
         };
         let before = before.map_or(0, sum);
@@ -116,12 +119,12 @@ impl Origin {
 
 impl Checksums {
     pub(super) fn get(&self, number: u32) -> Option<Checksum> {
-        let (of, checksum) = self.list[number as usize % SPAN];
+        let (of, checksum) = self.list[number as usize % PACKET_WINDOW];
         (of == number && number > 0).then_some(checksum)
     }
 
     pub(super) fn set(&mut self, number: u32, checksum: Checksum) {
-        self.list[number as usize % SPAN] = (number, checksum);
+        self.list[number as usize % PACKET_WINDOW] = (number, checksum);
     }
 
     pub(super) fn clear(&mut self) {
@@ -142,7 +145,7 @@ impl Checksums {
 
 impl Default for Checksums {
     fn default() -> Self {
-        Self { list: vec![NONE; SPAN] }
+        Self { list: vec![NONE; PACKET_WINDOW] }
     }
 }
 
@@ -173,24 +176,25 @@ mod tests {
         let mut checksums = Checksums::default();
         (1..=9).for_each(|number| checksums.set(number, finished(number.into())));
         let mut header =
-            Header { number: 10, tick: 70, start: 3, base: Some(8), ..Header::default() };
-        header.known.first = 5;
-        [6, 8].into_iter().for_each(|number| header.known.set(number, true));
+            Header { number: 10, tick: 70, start: 3, baseline: Some(8), ..Header::default() };
+        header.acked.first = 5;
+        [6, 8].into_iter().for_each(|number| header.acked.set(number, true));
         change(&mut header, &mut checksums);
-        Check::default().packet(&header, Origin::default(), &checksums)
+        Check::default().packet(&header, InitialChecksum::default(), &checksums)
     }
 
     #[test]
-    fn a_checksum_covers_the_header_and_the_packets_that_it_is_relative_to() {
+    fn a_checksum_covers_the_header_and_the_baseline() {
         let same = packet(|_, _| ());
-        assert_eq!(same, packet(|_, checksums| checksums.set(7, Checksum(0))), "not known");
-        let changes: [fn(&mut Header, &mut Checksums); 8] = [
+        assert_eq!(same, packet(|_, checksums| checksums.set(7, Checksum(0))), "not acked");
+        let changes: [fn(&mut Header, &mut Checksums); 9] = [
             |header, _| header.number += 1 << 16,
             |header, _| header.tick += 1 << 31,
             |header, _| header.is_complete = true,
+            |header, _| header.level = Level::Packed,
             |header, _| header.start -= 1,
-            |header, _| header.known.set(7, true),
-            |header, _| header.base = None,
+            |header, _| header.acked.set(7, true),
+            |header, _| header.baseline = None,
             |_, checksums| checksums.set(6, finished(60)),
             |_, checksums| checksums.set(8, finished(80)),
         ];
@@ -202,8 +206,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_from_the_beginning_counts_whatever_its_order() {
-        let mut origins = [Origin::default(); 2];
+    fn the_checksum_of_initial_objects_ignores_their_order() {
+        let mut origins = [InitialChecksum::default(); 2];
         for (origin, ids) in origins.iter_mut().zip([[1, 2], [2, 1]]) {
             for id in ids {
                 origin.replace(ObjectId(id), None, (0, &[id, 7]));

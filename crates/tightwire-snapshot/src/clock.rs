@@ -49,10 +49,10 @@ impl Clock {
             return;
         }
         // Clocks drift and routes change: the offset of the fastest snapshot rises slowly.
-        let offset = measured.min(offset + (measured - offset) * FORGETTING);
+        let offset = measured.min(offset + (measured - offset) * DECAY_RATE);
         self.offset = Some(offset);
         let lateness = measured - offset;
-        let decayed = self.lateness + (lateness - self.lateness) * FORGETTING;
+        let decayed = self.lateness + (lateness - self.lateness) * DECAY_RATE;
         self.lateness = decayed.max(lateness.min(self.bounds[1]));
         let gap = f64::from(tick.saturating_sub(self.newest)).min(self.bounds[1].max(1.0));
         self.interval += (gap - self.interval) * SMOOTHING;
@@ -77,7 +77,8 @@ impl Clock {
                 // A slightly stretched time is not noticed; a jump is.
                 let passed = (local - before).max(0.0);
                 let error = target - (time + passed);
-                let correction = (error * CORRECTION).clamp(-passed * STRETCH, passed * STRETCH);
+                let correction =
+                    (error * CORRECTION).clamp(-passed * MAX_STRETCH, passed * MAX_STRETCH);
                 time + passed + correction
             }
         };
@@ -101,14 +102,14 @@ impl Clock {
 }
 
 /// Share of the measured offset and jitter that each snapshot replaces.
-const FORGETTING: f64 = 0.005;
+const DECAY_RATE: f64 = 0.005;
 
 /// Weight of a new interval in the average.
 const SMOOTHING: f64 = 0.1;
 
 /// Share of the error that a step corrects, and the most that time is stretched for that.
 const CORRECTION: f64 = 0.1;
-const STRETCH: f64 = 0.1;
+const MAX_STRETCH: f64 = 0.1;
 
 #[cfg(test)]
 mod tests {

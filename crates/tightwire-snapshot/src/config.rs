@@ -2,9 +2,10 @@
 
 use tightwire_core::Wire;
 
-/// Configuration of replication. Both sides need the same; [`max_objects`](Self::max_objects) and
-/// [`history`](Self::history) are not part of the [fingerprint](crate::Protocol::fingerprint),
-/// since only a receiver whose `max_objects` is too small would notice.
+/// Configuration of replication. Both sides need the same
+/// [`ticks_per_second`](Self::ticks_per_second). The rest is not part of the
+/// [fingerprint](crate::Protocol::fingerprint): each packet says its level, and only a receiver
+/// whose [`max_objects`](Self::max_objects) is too small would notice.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Level};
@@ -14,7 +15,10 @@ use tightwire_core::Wire;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Compression of snapshots. The default is [`Level::Modeled`].
+    /// Compression of snapshots to new receivers, until [`Sender::set_level`] sets another. Only a
+    /// sender uses it. The default is [`Level::Modeled`].
+    ///
+    /// [`Sender::set_level`]: crate::Sender::set_level
     pub level: Level,
     /// Ticks per second, for fields that are `derivative_of` another. The default is 60.
     pub ticks_per_second: u32,
@@ -31,7 +35,7 @@ pub struct Config {
     pub history: u32,
 }
 
-/// Compression of snapshots.
+/// Compression of snapshots. Each packet has its own, and receivers read all.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Level};
@@ -72,7 +76,7 @@ pub enum Leaving {
 
 /// Largest age, in ticks, of a baseline state other than the newest to predict from: the sender
 /// still has such a state.
-pub(super) const PAST_TICKS: u32 = 48;
+pub(super) const MAX_BASELINE_AGE: u32 = 48;
 
 impl Default for Config {
     fn default() -> Self {

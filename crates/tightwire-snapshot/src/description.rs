@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::header::SPAN;
+use super::header::PACKET_WINDOW;
 use super::layout::parts;
 use super::protocol::{Declared, MAX_CLASSES};
 use super::{Config, Level, Protocol, ProtocolError};
@@ -39,6 +39,7 @@ use tightwire_core::stream::{Stream, Target, Wire};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Description {
     fingerprint: u64,
+    /// Level of new receivers: for people, since each packet says its own.
     level: Level,
     ticks_per_second: u32,
     history: u32,
@@ -134,10 +135,6 @@ impl Description {
         }
         let setting =
             |path, here, there| Difference::new(path, DifferenceKind::Setting, here, there);
-        if self.level != there.level {
-            let (here, other) = (format!("{:?}", self.level), format!("{:?}", there.level));
-            differences.push(setting("level of snapshots", here, other));
-        }
         if self.ticks_per_second != there.ticks_per_second {
             let (here, other) = (self.ticks_per_second, there.ticks_per_second);
             differences.push(setting("ticks_per_second", here.to_string(), other.to_string()));
@@ -280,7 +277,7 @@ pub(super) fn largest_of<'a>(
 
 /// Refuses a protocol whose learned state is too large to keep a copy for each remembered packet.
 pub(super) fn check_learned(protocol: &Protocol) -> Result<(), ProtocolError> {
-    if protocol.plan().pristine.size() > MAX_LEARNED / SPAN {
+    if protocol.plan().pristine.size() > MAX_LEARNED / PACKET_WINDOW {
         let class = protocol.classes().last().map(|class| class.declared.name.to_string());
         return Err(ProtocolError::TooLarge { class: class.unwrap_or_default() });
     }

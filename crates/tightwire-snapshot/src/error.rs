@@ -25,7 +25,7 @@ pub enum ProtocolError {
     /// There are more than 1024 classes.
     TooManyClasses,
     /// A class was given twice.
-    Twice {
+    DuplicateClass {
         /// Name of its type.
         class: String,
     },
@@ -62,17 +62,19 @@ impl fmt::Display for ProtocolError {
             Self::TooManyClasses => {
                 f.write_str("more than 1024 classes: make some of them one enum")
             }
-            Self::Twice { class } => write!(f, "`{class}` is a class twice: leave one out"),
+            Self::DuplicateClass { class } => {
+                write!(f, "class `{class}` was added twice: remove one")
+            }
             Self::Layout { class, reason } => write!(f, "`{class}` cannot be replicated: {reason}"),
             Self::TooLarge { class } => write!(
                 f,
-                "classes from outside ask for too much memory, up to `{class}`: give lists and text \
+                "the described classes up to `{class}` need too much memory: give lists and text \
                  smaller bounds"
             ),
             Self::Fingerprint { described, here } => write!(
                 f,
-                "the description is of a protocol {described:016x}, and makes {here:016x} here: it was \
-                 damaged, or made by another version of this library"
+                "the description is of protocol {described:016x}, but builds protocol \
+                 {here:016x}: it is damaged, or was made by another version of this library"
             ),
         }
     }
@@ -98,6 +100,11 @@ pub enum SetError {
         /// Name of the type.
         name: &'static str,
     },
+    /// The cells are not those of a value of the class, or there is no such class.
+    Row {
+        /// Index of the class.
+        class: u16,
+    },
     /// The value cannot be written.
     Value {
         /// Name of the type.
@@ -122,12 +129,23 @@ pub enum SetError {
         /// The path in the tree, and the reason.
         error: DynamicError,
     },
+    /// There is no such object to edit.
+    NoSuchObject {
+        /// The id.
+        id: ObjectId,
+    },
     /// The number of objects is at [`Config::max_objects`].
     TooManyObjects,
     /// The tick is frozen: a snapshot of it was sent.
-    TickIsSent,
+    TickFrozen,
     /// Initial objects have to be set before the first tick or snapshot.
-    HasBegun,
+    AlreadyStarted,
+    /// The object of an id that [`Sender::spawn`](crate::Sender::spawn) gave out despawned a short
+    /// time ago.
+    IdInQuarantine {
+        /// The id.
+        id: ObjectId,
+    },
 }
 
 impl fmt::Display for SetError {
@@ -137,24 +155,37 @@ impl fmt::Display for SetError {
                 f,
                 "`{name}` is no class of the protocol: add `.class::<{name}>()` on both sides"
             ),
-            Self::Value { name, error } => write!(f, "a `{name}` that cannot be written: {error}"),
+            Self::Row { class } => write!(
+                f,
+                "the cells are not a valid value of class {class}: compare them with `column_max`"
+            ),
+            Self::Value { name, error } => write!(f, "`{name}` was not set: {error}"),
             Self::Unreadable { name, error } => {
-                write!(f, "`{name}` does not write what it describes: {error}")
+                write!(f, "`{name}` writes other bits than its schema describes: {error}")
             }
             Self::NoSuchClass { class } => {
-                write!(f, "the protocol has no class {class}: they are counted from 0")
+                write!(f, "the protocol has no class with index {class}: indices start at 0")
             }
-            Self::Tree { error } => write!(f, "a tree that cannot be written: {error}"),
+            Self::Tree { error } => write!(f, "the tree was not set: {error}"),
+            Self::NoSuchObject { id } => {
+                write!(f, "there is no object {id} to edit: set all of it first")
+            }
             Self::TooManyObjects => f.write_str(
-                "too many objects: raise `Config::max_objects`; those that are gone count \
-                 until every receiver knows",
+                "too many objects: raise `Config::max_objects`; a despawned object counts until \
+                 every receiver has acked its despawn",
             ),
-            Self::TickIsSent => f.write_str(
-                "the tick is sent: set and remove objects before its first snapshot, or begin the next",
+            Self::TickFrozen => f.write_str(
+                "the tick is frozen, since a snapshot of it was sent: set and remove objects \
+                 before the first snapshot of a tick",
             ),
-            Self::HasBegun => f.write_str(
-                "initial objects are set before the first tick of a sender and the first snapshot of a \
-                 receiver",
+            Self::IdInQuarantine { id } => write!(
+                f,
+                "object {id} despawned a short time ago: let `spawn` choose an id, or lower \
+                 `set_id_quarantine`"
+            ),
+            Self::AlreadyStarted => f.write_str(
+                "initial objects must be set before the first tick of a sender, and before the \
+                 first snapshot of a receiver",
             ),
         }
     }
@@ -178,8 +209,8 @@ pub enum ReceiveError {
     /// The snapshot is older than the newest one, or the same: normal on a network that reorders or
     /// doubles.
     Late,
-    /// The baseline packet did not arrive here, or is no longer kept: bases never go back.
-    UnknownBase,
+    /// The baseline packet did not arrive here, or is no longer kept: baselines never go back.
+    UnknownBaseline,
     /// The packet is cut short, too long, or has a value out of range.
     Malformed(ReadError),
     /// The snapshot is of another sender than those before, or of one that restarted: call
@@ -209,27 +240,28 @@ pub enum ReceiveError {
 impl fmt::Display for ReceiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Late => f.write_str("late: a newer snapshot is here already"),
-            Self::UnknownBase => f.write_str("relative to a snapshot that is not here"),
+            Self::Late => f.write_str("late: a newer snapshot was already received"),
+            Self::UnknownBaseline => f.write_str("its baseline was not received, or has expired"),
             Self::OtherSender { here, sent } if here == sent => write!(
                 f,
-                "the sender began anew, with the epoch {sent} that it had before: call \
-                 `Receiver::resync`, and give each sender an epoch of its own"
+                "the sender restarted with the same epoch {sent}: call \
+                 `Receiver::resync`, and give each sender its own epoch"
             ),
             Self::OtherSender { here, sent } => write!(
                 f,
-                "of a sender of epoch {sent}, and the snapshots before were of epoch {here}: call \
-                 `Receiver::resync`, or make a new receiver"
+                "the sender has epoch {sent}, but earlier snapshots had epoch {here}: call \
+                 `Receiver::resync`, or create a new receiver"
             ),
             Self::Malformed(error) => write!(f, "malformed: {error}"),
             Self::Check { at, sent, computed } => write!(
                 f,
-                "the check at byte {at} is {sent:#06x}, and what it says has {computed:#06x}: the \
-                 snapshot is damaged, or the sender is of another version, or not the one of the \
-                 snapshots before"
+                "the check at byte {at} is {sent:#06x}, but the contents have {computed:#06x}: \
+                 the snapshot is damaged, or of another sender or version"
             ),
-            Self::TooManyObjects => f.write_str("more objects than `Config::max_objects` allows"),
-            Self::Object(id) => write!(f, "object {id}: no value of its class"),
+            Self::TooManyObjects => f.write_str(
+                "more objects than `Config::max_objects` allows: raise it on both sides",
+            ),
+            Self::Object(id) => write!(f, "object {id} has a value that its class does not allow"),
         }
     }
 }

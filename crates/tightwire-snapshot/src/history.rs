@@ -47,15 +47,15 @@ pub(super) struct State<'h> {
 
 impl State<'_> {
     /// Returns the state with the tick of the packet that it was sent in.
-    pub(super) fn told_at(self, tick: u32) -> Self {
+    pub(super) fn with_tick(self, tick: u32) -> Self {
         Self { stamp: Stamp { tick, ..self.stamp }, ..self }
     }
 }
 
 /// Words of a block before its cells: the tick, the packet, the older version, and the class with
-/// the flag [`GONE`].
+/// the flag [`DESPAWNED`].
 const HEAD: usize = 4;
-const GONE: u32 = 1 << 16;
+const DESPAWNED: u32 = 1 << 16;
 
 /// Alignment of blocks, in words: 2^32 such units are more than the memory of any machine.
 const UNIT: usize = 4;
@@ -77,8 +77,8 @@ impl History {
         cells: Option<&[u32]>,
     ) {
         let Some((place, columns)) = self.free_block(class) else { return };
-        let gone = if cells.is_some() { 0 } else { GONE };
-        let head = [stamp.tick, stamp.packet, versions.0, u32::from(class) | gone];
+        let despawned = if cells.is_some() { 0 } else { DESPAWNED };
+        let head = [stamp.tick, stamp.packet, versions.0, u32::from(class) | despawned];
         let words = &mut self.words[place.start()..];
         words[..HEAD].copy_from_slice(&head);
         if let Some(cells) = cells {
@@ -102,6 +102,12 @@ impl History {
         Some((place, columns))
     }
 
+    /// Returns the number of words that are in use or free.
+    #[cfg(test)]
+    pub(super) fn size(&self) -> usize {
+        self.words.len()
+    }
+
     /// Iterates over the versions, the newest first.
     #[inline]
     pub(super) fn iter(&self, versions: Versions) -> impl Iterator<Item = State<'_>> {
@@ -120,7 +126,7 @@ impl History {
         let (&[tick, packet, older, link], cells) = block.split_first_chunk::<HEAD>()?;
         let class = link as u16;
         let cells = cells.get(..*self.columns.get(usize::from(class))?)?;
-        let cells = (link & GONE == 0).then_some(cells);
+        let cells = (link & DESPAWNED == 0).then_some(cells);
         Some((State { stamp: Stamp { tick, packet }, class, cells }, Versions(older)))
     }
 
@@ -133,7 +139,7 @@ impl History {
     /// Returns a version that was the newest one at `tick`; `None` if it has expired. Its block may
     /// have been reused, but only for a version of a later tick.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn remembered(&self, version: Versions, tick: u32) -> Option<State<'_>> {
+    pub(super) fn unexpired(&self, version: Versions, tick: u32) -> Option<State<'_>> {
         self.newest(version).filter(|state| state.stamp.tick <= tick)
     }
 
@@ -164,7 +170,7 @@ impl History {
         }
     }
 
-    /// Frees a block. Its tick becomes the highest one, so that [`remembered`](Self::remembered) no
+    /// Frees a block. Its tick becomes the highest one, so that [`unexpired`](Self::unexpired) no
     /// longer finds a version there.
     fn release(&mut self, place: Versions, class: u16) {
         self.words[place.start()] = u32::MAX;
@@ -172,7 +178,7 @@ impl History {
     }
 
     /// Drops the newest version.
-    pub(super) fn forget_newest(&mut self, versions: &mut Versions) {
+    pub(super) fn drop_newest(&mut self, versions: &mut Versions) {
         if let Some((State { class, .. }, older)) = self.version(*versions) {
             self.release(*versions, class);
             *versions = older;
@@ -180,7 +186,7 @@ impl History {
     }
 
     /// Lets the versions expire that are older than this one of `tick`, if that is still there.
-    pub(super) fn forget_older(&mut self, version: Versions, tick: u32) {
+    pub(super) fn expire_older(&mut self, version: Versions, tick: u32) {
         let found = self.version(version).filter(|(state, _)| state.stamp.tick == tick);
         if let Some((_, mut older)) = found
             && !older.is_empty()
@@ -199,7 +205,7 @@ impl History {
 
     /// Lets the versions expire that were replaced at `tick` or before: keeps the newest one of
     /// that tick or earlier.
-    pub(super) fn forget_before(&mut self, versions: &mut Versions, tick: u32) {
+    pub(super) fn expire_before(&mut self, versions: &mut Versions, tick: u32) {
         let mut found = false;
         self.retain(versions, |stamp, _| {
             let keep = !found;
@@ -251,28 +257,27 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_found_until_it_is_forgotten() {
+    fn versions_are_found_until_they_expire() {
         let (mut history, mut versions) = history(&[3]);
         let first = versions;
         history.push(&mut versions, stamp(5), 0, Some(&[5, 7]));
-        let tick_of =
-            |history: &History| history.remembered(first, 4).map(|state| state.stamp.tick);
+        let tick_of = |history: &History| history.unexpired(first, 4).map(|state| state.stamp.tick);
         assert_eq!(tick_of(&history), Some(3));
-        history.forget_older(versions, 9);
+        history.expire_older(versions, 9);
         assert_eq!(tick_of(&history), Some(3), "no version of that tick");
-        history.forget_older(versions, 5);
+        history.expire_older(versions, 5);
         assert_eq!(tick_of(&history), None);
         history.push(&mut versions, stamp(9), 0, Some(&[9, 7]));
         assert_eq!(tick_of(&history), None, "another one has its place");
         assert_eq!(history.newest(versions).unwrap().cells, Some(&[9, 7][..]));
-        history.forget_newest(&mut versions);
+        history.drop_newest(&mut versions);
         assert_eq!(history.newest(versions).unwrap().cells, Some(&[5, 7][..]));
     }
 
     #[test]
-    fn what_no_tick_needs_is_forgotten_and_its_memory_used_again() {
+    fn expired_versions_are_dropped_and_their_blocks_reused() {
         let (mut history, mut versions) = history(&[3, 5, 9]);
-        history.forget_before(&mut versions, 8);
+        history.expire_before(&mut versions, 8);
         let ticks = |history: &History, versions| {
             history.iter(versions).map(|state| state.stamp.tick).collect::<Vec<_>>()
         };
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn gone_is_a_version_without_cells() {
+    fn a_despawn_is_a_version_without_cells() {
         let (mut history, mut versions) = history(&[3]);
         history.push(&mut versions, stamp(4), 0, None);
         assert!(history.newest(versions).unwrap().cells.is_none());

@@ -73,6 +73,13 @@ impl Ids {
         Entries { long: &self.long, short: &self.short }
     }
 
+    /// The objects whose ids are at least `from`, in the order of their ids.
+    pub(super) fn iter_from(&self, from: ObjectId) -> Entries<'_> {
+        let rest = |list| place(list, from).unwrap_or_else(|place| place);
+        let (long, short) = (rest(&self.long[..]), rest(&self.short[..]));
+        Entries { long: &self.long[long..], short: &self.short[short..] }
+    }
+
     /// Merges the short list into the long one, from the end, so that no entry is overwritten.
     fn merge(&mut self) {
         let mut from = self.long.len();
@@ -128,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_a_map_in_the_order_of_ids() {
+    fn iteration_is_in_the_order_of_ids() {
         let (mut ids, mut map) = (Ids::default(), BTreeMap::new());
         let mut number = 1u32;
         for step in 0..20_000 {
@@ -143,6 +150,8 @@ mod tests {
             }
             assert_eq!((ids.len(), ids.get(id)), (map.len(), map.get(&id).copied()));
             if step % 1000 == 0 {
+                let later = map.range(id..).map(|(id, slot)| (*id, *slot));
+                assert!(ids.iter_from(id).eq(later));
                 assert!(ids.iter().eq(map.iter().map(|(id, slot)| (*id, *slot))));
             }
         }

@@ -95,7 +95,7 @@ pub(super) fn extrapolate(
 }
 
 /// Returns the signed distance from one code to another, the shorter way if the codes wrap.
-fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
+pub(super) fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
     let way = f64::from(to) - f64::from(from);
     let Some(max) = wraps_after else { return way };
     let round = f64::from(max) + 1.0;
@@ -108,7 +108,7 @@ fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
     }
 }
 
-fn rounded(code: f64, max: u32, wraps: bool) -> u32 {
+pub(super) fn rounded(code: f64, max: u32, wraps: bool) -> u32 {
     let code = floor(code + 0.5);
     let round = i64::from(max) + 1;
     if wraps { code.rem_euclid(round) as u32 } else { code.clamp(0, i64::from(max)) as u32 }
@@ -136,7 +136,7 @@ fn hermite(end: f64, start_slope: f64, end_slope: f64, fraction: f64) -> f64 {
 }
 
 /// Decodes a rotation; `max` is its largest code.
-fn quaternion(codes: [u32; 4], max: u32) -> [f64; 4] {
+pub(super) fn quaternion(codes: [u32; 4], max: u32) -> [f64; 4] {
     let component = |code: u32| (f64::from(code) / f64::from(max) * 2.0 - 1.0) * FRAC_1_SQRT_2;
     let mut rest = codes[1..].iter().map(|&code| component(code));
     let mut quaternion = [0.0; 4];
@@ -161,7 +161,7 @@ fn turn(from: [f64; 4], to: [f64; 4], fraction: f64) -> [f64; 4] {
 }
 
 /// Encodes a rotation.
-fn smallest_three(rotation: [f64; 4], max: u32) -> [u32; 4] {
+pub(super) fn smallest_three(rotation: [f64; 4], max: u32) -> [u32; 4] {
     let mut largest = 0;
     for place in 1..4 {
         if rotation[place].abs() > rotation[largest].abs() {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_is_where_physics_has_it() {
+    fn a_falling_object_is_interpolated_on_its_parabola() {
         // Thrown upwards with 6 m/s, 30 ticks later: a curve of second degree, which is exact.
         let at = |time: f32| 6.0 * time - 5.0 * time * time;
         let speed = |time: f32| 6.0 - 10.0 * time;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_has_nothing_between() {
+    fn counters_are_not_interpolated() {
         let mover = between(still(), Mover { health: 50, ..still() }, 6, 105.9);
         assert_eq!(mover.health, 100);
     }

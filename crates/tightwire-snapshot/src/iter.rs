@@ -29,8 +29,8 @@ pub struct ReceiverIter<'r, T> {
     objects: Objects<'r, T>,
 }
 
-/// The objects that a [`Playback`] shows and that are a `T`, in the order of their ids: [`Playback::iter`] makes
-/// it.
+/// The objects that a [`Playback`] shows and that are a `T`, in the order of their ids:
+/// [`Playback::iter`] makes it.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Playback, PlaybackConfig, PlaybackIter};
@@ -56,7 +56,7 @@ struct Objects<'o, T> {
 
 impl<'r, T: 'static> ReceiverIter<'r, T> {
     pub(super) fn new(receiver: &'r Receiver) -> Self {
-        let class = receiver.protocol().place_of::<T>();
+        let class = receiver.protocol().class_index::<T>();
         let entries = receiver.entries();
         Self { receiver, objects: Objects { entries, class, value: PhantomData } }
     }
@@ -64,7 +64,7 @@ impl<'r, T: 'static> ReceiverIter<'r, T> {
 
 impl<'p, T: 'static> PlaybackIter<'p, T> {
     pub(super) fn new(playback: &'p Playback) -> Self {
-        let class = playback.protocol().place_of::<T>();
+        let class = playback.protocol().class_index::<T>();
         let entries = playback.entries();
         Self { playback, objects: Objects { entries, class, value: PhantomData } }
     }

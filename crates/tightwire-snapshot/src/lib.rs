@@ -8,22 +8,22 @@
 //! A state of an object lives as follows, for each receiver on its own:
 //!
 //! ```text
-//! set       Store, History    store.rs, history.rs   Sender::set adds a version of this tick
+//! set       Store, History      store.rs, history.rs   Sender::set adds a version of this tick
 //!  |
 //!  v
-//! dirty     View::outdated    view.rs                Selection (select.rs) takes them by priority
+//! dirty     View::dirty         view.rs                Selection (select.rs) takes them by priority
 //!  |   ^
 //!  v   | lost: the object stayed dirty, and is sent again in its then current state
-//! sent      Sent, SentObject  view.rs                sender/make.rs writes it: in flight
-//!  |
+//! sent      SentPacket,         view.rs                sender/make.rs writes it: in flight
+//!  |        SentObject
 //!  v   Ack, of ack.rs, comes from the receiver
-//! acked     Seen::told        view.rs                View::handle_ack keeps the newest ones
-//!  |
+//! acked     ObjectStatus,       view.rs                View::handle_ack keeps the newest ones
+//!  |        AckedVersion
 //!  v
-//! baseline  SenderKnowledge,  knowledge.rs           later packets are deltas against this state
-//!  |        ReceiverKnowledge
+//! baseline  SenderBaseline,     baseline.rs            later packets are deltas against this state
+//!  |        ReceiverBaseline
 //!  v
-//! expired   History           history.rs             Config::history ticks after it was replaced
+//! expired   History             history.rs             Config::history ticks after it was replaced
 //! ```
 //!
 //! An object is dirty until the receiver acks its current state; sending it only resets its
@@ -38,11 +38,11 @@
 //! # The files
 //!
 //! From the bottom: `layout` makes an object a row of cells; `history` has the versions of rows;
-//! `mention` is one object in a packet, and `body` the bytes of all mentions, by one of the levels
+//! `update` is one object in a packet, and `body` the bytes of all updates, by one of the levels
 //! `packed` and `modeled`. Above, on the sending side, the `store` of the world, a `view` for each
 //! receiver, and `select`; on the receiving side, the `world`. A [`Trace`] tells which field each
-//! bit of a packet belongs to. `clock`, `interpolate` and `playback` show the world between
-//! snapshots.
+//! bit of a packet belongs to. `clock`, `interpolate`, `between` and `playback` show the world
+//! between snapshots; by `between` and `graves`, a sender looks back at what they showed.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -50,23 +50,29 @@ extern crate alloc;
 extern crate tightwire_core as tightwire;
 
 mod ack;
+mod baseline;
+mod between;
 mod body;
 mod check;
 mod clock;
 mod config;
 mod description;
 mod error;
+mod graves;
 mod header;
 mod history;
 mod ids;
 mod interpolate;
 mod iter;
-mod knowledge;
 mod layout;
-mod mention;
+#[cfg(test)]
+mod level_tests;
+#[cfg(test)]
+mod masked_tests;
 mod model;
 mod modeled;
 mod object_view;
+mod ownership;
 mod packed;
 mod packet;
 mod playback;
@@ -74,16 +80,21 @@ mod protocol;
 #[cfg(test)]
 mod random_worlds;
 mod receiver;
+mod relevancy;
+mod rows;
 mod scratch;
 mod select;
 mod sender;
 #[cfg(test)]
 mod sharing_tests;
+mod slot_set;
 mod slots;
+mod spawn_ids;
 mod store;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod update;
 mod view;
 mod world;
 
@@ -97,5 +108,7 @@ pub use packet::SnapshotPacket;
 pub use playback::{Playback, PlaybackConfig};
 pub use protocol::{Protocol, ProtocolBuilder};
 pub use receiver::{ChangeKind, ObjectChange, Received, Receiver};
-pub use sender::{ReceiverId, Sender};
+pub use relevancy::{RelevancyConfig, RoomId, Scope, TeamId};
+pub use rows::{ColumnGroup, OffsetSize, Row, RowBuffer, RowOffset};
+pub use sender::{ReceiverId, RowEdit, Sender, Snapshot};
 pub use trace::{Trace, TracePart, TraceSpan, TraceTotal};

@@ -1,32 +1,60 @@
-//! The model of a packet: what a coder learned up to it.
+//! The model of a packet: what the coders learned up to it.
+
+use alloc::sync::Arc;
+use core::mem::replace;
 
 use super::protocol::Protocol;
 use super::{modeled, packed};
 
-/// Model of a packet: packets that have this one as their baseline continue from it.
+/// Model of a packet: packets that have this one as their baseline continue from it. It has what
+/// the coders of both levels learned, and a packet of one level leaves the other as its baseline
+/// packet had it.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     /// Statistics of the level `Packed`, for its writer only; its reader needs none.
     pub(super) packed: packed::Tuning,
-    /// Probabilities of the level `Modeled`.
-    pub(super) modeled: modeled::State,
+    /// Probabilities of the level `Modeled`; `None` before the first packet of that level. Packets
+    /// of the other level share those of their baseline packet, since a copy is large.
+    modeled: Option<Arc<modeled::State>>,
+    /// Memory of earlier probabilities, for reuse. Nobody shares it.
+    spare: Option<Arc<modeled::State>>,
 }
 
 impl Model {
-    /// Creates the model of a keyframe, before anything is learned.
-    pub(super) fn new(protocol: &Protocol) -> Self {
-        Self { modeled: protocol.plan().pristine.clone(), ..Self::default() }
+    /// Returns the probabilities of the level `Modeled`, to learn: a copy, if other packets share
+    /// them.
+    pub(super) fn modeled(&mut self, protocol: &Protocol) -> &mut modeled::State {
+        let own = self.modeled.take_if(|state| Arc::get_mut(state).is_some());
+        let own = own.unwrap_or_else(|| {
+            let mut copy = self.spare.take().unwrap_or_default();
+            let before = self.modeled.as_deref().unwrap_or(&protocol.plan().pristine);
+            Arc::make_mut(&mut copy).clone_from(before);
+            copy
+        });
+        Arc::make_mut(self.modeled.insert(own))
+    }
+
+    /// Whether two models share their probabilities of the level `Modeled`, or have none.
+    #[cfg(test)]
+    pub(super) fn shares_modeled(&self, other: &Self) -> bool {
+        match (&self.modeled, &other.modeled) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
     }
 }
 
 impl Clone for Model {
     fn clone(&self) -> Self {
-        Self { packed: self.packed.clone(), modeled: self.modeled.clone() }
+        Self { packed: self.packed.clone(), modeled: self.modeled.clone(), spare: None }
     }
 
     fn clone_from(&mut self, source: &Self) {
         // Reuses the memory of `self`, which a derived `Clone` would not.
         self.packed.clone_from(&source.packed);
-        self.modeled.clone_from(&source.modeled);
+        let before = replace(&mut self.modeled, source.modeled.clone());
+        if self.spare.is_none() {
+            self.spare = before.filter(|state| Arc::strong_count(state) == 1);
+        }
     }
 }

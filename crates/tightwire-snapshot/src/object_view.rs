@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::Protocol;
-use super::scratch::with_room;
+use super::scratch::with_scratch;
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -44,7 +44,7 @@ use tightwire_core::stream::{ReadError, Wire};
 pub struct ObjectView<'s> {
     /// The id of the object.
     pub id: ObjectId,
-    /// Index of the object's class in the protocol, as [`Protocol::place_of`] returns it.
+    /// Index of the object's class in the protocol, as [`Protocol::class_index`] returns it.
     pub class: u16,
     protocol: &'s Protocol,
     cells: &'s [u32],
@@ -89,7 +89,7 @@ impl<'s> ObjectView<'s> {
     #[must_use]
     pub fn get_dynamic(&self) -> Option<Dynamic> {
         let class = self.protocol.classes().get(usize::from(self.class))?;
-        with_room(class.max_bytes, |room| {
+        with_scratch(class.max_bytes, |room| {
             let packet = class.layout.packet_of(self.cells, room).ok()?;
             class.declared.schema.decode(packet).ok()
         })

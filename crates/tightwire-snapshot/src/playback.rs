@@ -1,14 +1,21 @@
 //! Playback: the world at the shown time.
 
+mod changes;
+#[cfg(test)]
+mod changes_tests;
+
 use alloc::vec::Vec;
+use core::mem::replace;
 use core::time::Duration;
 
+use super::between::Between;
 use super::clock::Clock;
 use super::history::{History, Stamp, State, Versions};
 use super::ids::{Entries, Ids};
-use super::interpolate::{Sample, extrapolate, interpolate};
-use super::scratch::with_room;
-use super::{PlaybackIter, Protocol, Received, Receiver};
+use super::interpolate::Sample;
+use changes::ShownChanges;
+
+use super::{PlaybackIter, Protocol, Received, Receiver, Row};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -23,9 +30,9 @@ use tightwire_core::stream::{ReadError, Wire};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlaybackConfig {
-    /// Least delay behind the sender, apart from the network's latency.
+    /// Least delay behind the sender, apart from the network's latency. Default: 0 s.
     pub min_delay: Duration,
-    /// Largest delay behind the sender, apart from the network's latency.
+    /// Largest delay behind the sender, apart from the network's latency. Default: 500 ms.
     pub max_delay: Duration,
 }
 
@@ -69,16 +76,21 @@ pub struct Playback {
     /// The newest snapshot is complete.
     is_complete: bool,
     /// Tracks of objects that have despawned, to be freed when the shown time gets there.
-    gone: Vec<u32>,
+    despawned: Vec<u32>,
     /// Age in ticks after which no state is shown any more.
-    most_ticks: u32,
+    max_ticks: u32,
     cells: Vec<u32>,
+    changes: ShownChanges,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Track {
     id: ObjectId,
     versions: Versions,
+    /// The state that was shown by the last `advance`, if changes are recorded.
+    shown: Versions,
+    /// The shown state may change: the track is among the moving ones.
+    is_moving: bool,
 }
 
 impl Playback {
@@ -88,7 +100,7 @@ impl Playback {
         let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
         let bounds = [config.min_delay, config.max_delay.max(config.min_delay)];
         let ticks_per_second = protocol.config().ticks_per_second;
-        let most_ticks = (bounds[1].as_secs_f64() * f64::from(ticks_per_second)) as u32;
+        let max_ticks = (bounds[1].as_secs_f64() * f64::from(ticks_per_second)) as u32;
         Self {
             protocol: protocol.clone(),
             clock: Clock::new(ticks_per_second, bounds),
@@ -98,10 +110,11 @@ impl Playback {
             history: History::new(columns),
             newest: None,
             is_complete: false,
-            gone: Vec::new(),
+            despawned: Vec::new(),
             // Time is stretched only a little, so it may be behind for a while.
-            most_ticks: most_ticks.saturating_add(ticks_per_second),
+            max_ticks: max_ticks.saturating_add(ticks_per_second),
             cells: Vec::new(),
+            changes: ShownChanges::default(),
         }
     }
 
@@ -109,7 +122,8 @@ impl Playback {
     /// called after each [`handle_snapshot`](Receiver::handle_snapshot).
     pub fn handle_snapshot(&mut self, now: Duration, receiver: &Receiver) {
         let Some(Received { tick, is_complete }) = receiver.newest() else { return };
-        let was_complete = core::mem::replace(&mut self.is_complete, is_complete);
+        self.changes.are_current = false;
+        let was_complete = replace(&mut self.is_complete, is_complete);
         let Some(before) = self.newest.replace(tick) else {
             self.clock.handle_tick(now, tick);
             return receiver.rows().for_each(|(id, state)| self.add(id, tick, tick, state));
@@ -119,18 +133,21 @@ impl Playback {
         }
         self.clock.handle_tick(now, tick);
         for change in receiver.changes() {
-            let gone = State { stamp: Stamp::default(), class: 0, cells: None };
+            let despawned = State { stamp: Stamp::default(), class: 0, cells: None };
             // An object that begins to move was at rest until then, if the snapshot before was
             // complete.
             let rested = if was_complete { before } else { 0 };
-            self.add(change.id, tick, rested, receiver.row(change.id).unwrap_or(gone));
+            self.add(change.id, tick, rested, receiver.state(change.id).unwrap_or(despawned));
         }
-        self.forget_gone();
+        self.free_despawned();
     }
 
     /// Advances the shown time; `now` is of the same clock as for the snapshots.
     pub fn advance(&mut self, now: Duration) {
         self.clock.advance(now);
+        if self.changes.are_recorded {
+            self.record_changes();
+        }
     }
 
     /// Returns the shown tick, with a fraction; `None` before the first snapshot.
@@ -152,11 +169,26 @@ impl Playback {
         self.ids.iter().filter_map(|(id, track)| Some((id, self.class_at(track)?)))
     }
 
-    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender sent and
-    /// that is no `T`, as text that is not UTF-8, is left out.
+    /// The objects that are shown and are a `T`, in the order of their ids. One that the sender
+    /// sent and that is no `T`, as text that is not UTF-8, is left out.
     #[must_use]
     pub fn iter<T: Wire + Default + 'static>(&self) -> PlaybackIter<'_, T> {
         PlaybackIter::new(self)
+    }
+
+    /// Iterates over the shown objects whose ids are at least `from`, in the order of ids, with the
+    /// indices of their classes.
+    pub fn objects_from(&self, from: ObjectId) -> impl Iterator<Item = (ObjectId, u16)> {
+        self.ids.iter_from(from).filter_map(|(id, track)| Some((id, self.class_at(track)?)))
+    }
+
+    /// Passes the shown cells of an object to `read`; `None` if it is not shown.
+    pub fn with_row<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>) -> R,
+    ) -> Option<R> {
+        self.show(id.into(), read)
     }
 
     pub(super) fn protocol(&self) -> &Protocol {
@@ -185,8 +217,7 @@ impl Playback {
         id: impl Into<ObjectId>,
         value: &mut T,
     ) -> Result<bool, ReadError> {
-        let shown =
-            self.show(id.into(), |class, cells| self.protocol.read_cells(class, cells, value));
+        let shown = self.show(id.into(), |row| self.protocol.read_row(row, value));
         shown.unwrap_or(Ok(false))
     }
 
@@ -197,40 +228,26 @@ impl Playback {
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// Passes the class and the interpolated cells of an object to `with`; `None` if it is not
-    /// shown.
-    fn show<R>(&self, id: ObjectId, with: impl FnOnce(u16, &[u32]) -> R) -> Option<R> {
-        let time = self.clock.time()?;
-        let versions = self.tracks[self.ids.get(id)? as usize].versions;
-        let history = &self.history;
-        let before = before(history, versions, time)?;
-        let row = before.cells?;
-        let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
-        let Some(after) = after.last() else { return Some(with(before.class, row)) };
-        let layout = &self.protocol.classes()[usize::from(before.class)].layout;
-        let (class, last) = (before.class, Sample { tick: before.stamp.tick, cells: row });
-        match after.cells.filter(|_| after.class == class) {
-            // At rest, whatever its velocity says.
-            Some(cells) if cells == row => Some(with(class, row)),
-            Some(cells) => Some(with_room(row.len(), |shown| {
-                interpolate(layout, last, Sample { tick: after.stamp.tick, cells }, time, shown);
-                with(class, shown)
-            })),
-            None if self.is_at_rest(versions, before) => Some(with(class, row)),
-            None => Some(with_room(row.len(), |shown| {
-                let most = f64::from(self.protocol.config().ticks_per_second) / 2.0;
-                extrapolate(layout, last, time, most, shown);
-                with(class, shown)
-            })),
+    /// Passes the interpolated state of an object to `with`; `None` if it is not shown.
+    fn show<R>(&self, id: ObjectId, with: impl FnOnce(Row<'_>) -> R) -> Option<R> {
+        let track = self.ids.get(id)?;
+        if !self.changes.are_current {
+            return self.show_track(track, with);
         }
+        let shown = self.history.newest(self.tracks[track as usize].shown)?;
+        Some(with(Row { class: shown.class, cells: shown.cells? }))
     }
 
-    /// Whether an object had the same state in an earlier version: at rest, whatever its velocity
-    /// says.
-    fn is_at_rest(&self, versions: Versions, state: State<'_>) -> bool {
-        let mut older = self.history.iter(versions);
-        let older = older.find(|older| older.stamp.tick < state.stamp.tick);
-        older.is_some_and(|older| older.class == state.class && older.cells == state.cells)
+    /// Passes the interpolated state of a track's object to `with`; `None` if it is not shown.
+    fn show_track<R>(&self, track: u32, with: impl FnOnce(Row<'_>) -> R) -> Option<R> {
+        let time = self.clock.time()?;
+        let versions = self.tracks[track as usize].versions;
+        let history = &self.history;
+        let State { stamp, class, cells } = before(history, versions, time)?;
+        let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
+        let before = Sample { tick: stamp.tick, cells: cells? };
+        let between = Between { class, before, after: after.last() };
+        Some(between.show(&self.protocol, time, stamp.packet == RESTED, with))
     }
 
     /// Adds a state of an object at `tick`; the object had its previous state until the tick
@@ -249,30 +266,36 @@ impl Playback {
             self.cells.extend(newest.cells.iter().copied().flatten());
             let cells = newest.cells.is_some().then_some(&self.cells[..]);
             let class = newest.class;
-            self.history.push(versions, Stamp { tick: before, packet: 0 }, class, cells);
+            self.history.push(versions, Stamp { tick: before, packet: RESTED }, class, cells);
         }
         self.history.push(versions, Stamp { tick, packet: 0 }, state.class, state.cells);
         if state.cells.is_none() {
-            self.gone.push(track);
+            self.despawned.push(track);
+        }
+        if self.changes.are_recorded && !replace(&mut self.tracks[track as usize].is_moving, true) {
+            self.changes.moving.push(track);
         }
         let oldest = self.oldest(tick);
-        self.history.forget_before(&mut self.tracks[track as usize].versions, oldest);
+        self.history.expire_before(&mut self.tracks[track as usize].versions, oldest);
     }
 
     /// Returns the oldest tick that may still be shown.
     fn oldest(&self, newest: u32) -> u32 {
         let shown = self.clock.time().map_or(0, |time| time.max(0.0) as u32);
-        shown.max(newest.saturating_sub(self.most_ticks))
+        shown.max(newest.saturating_sub(self.max_ticks))
     }
 
-    fn forget_gone(&mut self) {
+    fn free_despawned(&mut self) {
         let oldest = self.oldest(self.newest.unwrap_or(0));
-        let Self { gone, tracks, history, ids, free, .. } = self;
-        gone.retain(|&place| {
+        let Self { despawned, tracks, history, ids, free, .. } = self;
+        despawned.retain(|&place| {
             let track = &mut tracks[place as usize];
             let newest = history.newest(track.versions);
-            let Some(gone) = newest.filter(|newest| newest.cells.is_none()) else { return false };
-            if gone.stamp.tick > oldest {
+            let Some(despawned) = newest.filter(|newest| newest.cells.is_none()) else {
+                return false;
+            };
+            // The next `advance` tells of the despawn.
+            if despawned.stamp.tick > oldest || track.is_moving || !track.shown.is_empty() {
                 return true;
             }
             history.retain(&mut track.versions, |_, _| false);
@@ -283,7 +306,8 @@ impl Playback {
     }
 
     fn add_track(&mut self, id: ObjectId) -> u32 {
-        let track = Track { id, versions: Versions::NONE };
+        let none = Versions::NONE;
+        let track = Track { id, versions: none, shown: none, is_moving: false };
         let place = match self.free.pop() {
             Some(place) => {
                 self.tracks[place as usize] = track;
@@ -293,7 +317,8 @@ impl Playback {
                 self.tracks.push(track);
                 // All tracks may be free at once; reserved here, so that no list has to grow later.
                 self.free.reserve(self.tracks.len());
-                self.gone.reserve(self.tracks.len());
+                self.despawned.reserve(self.tracks.len());
+                self.changes.reserve(self.tracks.len());
                 self.tracks.len() as u32 - 1
             }
         };
@@ -301,6 +326,10 @@ impl Playback {
         place
     }
 }
+
+/// In place of a packet, marks the state of an object that had not changed for a while. The version
+/// that it repeats may have expired.
+const RESTED: u32 = 1;
 
 /// Returns the newest state of an object at or before a time.
 fn before(history: &History, versions: Versions, time: f64) -> Option<State<'_>> {

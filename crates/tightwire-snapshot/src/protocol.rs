@@ -8,16 +8,16 @@ use core::any::{TypeId, type_name};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::description::{check_learned, largest_of};
-use super::layout::Layout;
+use super::layout::{Audience, Layout};
 use super::modeled::Plan;
 use super::packed::ClassPlan;
-use super::scratch::with_room;
-use super::{Config, Level, ProtocolError, SetError};
+use super::scratch::with_scratch;
+use super::{Config, ProtocolError, SetError};
 use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
 
 /// Version of the wire form of snapshots: changes with it.
-const FORM: u8 = 3;
+const FORM: u8 = 4;
 
 /// Largest number of classes: below the range of `u16`, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;
@@ -68,6 +68,13 @@ pub(super) struct ClassLayout {
     pub(super) plan: ClassPlan,
     /// Size of the longest packet of a value, in bytes.
     pub(super) max_bytes: usize,
+    /// The audiences for which there are fields, besides all receivers.
+    audiences: [Option<Audience>; 2],
+}
+
+/// Returns the audiences for which a layout has groups, besides all receivers.
+fn audiences(layout: &Layout) -> [Option<Audience>; 2] {
+    [Audience::Owner, Audience::Others].map(|it| layout.has_audience(it).then_some(it))
 }
 
 /// A class before its layout is built.
@@ -146,6 +153,12 @@ impl Protocol {
         self.shared.classes.get(usize::from(class)).map(|class| &class.declared.schema)
     }
 
+    /// Whether a class has fields for this audience only.
+    pub(super) fn has_audience(&self, class: u16, audience: Audience) -> bool {
+        let class = self.shared.classes.get(usize::from(class));
+        class.is_some_and(|class| class.audiences.contains(&Some(audience)))
+    }
+
     pub(super) fn plan(&self) -> &Plan {
         &self.shared.plan
     }
@@ -162,11 +175,11 @@ impl Protocol {
     ///
     /// let protocol =
     ///     snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().class::<bool>().build()?;
-    /// assert_eq!((protocol.place_of::<bool>(), protocol.place_of::<u8>()), (Some(1), None));
+    /// assert_eq!((protocol.class_index::<bool>(), protocol.class_index::<u8>()), (Some(1), None));
     /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
     /// ```
     #[must_use]
-    pub fn place_of<T: 'static>(&self) -> Option<u16> {
+    pub fn class_index<T: 'static>(&self) -> Option<u16> {
         let is_t = |class: &ClassLayout| class.declared.type_id == Some(TypeId::of::<T>());
         self.shared.classes.iter().position(is_t).map(|class| class as u16)
     }
@@ -179,25 +192,25 @@ impl Protocol {
         cells: &[u32],
         value: &mut T,
     ) -> Result<bool, ReadError> {
-        if self.place_of::<T>() != Some(class) {
+        if self.class_index::<T>() != Some(class) {
             return Ok(false);
         }
         let class = &self.classes()[usize::from(class)];
-        with_room(class.max_bytes, |room| match class.layout.packet_of(cells, room) {
+        with_scratch(class.max_bytes, |room| match class.layout.packet_of(cells, room) {
             Ok(packet) => decode_into(packet, value).map(|()| true),
             Err(_) => Ok(false),
         })
     }
 
     /// Quantises a value into cells; returns its class.
-    pub(super) fn quantise<T: Wire + 'static>(
+    pub(super) fn cells_of<T: Wire + 'static>(
         &self,
         value: &T,
         buffer: &mut Vec<u8>,
         cells: &mut Vec<u32>,
     ) -> Result<u16, SetError> {
         let name = type_name::<T>();
-        let class = self.place_of::<T>().ok_or(SetError::NoClass { name })?;
+        let class = self.class_index::<T>().ok_or(SetError::NoClass { name })?;
         let layout = &self.classes()[usize::from(class)].layout;
         let most = T::MAX_BITS.div_ceil(8);
         let most = usize::try_from(most).unwrap_or(usize::MAX).next_multiple_of(8);
@@ -221,9 +234,10 @@ impl Protocol {
             let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
             let (name, schema) = ("test".into(), Schema::default());
             let declared = Declared { name, type_id: None, schema };
-            classes.push(ClassLayout { declared, layout, plan, max_bytes: 0 });
+            let audiences = audiences(&layout);
+            classes.push(ClassLayout { declared, layout, plan, max_bytes: 0, audiences });
         }
-        let plan = plan_of(&config, &classes);
+        let plan = Plan::new(classes.iter().map(|class| &class.layout));
         Self { shared: Arc::new(Shared { config, classes, plan, fingerprint: 0 }) }
     }
 }
@@ -279,7 +293,7 @@ impl ProtocolBuilder {
                 None => earlier.type_id.is_none() && other == name,
             };
             if self.classes[..place].iter().any(is_it) {
-                return Err(ProtocolError::Twice { class: name.clone() });
+                return Err(ProtocolError::DuplicateClass { class: name.clone() });
             }
         }
         let is_data = |class: &&(String, Declared)| class.1.type_id.is_none();
@@ -307,11 +321,7 @@ impl Protocol {
             return Err(ProtocolError::TooManyClasses);
         }
         let mut hash = Xxh3::new();
-        let level = match config.level {
-            Level::Packed => 0,
-            Level::Modeled => 1,
-        };
-        hash.update(&[FORM, level]);
+        hash.update(&[FORM]);
         hash.update(&config.ticks_per_second.to_le_bytes());
         let mut classes = Vec::<ClassLayout>::new();
         for (class, declared) in declared {
@@ -327,17 +337,12 @@ impl Protocol {
             hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;
             let plan = ClassPlan::new(&layout, classes.last().map(|class| &class.plan));
-            classes.push(ClassLayout { declared, layout, plan, max_bytes });
+            let audiences = audiences(&layout);
+            classes.push(ClassLayout { declared, layout, plan, max_bytes, audiences });
         }
-        let (plan, fingerprint) = (plan_of(&config, &classes), hash.digest());
+        let plan = Plan::new(classes.iter().map(|class| &class.layout));
+        let fingerprint = hash.digest();
         let shared = Shared { config, classes, plan, fingerprint };
         Ok(Self { shared: Arc::new(shared) })
     }
-}
-
-/// Builds the plan of the level `Modeled`; the other level needs none, and no copies of learned
-/// state.
-fn plan_of(config: &Config, classes: &[ClassLayout]) -> Plan {
-    let classes = if config.level == Level::Modeled { classes } else { &[] };
-    Plan::new(classes.iter().map(|class| &class.layout))
 }

@@ -1,4 +1,4 @@
-//! Random classes, baselines and mentions, for the tests of every level.
+//! Random classes, baselines and updates, for the tests of every level.
 
 #[path = "../../tightwire/tests/common/seed.rs"]
 mod seed;
@@ -9,8 +9,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::layout::{Column, Derivative, Group, Kind, Layout};
-use super::mention::{Change, Knowledge, Mentions, Past, tell};
 use super::protocol::Protocol;
+use super::update::{AckedState, Baseline, ObjectUpdates, UpdateKind, visit_acked_states};
 use tightwire_core::schema::ObjectId;
 
 pub(super) use seed::seed;
@@ -86,7 +86,9 @@ pub(super) fn any_layout(dice: &mut Dice) -> Layout {
             spatial,
             space,
             origin,
+            unit: Default::default(),
             reference,
+            audience: Default::default(),
             derivative,
         });
     }
@@ -94,7 +96,7 @@ pub(super) fn any_layout(dice: &mut Dice) -> Layout {
 }
 
 /// Changes an object: some groups a little, some far, most not at all.
-pub(super) fn stir(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: bool) {
+pub(super) fn mutate(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: bool) {
     for (index, group) in layout.groups.iter().enumerate() {
         let far = all || dice.is_one_in(30);
         if far || dice.is_one_in(3) {
@@ -111,83 +113,90 @@ pub(super) fn stir(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: boo
 }
 
 /// A class, and baseline states with their ages, newest first.
-pub(super) type Remembered = (u16, Vec<(u32, Vec<u32>)>);
+pub(super) type ObjectBaseline = (u16, Vec<(u32, Vec<u32>)>);
 
 /// A baseline.
 #[derive(Default)]
-pub(super) struct Known {
-    pub(super) objects: BTreeMap<u32, Remembered>,
+pub(super) struct FakeBaseline {
+    pub(super) objects: BTreeMap<u32, ObjectBaseline>,
     pub(super) before: Vec<ObjectId>,
 }
 
-impl Knowledge for Known {
-    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(Past<'k>) -> bool) -> Option<u16> {
-        self.pasts(0, id, each)
+impl Baseline for FakeBaseline {
+    fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(AckedState<'k>) -> bool) -> Option<u16> {
+        self.acked_states(0, id, each)
     }
 
-    fn pasts<'k>(
+    fn acked_states<'k>(
         &'k self,
         _: usize,
         id: ObjectId,
-        each: impl FnMut(Past<'k>) -> bool,
+        each: impl FnMut(AckedState<'k>) -> bool,
     ) -> Option<u16> {
         let (class, states) = self.objects.get(&id.0)?;
-        let mut states = states.iter().map(|(age, cells)| Past { age: *age, cells });
-        tell(states.next()?, None, states, each);
+        let mut states = states.iter().map(|(age, cells)| AckedState { age: *age, cells });
+        visit_acked_states(states.next()?, None, states, each);
         Some(*class)
     }
 
-    fn mentioned_before(&self) -> &[ObjectId] {
+    fn baseline_ids(&self) -> &[ObjectId] {
         &self.before
     }
 }
 
-pub(super) const MOST: usize = 40;
+pub(super) const MAX_OBJECTS: usize = 40;
 
-/// Mentions random objects, some with a baseline; every kind of change occurs with every baseline
-/// with which it can.
-pub(super) fn mention(dice: &mut Dice, protocol: &Protocol, known: &Known, into: &mut Mentions) {
+/// ObjectUpdates random objects, some with a baseline; every kind of change occurs with every
+/// baseline with which it can.
+pub(super) fn random_updates(
+    dice: &mut Dice,
+    protocol: &Protocol,
+    baseline: &FakeBaseline,
+    into: &mut ObjectUpdates,
+) {
     into.clear();
-    for place in 0..MOST as u32 {
+    for place in 0..MAX_OBJECTS as u32 {
         // Ids at both ends of their range.
-        let id = ObjectId(if place % 2 == 0 { place } else { u32::MAX - MOST as u32 + place });
-        let past = known.objects.get(&id.0);
-        let change = match dice.below(20) {
-            0 => Change::Gone,
-            1 => Change::Fresh,
-            2..10 if past.is_some() => Change::Update,
+        let id =
+            ObjectId(if place % 2 == 0 { place } else { u32::MAX - MAX_OBJECTS as u32 + place });
+        let acked = baseline.objects.get(&id.0);
+        let kind = match dice.below(20) {
+            0 => UpdateKind::Despawn,
+            1 => UpdateKind::Full,
+            2..10 if acked.is_some() => UpdateKind::Delta,
             _ => continue,
         };
         let fresh_class = dice.below(protocol.classes().len() as u64) as u16;
-        let class = past.filter(|_| change == Change::Update).map_or(fresh_class, |past| past.0);
+        let class =
+            acked.filter(|_| kind == UpdateKind::Delta).map_or(fresh_class, |acked| acked.0);
         let layout = &protocol.classes()[usize::from(class)].layout;
-        let mut cells = match (change, past) {
-            (Change::Update, Some((_, states))) => states[0].1.clone(),
+        let mut cells = match (kind, acked) {
+            (UpdateKind::Delta, Some((_, states))) => states[0].1.clone(),
             _ => vec![0; layout.columns.len()],
         };
-        if change != Change::Gone {
-            stir(dice, layout, &mut cells, change == Change::Fresh);
+        if kind != UpdateKind::Despawn {
+            mutate(dice, layout, &mut cells, kind == UpdateKind::Full);
         }
-        into.push(id, class, change, &cells);
+        into.push(id, class, kind, &cells);
     }
-    into.list.sort_by_key(|mention| mention.id);
+    into.list.sort_by_key(|update| update.id);
 }
 
-/// Updates the baseline by the mentions.
-pub(super) fn learn(dice: &mut Dice, known: &mut Known, mentions: &Mentions) {
-    known.before = mentions.list.iter().map(|mention| mention.id).collect();
-    for (_, states) in known.objects.values_mut() {
+/// Updates the baseline by the updates.
+pub(super) fn apply(dice: &mut Dice, baseline: &mut FakeBaseline, updates: &ObjectUpdates) {
+    baseline.before = updates.list.iter().map(|update| update.id).collect();
+    for (_, states) in baseline.objects.values_mut() {
         let later = dice.below(9) as u32;
         states.iter_mut().for_each(|(age, _)| *age += later);
     }
-    for mention in &mentions.list {
-        let Some(cells) = mentions.cells_of(mention) else {
-            known.objects.remove(&mention.id.0);
+    for update in &updates.list {
+        let Some(cells) = updates.cells_of(update) else {
+            baseline.objects.remove(&update.id.0);
             continue;
         };
-        let object = known.objects.entry(mention.id.0).or_default();
-        if mention.change == Change::Fresh {
-            *object = (mention.class, Vec::new());
+        let object = baseline.objects.entry(update.id.0).or_default();
+        if update.kind == UpdateKind::Full {
+            *object = (update.class, Vec::new());
         }
         let age = 1 + dice.below(9) as u32;
         object.1.iter_mut().for_each(|(old, _)| *old = (*old).max(age));
@@ -196,11 +205,13 @@ pub(super) fn learn(dice: &mut Dice, known: &mut Known, mentions: &Mentions) {
     }
 }
 
-/// Returns the mentions with their cells, independent of the order of cells in memory.
-pub(super) fn said(mentions: &Mentions) -> Vec<(ObjectId, u16, Change, Option<&[u32]>)> {
-    let said = |mention| (mention, mentions.cells_of(mention));
-    let list = mentions.list.iter().map(said);
-    list.map(|(mention, cells)| (mention.id, mention.class, mention.change, cells)).collect()
+/// Returns the updates with their cells, independent of the order of cells in memory.
+pub(super) fn contents(
+    updates: &ObjectUpdates,
+) -> Vec<(ObjectId, u16, UpdateKind, Option<&[u32]>)> {
+    let contents = |update| (update, updates.cells_of(update));
+    let list = updates.list.iter().map(contents);
+    list.map(|(update, cells)| (update.id, update.class, update.kind, cells)).collect()
 }
 
 /// Returns a packet that is cut short, random, or has a few wrong bits.
@@ -220,12 +231,12 @@ pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Asserts that each object is mentioned once, and its cells are in the range of its class.
-pub(super) fn assert_in_order_and_range(protocol: &Protocol, mentions: &Mentions) {
-    assert!(mentions.list.is_sorted_by(|a, b| a.id < b.id));
-    for mention in &mentions.list {
-        let Some(cells) = mentions.cells_of(mention) else { continue };
-        let columns = &protocol.classes()[usize::from(mention.class)].layout.columns;
+/// Asserts that each object is updated once, and its cells are in the range of its class.
+pub(super) fn assert_in_order_and_range(protocol: &Protocol, updates: &ObjectUpdates) {
+    assert!(updates.list.is_sorted_by(|a, b| a.id < b.id));
+    for update in &updates.list {
+        let Some(cells) = updates.cells_of(update) else { continue };
+        let columns = &protocol.classes()[usize::from(update.class)].layout.columns;
         assert_eq!(cells.len(), columns.len());
         assert!(cells.iter().zip(columns).all(|(cell, column)| *cell <= column.max));
     }

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 
 use super::history::State;
 use super::ids::Entries;
-use super::mention::Mentions;
 use super::model::Model;
-use super::scratch::with_room;
+use super::scratch::with_scratch;
 use super::trace::Trace;
+use super::update::ObjectUpdates;
 use super::world::World;
-use super::{Ack, Protocol, ReceiveError, ReceiverIter, SetError};
+use super::{Ack, Protocol, ReceiveError, ReceiverIter, Row, SetError};
 use tightwire_core::schema::{Dynamic, ObjectId};
 use tightwire_core::stream::{ReadError, Wire};
 
@@ -34,7 +34,7 @@ use tightwire_core::stream::{ReadError, Wire};
 /// let received = receiver.handle_snapshot(packet)?;
 /// assert!(received.is_complete && received.tick == 1);
 /// let change = receiver.changes()[0];
-/// assert_eq!((change.kind, Some(change.class)), (ChangeKind::Spawned, protocol.place_of::<u16>()));
+/// assert_eq!((change.kind, Some(change.class)), (ChangeKind::Spawned, protocol.class_index::<u16>()));
 /// assert_eq!(receiver.get::<u16>(7), Some(300));
 ///
 /// // The network doubled it.
@@ -46,9 +46,10 @@ pub struct Receiver {
     protocol: Protocol,
     world: World,
     changes: Vec<ObjectChange>,
-    mentions: Mentions,
+    updates: ObjectUpdates,
     /// Model of the packet that is being read.
     model: Model,
+    /// Model of a keyframe, before anything is learned.
     pristine: Model,
     value: Vec<u8>,
     cells: Vec<u32>,
@@ -59,7 +60,7 @@ pub struct Receiver {
 pub struct ObjectChange {
     /// Id of the object.
     pub id: ObjectId,
-    /// Index of its class in the protocol, as [`Protocol::place_of`] returns it; of a despawned
+    /// Index of its class in the protocol, as [`Protocol::class_index`] returns it; of a despawned
     /// object, the class that it had.
     pub class: u16,
     /// Kind of the change.
@@ -74,7 +75,7 @@ pub enum ChangeKind {
     Spawned,
     /// The object has another value.
     Changed,
-    /// The object is gone.
+    /// The object has despawned.
     Despawned,
 }
 
@@ -96,9 +97,9 @@ impl Receiver {
         Self {
             world: World::new(protocol),
             changes: Vec::new(),
-            mentions: Mentions::default(),
-            model: Model::new(protocol),
-            pristine: Model::new(protocol),
+            updates: ObjectUpdates::default(),
+            model: Model::default(),
+            pristine: Model::default(),
             value: Vec::new(),
             cells: Vec::new(),
             protocol: protocol.clone(),
@@ -117,9 +118,9 @@ impl Receiver {
         value: &T,
     ) -> Result<(), SetError> {
         if self.world.newest.is_some() {
-            return Err(SetError::HasBegun);
+            return Err(SetError::AlreadyStarted);
         }
-        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
+        let class = self.protocol.cells_of(value, &mut self.value, &mut self.cells)?;
         match self.world.set_initial(id.into(), class, &self.cells) {
             true => Ok(()),
             false => Err(SetError::TooManyObjects),
@@ -204,8 +205,24 @@ impl Receiver {
     }
 
     /// Returns the state of an object.
-    pub(super) fn row(&self, id: ObjectId) -> Option<State<'_>> {
+    pub(super) fn state(&self, id: ObjectId) -> Option<State<'_>> {
         self.world.shown(id)
+    }
+
+    /// Iterates over the objects whose ids are at least `from`, in the order of ids, with their
+    /// cells.
+    pub fn rows_from(&self, from: ObjectId) -> impl Iterator<Item = (ObjectId, Row<'_>)> {
+        self.world.iter_from(from).filter_map(|(id, place)| {
+            let state = self.world.shown_at(place)?;
+            Some((id, Row { class: state.class, cells: state.cells? }))
+        })
+    }
+
+    /// Returns the cells of an object; `None` if it does not exist.
+    #[must_use]
+    pub fn row(&self, id: impl Into<ObjectId>) -> Option<Row<'_>> {
+        let state = self.state(id.into())?;
+        Some(Row { class: state.class, cells: state.cells? })
     }
 
     /// Iterates over the objects and their states.
@@ -213,10 +230,10 @@ impl Receiver {
         self.world.iter()
     }
 
-    /// Iterates over the objects that the newest snapshot mentions.
+    /// Iterates over the objects that the newest snapshot updates.
     #[cfg(test)]
-    pub(super) fn mentioned(&self) -> impl Iterator<Item = ObjectId> {
-        self.mentions.list.iter().map(|mention| mention.id)
+    pub(super) fn updated(&self) -> impl Iterator<Item = ObjectId> {
+        self.updates.list.iter().map(|update| update.id)
     }
 
     /// Iterates over the objects in the order of their ids, with the indices of their classes in
@@ -308,7 +325,7 @@ impl Receiver {
     pub fn get_dynamic(&self, id: impl Into<ObjectId>) -> Option<Dynamic> {
         let State { class, cells, .. } = self.world.shown(id.into())?;
         let class = &self.protocol.classes()[usize::from(class)];
-        with_room(class.max_bytes, |room| {
+        with_scratch(class.max_bytes, |room| {
             let packet = class.layout.packet_of(cells?, room).ok()?;
             class.declared.schema.decode(packet).ok()
         })

@@ -2,17 +2,17 @@
 
 use alloc::vec;
 
-/// Passes a zeroed scratch buffer of `length` elements to `with_room`: on the stack up to [`MOST`], else
-/// on the heap.
-pub(super) fn with_room<T: Copy + Default, R>(
+/// Passes a zeroed scratch buffer of `length` elements to `with_scratch`: on the stack up to
+/// [`MAX_STACK`], else on the heap.
+pub(super) fn with_scratch<T: Copy + Default, R>(
     length: usize,
-    with_room: impl FnOnce(&mut [T]) -> R,
+    with_scratch: impl FnOnce(&mut [T]) -> R,
 ) -> R {
-    match length <= MOST {
-        true => with_room(&mut [T::default(); MOST][..length]),
-        false => with_room(&mut vec![T::default(); length]),
+    match length <= MAX_STACK {
+        true => with_scratch(&mut [T::default(); MAX_STACK][..length]),
+        false => with_scratch(&mut vec![T::default(); length]),
     }
 }
 
 /// The largest buffer on the stack, in elements.
-const MOST: usize = 256;
+const MAX_STACK: usize = 256;

@@ -3,24 +3,25 @@
 use alloc::vec::Vec;
 
 use super::history::Versions;
-use super::mention::Change;
+use super::relevancy::Relevancy;
 use super::store::{Slot, Store};
+use super::update::UpdateKind;
 use super::view::View;
-use super::{Leaving, ObjectView, Protocol};
+use super::{Leaving, ObjectView, Protocol, Row};
 use tightwire_core::schema::ObjectId;
 
 /// Relevancy function: returns the weight of an object for the receiver, or `None` if the object is
 /// not relevant.
 pub(super) type Interest<'i> = dyn FnMut(ObjectView<'_>) -> Option<u32> + 'i;
 
-/// Relevancy function of the object in a slot, by its class and cells.
-type Ask<'a> = dyn FnMut(u32, u16, &[u32]) -> Option<u32> + 'a;
-
 /// Number of snapshots in which the relevancy of every object is asked for at least once.
-const PATROL: usize = 16;
+const RELEVANCY_PERIOD: usize = 16;
 
-/// Weight of a despawned object: its mention takes few bits, and its ghost is in the way.
-const GONE: u32 = u16::MAX as u32;
+/// Weight of a despawned object: its update takes few bits, and its ghost is in the way.
+const DESPAWN_WEIGHT: u32 = u16::MAX as u32;
+
+/// Weight of an object for its owner, who waits for nothing else as much.
+const OWNED_WEIGHT: u32 = u32::MAX;
 
 /// The dirty objects of a receiver, and those of them that go into the packet.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ pub(super) struct Selection {
     pub(super) candidates: Vec<Candidate>,
     /// The objects of the packet, in the order of their ids.
     pub(super) chosen: Vec<Candidate>,
-    /// Number of candidates that a complete packet mentions: those whose baseline state differs.
+    /// Number of candidates that a complete packet updates: those whose baseline state differs.
     pub(super) differing: usize,
     /// No packet of this tick can be complete.
     pub(super) never_complete: bool,
@@ -38,7 +39,7 @@ pub(super) struct Selection {
 pub(super) struct Candidate {
     pub(super) slot: u32,
     pub(super) id: ObjectId,
-    pub(super) change: Change,
+    pub(super) kind: UpdateKind,
     /// The baseline state differs from the current one; otherwise only a state in flight may
     /// differ.
     differs: bool,
@@ -53,34 +54,32 @@ impl Selection {
         &mut self,
         protocol: &Protocol,
         store: &Store,
+        relevancy: &mut Relevancy,
         view: &mut View,
         interest: Option<&mut Interest<'_>>,
     ) {
         self.candidates.clear();
         self.never_complete = false;
         view.resize(store.slots());
-        take_changes(store, view);
+        mark_changed_dirty(store, view);
         if interest.is_none() && core::mem::take(&mut view.has_interest) {
-            show_hidden(view);
+            mark_irrelevant_dirty(view);
         }
         view.has_interest |= interest.is_some();
-        let mut ask = interest.map(|interest| {
-            |slot: u32, class: u16, cells: &[u32]| {
-                interest(ObjectView::new(protocol, store.slot(slot).id, class, cells))
-            }
-        });
-        let mut ask = ask.as_mut().map(|ask| ask as &mut Ask<'_>);
-        if let Some(ask) = &mut ask {
-            patrol(store, view, ask);
+        relevancy.look(protocol, store, view);
+        let mut weights = Weights { protocol, store, relevancy, interest };
+        if weights.interest.is_some() {
+            recheck_relevancy(store, view, &mut weights);
         }
         let in_flight = view.oldest_in_flight();
-        for word in 0..view.outdated.len() {
-            let mut left = view.outdated[word];
+        for word in 0..view.dirty.len() {
+            let mut left =
+                view.dirty[word] & (view.sight.visible_word(word) | view.told.word(word));
             while left != 0 {
                 let slot = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
-                if !self.consider(store, view, slot, in_flight, ask.as_deref_mut()) {
-                    view.set_outdated(slot, false);
+                if !self.consider(store, view, slot, in_flight, &mut weights) {
+                    view.set_dirty(slot, false);
                 }
             }
         }
@@ -107,20 +106,20 @@ impl Selection {
 
     /// Sorts the candidates by priority. If not all fit, objects that are only in flight compete
     /// with those whose baseline state differs.
-    pub(super) fn sort_by_urgency(&mut self, view: &View) {
+    pub(super) fn sort_by_priority(&mut self, view: &View) {
         // The id decides between equal priorities, so that the same world makes the same packets.
-        let urgency = |candidate: &Candidate| view.objects[candidate.slot as usize].urgency;
+        let priority = |candidate: &Candidate| view.objects[candidate.slot as usize].priority;
         self.candidates
-            .sort_unstable_by_key(|candidate| (u64::MAX - urgency(candidate), candidate.id));
+            .sort_unstable_by_key(|candidate| (u64::MAX - priority(candidate), candidate.id));
     }
 
     /// Drops candidates that may take a large part of a packet, except the one of the highest
     /// priority if it is such an object; returns whether it is.
     pub(super) fn keep_one_large(&mut self, store: &Store, room: usize) -> bool {
         let is_large = |candidate: &Candidate| {
-            let class = store.newest(candidate.slot).map(|now| now.class);
+            let class = store.newest(candidate.slot).map(|current| current.class);
             let most = class.map_or(0, |class| store.max_bytes(class));
-            candidate.change != Change::Gone && most > room / 4
+            candidate.kind != UpdateKind::Despawn && most > room / 4
         };
         let is_first = self.candidates.first().is_some_and(is_large);
         let mut place = 0;
@@ -145,86 +144,144 @@ impl Selection {
         view: &mut View,
         slot: u32,
         oldest_in_flight: u32,
-        ask: Option<&mut Ask<'_>>,
+        weights: &mut Weights<'_, '_>,
     ) -> bool {
-        let Some(now) = store.newest(slot) else { return false };
-        let weight = match (now.cells, ask) {
-            (Some(cells), Some(ask)) => ask(slot, now.class, cells),
-            (Some(_), None) => Some(1),
-            (None, _) => Some(GONE),
+        view.sight.count(1);
+        let is_owner = store.owners.get(slot) == Some(view.receiver);
+        let version = store.versions_for(slot, is_owner);
+        let Some(current) = store.history.newest(version) else { return false };
+        let weight = match current.cells {
+            Some(_) if is_owner => Some(OWNED_WEIGHT),
+            Some(cells) => weights.of(view, slot, Row { class: current.class, cells }),
+            None => Some(DESPAWN_WEIGHT),
         };
-        let known = view.known(store, slot);
-        let seen = &mut view.objects[slot as usize];
-        seen.is_outside = weight.is_none();
-        seen.sent = seen.sent.filter(|&sent| sent >= oldest_in_flight);
-        let is_in_flight = seen.sent.is_some();
-        let mut target = now.cells;
-        let known_cells = known.and_then(|known| known.cells);
+        let acked = view.newest_acked(store, slot);
+        let status = &mut view.objects[slot as usize];
+        status.is_irrelevant = weight.is_none();
+        status.sent = status.sent.filter(|&sent| sent >= oldest_in_flight);
+        let is_in_flight = status.sent.is_some();
+        let mut target = current.cells;
+        let acked_cells = acked.and_then(|acked| acked.cells);
         if weight.is_some() {
-            seen.left = None;
-        } else if view.leaving == Leaving::Despawn || known_cells.is_none() && !is_in_flight {
+            status.frozen = None;
+        } else if view.leaving == Leaving::Despawn || acked_cells.is_none() && !is_in_flight {
             target = None;
         } else {
             // The receiver's state of the object must not depend on which packets were lost: the
             // object freezes in the first state that is acked.
-            let left = *seen.left.get_or_insert(store.tick);
-            if seen.newest().is_some_and(|known| known >= left) {
+            let frozen = *status.frozen.get_or_insert(store.tick);
+            if status.newest().is_some_and(|acked| acked >= frozen) {
                 self.never_complete |= is_in_flight;
                 return is_in_flight;
             }
         }
-        let change = match (known, known_cells, target) {
-            (Some(known), Some(_), Some(_)) if known.class == now.class => Change::Update,
-            (_, _, Some(_)) => Change::Fresh,
-            (_, _, None) => Change::Gone,
+        let kind = match (acked, acked_cells, target) {
+            (Some(acked), Some(_), Some(_)) if acked.class == current.class => UpdateKind::Delta,
+            (_, _, Some(_)) => UpdateKind::Full,
+            (_, _, None) => UpdateKind::Despawn,
         };
-        let differs = match change {
-            Change::Update => differs(known_cells.unwrap_or(&[]), target.unwrap_or(&[])),
-            Change::Fresh => true,
+        let differs = match kind {
+            UpdateKind::Delta => differs(acked_cells.unwrap_or(&[]), target.unwrap_or(&[])),
+            UpdateKind::Full => true,
             // Also if the acked state has expired.
-            Change::Gone => known_cells.is_some() || known.is_none() && seen.was_told(),
+            UpdateKind::Despawn => {
+                acked_cells.is_some() || acked.is_none() && status.has_acked_state()
+            }
         };
         if !differs && !is_in_flight {
+            if kind == UpdateKind::Despawn {
+                view.told.set(slot, false);
+            }
             return false;
         }
-        seen.urgency = seen.urgency.saturating_add(u64::from(weight.unwrap_or(GONE).max(1)));
-        let &Slot { id, versions: version, .. } = store.slot(slot);
-        self.candidates.push(Candidate { slot, id, change, differs, version });
+        status.priority =
+            status.priority.saturating_add(u64::from(weight.unwrap_or(DESPAWN_WEIGHT).max(1)));
+        let &Slot { id, .. } = store.slot(slot);
+        self.candidates.push(Candidate { slot, id, kind, differs, version });
         true
+    }
+}
+
+/// The weights of objects for a receiver.
+struct Weights<'a, 'i> {
+    protocol: &'a Protocol,
+    store: &'a Store,
+    relevancy: &'a Relevancy,
+    interest: Option<&'a mut Interest<'i>>,
+}
+
+impl Weights<'_, '_> {
+    /// Returns the weight of an object; `None` if it is not relevant.
+    fn of(&mut self, view: &View, slot: u32, row: Row<'_>) -> Option<u32> {
+        let Self { protocol, store, relevancy, interest } = self;
+        if store.owners.get(slot) == Some(view.receiver) {
+            return Some(OWNED_WEIGHT);
+        }
+        if !view.sight.is_visible(slot) {
+            return None;
+        }
+        let factor = match interest {
+            Some(interest) if relevancy.asks(slot) => {
+                // With all fields, whoever gets them.
+                let cells = store.newest(slot).and_then(|state| state.cells).unwrap_or(row.cells);
+                interest(ObjectView::new(protocol, store.slot(slot).id, row.class, cells))?
+            }
+            _ => relevancy.factor(protocol, view, row),
+        };
+        Some(relevancy.weighted(slot, row.class, factor))
     }
 }
 
 /// Marks the objects dirty that changed since the last snapshot: all objects if this is the first
 /// snapshot, the first after a resync, or if the record of changes does not go back so far.
-fn take_changes(store: &Store, view: &mut View) {
-    match view.recorded.and_then(|recorded| store.changed_since(recorded)) {
-        Some((slots, _)) => slots.for_each(|slot| view.set_outdated(slot, true)),
-        None => store.iter().for_each(|(_, slot)| view.set_outdated(slot, true)),
+fn mark_changed_dirty(store: &Store, view: &mut View) {
+    match view.change_cursor.map(|change_cursor| (change_cursor, store.changed_in(change_cursor))) {
+        Some((_, Some(changed))) => {
+            view.dirty
+                .iter_mut()
+                .zip(changed.words())
+                .for_each(|(dirty, changed)| *dirty |= changed);
+        }
+        Some((change_cursor, None)) => match store.changed_since(change_cursor) {
+            Some((slots, _)) => slots.for_each(|slot| view.set_dirty(slot, true)),
+            None => store.iter().for_each(|(_, slot)| view.set_dirty(slot, true)),
+        },
+        None => store.iter().for_each(|(_, slot)| {
+            view.set_dirty(slot, true);
+            // The receiver has the object from the beginning.
+            if !store.slot(slot).initial.is_empty() {
+                view.told.set(slot, true);
+            }
+        }),
     }
-    view.recorded = Some(store.recorded());
+    view.change_cursor = Some(store.change_cursor());
 }
 
 /// Marks the objects dirty that were not relevant: without `interest` all are.
-fn show_hidden(view: &mut View) {
+fn mark_irrelevant_dirty(view: &mut View) {
     for slot in 0..view.objects.len() {
-        if view.objects[slot].is_outside {
-            view.set_outdated(slot as u32, true);
+        if view.objects[slot].is_irrelevant {
+            view.set_dirty(slot as u32, true);
         }
     }
 }
 
 /// Looks for unchanged objects that became relevant, or ceased to be, as when the receiver's own
 /// position moves.
-fn patrol(store: &Store, view: &mut View, ask: &mut Ask<'_>) {
+fn recheck_relevancy(store: &Store, view: &mut View, weights: &mut Weights<'_, '_>) {
     let slots = store.slots();
-    for _ in 0..slots.div_ceil(PATROL) {
-        let slot = view.patrol % slots;
-        view.patrol = slot + 1;
-        let Some(now) = store.newest(slot as u32) else { continue };
-        let Some(cells) = now.cells.filter(|_| !view.is_outdated(slot as u32)) else { continue };
-        let is_outside = ask(slot as u32, now.class, cells).is_none();
-        if is_outside != view.objects[slot].is_outside {
-            view.set_outdated(slot as u32, true);
+    for _ in 0..slots.div_ceil(RELEVANCY_PERIOD) {
+        let slot = (view.relevancy_cursor % slots) as u32;
+        view.relevancy_cursor = slot as usize + 1;
+        if view.is_dirty(slot) || !weights.relevancy.asks(slot) {
+            continue;
+        }
+        let Some(current) = store.newest(slot) else { continue };
+        let Some(cells) = current.cells else { continue };
+        let row = Row { class: current.class, cells };
+        let is_irrelevant = weights.of(view, slot, row).is_none();
+        if is_irrelevant != view.objects[slot as usize].is_irrelevant {
+            view.set_dirty(slot, true);
         }
     }
 }

@@ -1,23 +1,37 @@
 //! The sending side: [`Sender`] has the world and makes a snapshot per tick for each receiver.
 
 mod dynamic;
+mod edit;
+mod into;
+mod level;
 mod make;
+mod ownership;
+mod relevancy;
+mod rewind;
+#[cfg(test)]
+mod rewind_tests;
+mod rows;
+mod spawn;
 
 use alloc::vec::Vec;
 
 use super::body::Bodies;
-use super::mention::Mentions;
+use super::relevancy::Relevancy;
 use super::select::Selection;
 use super::store::Store;
-use super::view::View;
+use super::update::ObjectUpdates;
+use super::view::{SentPacket, View};
 use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::Wire;
 
+pub use edit::RowEdit;
+pub use into::Snapshot;
+
 /// Handle of a receiver of a [`Sender`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ReceiverId {
-    place: u32,
+    pub(super) place: u32,
     /// Generation of the place: a receiver that reuses the place has another one.
     generation: u32,
 }
@@ -71,7 +85,8 @@ pub struct Sender {
     is_sent: bool,
     bodies: Bodies,
     selection: Selection,
-    mentions: Mentions,
+    relevancy: Relevancy,
+    updates: ObjectUpdates,
     value: Vec<u8>,
     cells: Vec<u32>,
     packet: Vec<u8>,
@@ -89,9 +104,10 @@ impl Sender {
             epoch: 0,
             first_number: 1,
             is_sent: false,
-            bodies: Bodies::new(protocol),
+            bodies: Bodies::new(),
             selection: Selection::default(),
-            mentions: Mentions::default(),
+            relevancy: Relevancy::new(protocol),
+            updates: ObjectUpdates::default(),
             value: Vec::new(),
             cells: Vec::new(),
             packet: Vec::new(),
@@ -135,11 +151,10 @@ impl Sender {
         value: &T,
     ) -> Result<(), SetError> {
         if self.store.tick > 0 || self.is_sent {
-            return Err(SetError::HasBegun);
+            return Err(SetError::AlreadyStarted);
         }
-        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
-        let has_room = self.store.set_initial(id.into(), class, &self.cells);
-        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+        let class = self.protocol.cells_of(value, &mut self.value, &mut self.cells)?;
+        self.store.set_initial(id.into(), class, &self.cells)
     }
 
     /// Begins a tick, whose number must be above that of the tick before. Objects keep their states
@@ -151,7 +166,7 @@ impl Sender {
             return;
         }
         self.is_sent = false;
-        self.forget_gone();
+        self.free_acked_despawns();
         self.bodies.begin_tick();
         self.store.begin_tick(tick);
     }
@@ -164,29 +179,36 @@ impl Sender {
     /// [`SetError`] if `T` is no class of the protocol, an integer is out of its range, a float is
     /// not finite, there are too many objects, or the tick is frozen: after its first snapshot, set
     /// objects in the next tick. A quantised float beyond its bounds is no error, and is clamped.
+    /// An id that [`spawn`](Self::spawn) gave out can be set until the object is removed; then it
+    /// is in quarantine.
     pub fn set<T: Wire + 'static>(
         &mut self,
         id: impl Into<ObjectId>,
         value: &T,
     ) -> Result<(), SetError> {
         if self.is_sent {
-            return Err(SetError::TickIsSent);
+            return Err(SetError::TickFrozen);
         }
-        let class = self.protocol.quantise(value, &mut self.value, &mut self.cells)?;
-        let has_room = self.store.set(id.into(), class, Some(&self.cells));
-        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+        let class = self.protocol.cells_of(value, &mut self.value, &mut self.cells)?;
+        self.store.set(id.into(), class, &self.cells)
     }
 
     /// Despawns an object from this tick on. Does nothing if there is no such object.
     ///
     /// # Errors
     ///
-    /// [`SetError::TickIsSent`] after the first snapshot of a tick.
+    /// [`SetError::TickFrozen`] after the first snapshot of a tick.
     pub fn remove(&mut self, id: impl Into<ObjectId>) -> Result<(), SetError> {
         if self.is_sent {
-            return Err(SetError::TickIsSent);
+            return Err(SetError::TickFrozen);
         }
-        self.store.set(id.into(), 0, None);
+        if let Some(slot) = self.store.remove(id.into()) {
+            self.change_owner(slot, None);
+            self.relevancy.clear(slot);
+            if self.relevancy.has_scopes() {
+                self.views.iter_mut().flatten().for_each(|view| view.sight.leave(slot));
+            }
+        }
         Ok(())
     }
 
@@ -198,15 +220,18 @@ impl Sender {
             self.generations.push(0);
             self.views.len() - 1
         });
-        self.views[place] = Some(View::new(leaving, self.first_number));
         self.generations[place] = self.generations[place].wrapping_add(1);
-        ReceiverId { place: place as u32, generation: self.generations[place] }
+        let receiver = ReceiverId { place: place as u32, generation: self.generations[place] };
+        let level = self.protocol.config().level;
+        self.views[place] = Some(View::new(receiver, leaving, level, self.first_number));
+        receiver
     }
 
     /// Removes a receiver. While a sender has a receiver, it keeps the states that the receiver may
     /// have.
     pub fn remove_receiver(&mut self, receiver: ReceiverId) {
-        if let Some(view) = self.place_of(receiver).and_then(|place| self.views[place].take()) {
+        if let Some(view) = self.slot_of(receiver).and_then(|place| self.views[place].take()) {
+            self.clear_owned(receiver);
             view.bodies().for_each(|body| self.bodies.release(body));
             self.first_number = self.first_number.max(view.next());
         }
@@ -214,17 +239,18 @@ impl Sender {
 
     /// Handles an ack of the receiver: the states in the acked packets become its baseline.
     pub fn handle_ack(&mut self, receiver: ReceiverId, ack: Ack) {
-        if let Some(place) = self.place_of(receiver)
+        if let Some(place) = self.slot_of(receiver)
             && let Some(view) = &mut self.views[place]
         {
             view.handle_ack(&self.store, ack, |body| self.bodies.release(body));
         }
     }
 
-    /// How many packets were made for a receiver after the newest that it is known to have: they are on
-    /// their way, or lost. After 96 the sender takes the receiver for one that has nothing, and begins
-    /// anew; with a long way to it, make packets less often. Packets to a receiver that is not heard of
-    /// mention less, so that it makes no more work than others. None if it was removed.
+    /// How many packets were made for a receiver after the newest that it is known to have: they
+    /// are on their way, or lost. After 96 the sender takes the receiver for one that has nothing,
+    /// and begins anew; with a long way to it, make packets less often. Packets to a receiver that
+    /// is not heard of update less, so that it makes no more work than others. None if it was
+    /// removed.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};
@@ -242,14 +268,35 @@ impl Sender {
     /// ```
     #[must_use]
     pub fn in_flight(&self, receiver: ReceiverId) -> Option<u32> {
-        Some(self.views[self.place_of(receiver)?].as_ref()?.in_flight())
+        Some(self.views[self.slot_of(receiver)?].as_ref()?.in_flight())
+    }
+
+    /// Returns the tick of the newest snapshot that the receiver is known to have; `None` if there
+    /// is none, or if the receiver was removed.
+    ///
+    /// ```
+    /// # use tightwire::snapshot::{self, Leaving};
+    /// # let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<bool>().build()?;
+    /// # let (mut sender, mut receiver) = (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// sender.begin_tick(41);
+    /// receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    /// assert_eq!(sender.acked_tick(client), None);
+    /// sender.handle_ack(client, receiver.ack().unwrap());
+    /// assert_eq!(sender.acked_tick(client), Some(41));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn acked_tick(&self, receiver: ReceiverId) -> Option<u32> {
+        let view = self.views[self.slot_of(receiver)?].as_ref()?;
+        view.baseline().map(SentPacket::tick)
     }
 
     /// Makes the packet of this tick for a receiver, of at most `budget` bytes: as many of the
     /// dirty objects as fit, by priority. `None` if the receiver already had a packet in this tick,
     /// if it was removed, or if the budget is below 64 bytes.
     pub fn snapshot(&mut self, receiver: ReceiverId, budget: usize) -> Option<&[u8]> {
-        self.make_snapshot(receiver, budget, None)
+        self.snapshot_into(receiver, budget, 0, None).map(|made| &*made.bytes)
     }
 
     /// Makes the packet of this tick as [`snapshot`](Self::snapshot) does, with the relevancy and
@@ -283,43 +330,43 @@ impl Sender {
         budget: usize,
         mut interest: impl FnMut(ObjectView<'_>) -> Option<u32>,
     ) -> Option<&[u8]> {
-        self.make_snapshot(receiver, budget, Some(&mut interest))
+        self.snapshot_into(receiver, budget, 0, Some(&mut interest)).map(|made| &*made.bytes)
     }
 
     /// The place of a receiver, if it was not removed.
-    fn place_of(&self, receiver: ReceiverId) -> Option<usize> {
+    fn slot_of(&self, receiver: ReceiverId) -> Option<usize> {
         let place = receiver.place as usize;
-        let is_it = self.generations.get(place) == Some(&receiver.generation);
-        is_it.then_some(place).filter(|&place| self.views[place].is_some())
+        let is_current = self.generations.get(place) == Some(&receiver.generation);
+        is_current.then_some(place).filter(|&place| self.views[place].is_some())
     }
 
-    /// How often mentions were coded, and how many mentions that were.
+    /// How often updates were coded, and how many updates that were.
     #[cfg(test)]
     pub(super) fn coded(&self) -> (u64, u64) {
-        (self.bodies.coded, self.bodies.coded_mentions)
+        (self.bodies.coded, self.bodies.coded_updates)
     }
 
     /// Frees the slots of despawned objects whose despawn every receiver has acked.
-    fn forget_gone(&mut self) {
+    fn free_acked_despawns(&mut self) {
         let Self { store, views, .. } = self;
-        let mut gone = core::mem::take(&mut store.gone);
-        gone.retain(|&slot| {
-            let Some(now) = store.newest(slot).filter(|now| now.cells.is_none()) else {
-                store.unlist_gone(slot);
+        let mut despawned = core::mem::take(&mut store.despawned);
+        despawned.retain(|&slot| {
+            let Some(current) = store.newest(slot).filter(|current| current.cells.is_none()) else {
+                store.unlist_despawned(slot);
                 return false;
             };
-            let tick = now.stamp.tick;
+            let tick = current.stamp.tick;
             if !store.slot(slot).initial.is_empty()
-                || !views.iter().flatten().all(|view| view.has_forgotten(slot, tick))
+                || !views.iter().flatten().all(|view| view.has_acked_despawn(slot, tick))
             {
                 return true;
             }
             for view in views.iter_mut().flatten() {
-                view.forget(slot);
+                view.clear_slot(slot);
             }
-            store.forget(slot);
+            store.free(slot);
             false
         });
-        store.gone = gone;
+        store.despawned = despawned;
     }
 }

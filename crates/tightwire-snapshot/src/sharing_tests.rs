@@ -56,7 +56,7 @@ fn coded(level: Level, ticks: u32, budget: impl Fn(u32) -> usize) -> u64 {
 }
 
 #[test]
-fn equal_receivers_get_equal_packets_and_share_their_coding_when_the_budget_is_too_small() {
+fn receivers_with_equal_baselines_share_bodies_within_a_small_budget() {
     for level in [Level::Packed, Level::Modeled] {
         let budgets: [fn(u32) -> usize; 3] =
             [|_| 300, |tick| if tick == 20 { 90 } else { 1200 }, |tick| 64 + 9 * tick as usize];
@@ -72,10 +72,10 @@ fn equal_receivers_get_equal_packets_and_share_their_coding_when_the_budget_is_t
     }
 }
 
-/// Snapshots of 900 objects of which 180 change in a tick, one after the other, to a receiver whose acks arrive six ticks
-/// later if `acks` says so. The mentions that were coded for a packet, and the largest number of packets from one
-/// complete snapshot to the next.
-fn mentions_per_packet(level: Level, acks: impl Fn(u32) -> bool) -> (u64, u32) {
+/// Snapshots of 900 objects of which 180 change in a tick, one after the other, to a receiver whose
+/// acks arrive six ticks later if `acks` says so. The updates that were coded for a packet, and the
+/// largest number of packets from one complete snapshot to the next.
+fn updates_per_packet(level: Level, acks: impl Fn(u32) -> bool) -> (u64, u32) {
     const OBJECTS: u32 = 900;
     let config = Config { level, ..Config::default() };
     let protocol = Protocol::builder(config).class::<Body>().build().unwrap();
@@ -111,16 +111,16 @@ fn mentions_per_packet(level: Level, acks: impl Fn(u32) -> bool) -> (u64, u32) {
 }
 
 #[test]
-fn a_receiver_that_withholds_acks_makes_no_more_than_twice_the_work() {
+fn withholding_acks_at_most_doubles_the_work() {
     for level in [Level::Packed, Level::Modeled] {
-        let (honest, longest) = mentions_per_packet(level, |_| true);
+        let (honest, longest) = updates_per_packet(level, |_| true);
         assert!(honest < 300 && longest <= 6, "{level:?}: {honest}, {longest}");
-        let never = mentions_per_packet(level, |_| false);
-        let rarely = mentions_per_packet(level, |tick| tick % 95 == 0);
-        for (mentions, longest) in [never, rarely] {
+        let never = updates_per_packet(level, |_| false);
+        let rarely = updates_per_packet(level, |tick| tick % 95 == 0);
+        for (updates, longest) in [never, rarely] {
             assert!(
-                mentions <= 2 * honest,
-                "{level:?}: {mentions} mentions, {honest} of an honest one"
+                updates <= 2 * honest,
+                "{level:?}: {updates} updates, {honest} of an honest one"
             );
             assert!(longest <= 97, "{level:?}: nothing complete for {longest} packets");
         }

@@ -35,6 +35,11 @@ impl<T> Slots<T> {
         self.ids.iter()
     }
 
+    /// The objects whose ids are at least `from`, in the order of their ids, with their places.
+    pub(super) fn iter_from(&self, from: ObjectId) -> Entries<'_> {
+        self.ids.iter_from(from)
+    }
+
     /// Iterates over the contents of all slots, free ones included.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.list.iter_mut()

@@ -5,109 +5,123 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::check::Checksums;
-use super::config::PAST_TICKS;
-use super::header::{Header, IN_FLIGHT, Known, LATE, SPAN, Told, first_untold};
+use super::config::MAX_BASELINE_AGE;
+use super::header::{
+    AckedPackets, Header, HeaderSummary, MAX_IN_FLIGHT, MAX_LATE, PACKET_WINDOW, first_unsettled,
+};
 use super::history::{State, Versions};
-use super::mention::{Change, MANY, MOST_PASTS, Past, tell};
-use super::store::{Recorded, Store};
-use super::{Ack, Leaving};
+use super::relevancy::Sight;
+use super::slot_set::SlotSet;
+use super::store::{ChangeCursor, Store};
+use super::update::{
+    AckedState, MAX_ACKED_STATES, RESERVED_UPDATES, UpdateKind, visit_acked_states,
+};
+use super::{Ack, Leaving, Level, ReceiverId};
 use tightwire_core::schema::ObjectId;
 
 /// The dirty, sent and acked states of one receiver.
 #[derive(Debug)]
 pub(super) struct View {
+    pub(super) receiver: ReceiverId,
     /// The acked states of each object, by slot of the store.
-    pub(super) objects: Vec<Seen>,
+    pub(super) objects: Vec<ObjectStatus>,
     /// Bit set of dirty slots: objects of which the receiver may not have the current state. The
     /// order of slots is mostly the order of ids too.
-    pub(super) outdated: Vec<u64>,
-    /// End of the recorded changes that are in `outdated`; `None` before the first snapshot, and
+    pub(super) dirty: Vec<u64>,
+    /// Slots of objects of which the receiver may have a state, or a packet in flight has one.
+    pub(super) told: SlotSet,
+    pub(super) sight: Sight,
+    /// End of the change_cursor changes that are in `dirty`; `None` before the first snapshot, and
     /// after a resync.
-    pub(super) recorded: Option<Recorded>,
+    pub(super) change_cursor: Option<ChangeCursor>,
     /// Slot at which the search for objects whose relevancy changed goes on.
-    pub(super) patrol: usize,
+    pub(super) relevancy_cursor: usize,
     pub(super) leaving: Leaving,
+    /// Level of the next packets.
+    pub(super) level: Level,
     /// The last snapshot had a relevancy function.
     pub(super) has_interest: bool,
-    /// Ring of the last [`SPAN`] packets, by sequence number.
-    packets: Vec<Sent>,
+    /// Ring of the last [`PACKET_WINDOW`] packets, by sequence number.
+    packets: Vec<SentPacket>,
     pub(super) checksums: Checksums,
     next: u32,
     /// Sequence number of the first packet since the last resync; acks of earlier packets are
     /// ignored.
     start: u32,
     /// The baseline packet: the newest acked one. `None` until a packet is acked.
-    base: Option<u32>,
-    known: Known,
-    /// Largest number of mentions of a packet so far, up to [`MANY`]; all records reserve as much,
-    /// so that in time none has to grow.
-    most_mentions: usize,
-    /// Running average of the size of a mention to this receiver, in 1/16 bits. Receivers with the
+    baseline: Option<u32>,
+    acked: AckedPackets,
+    /// Largest number of updates of a packet so far, up to [`RESERVED_UPDATES`]; all records
+    /// reserve as much, so that in time none has to grow.
+    max_updates: usize,
+    /// Running average of the size of an update to this receiver, in 1/16 bits. Receivers with the
     /// same baselines must get the same packets, so only packets of this receiver change it.
-    pub(super) mention_cost: usize,
-    /// Mentions in packets of late, less two for each in a packet that was acked. Work for a receiver that
-    /// withholds acks is bounded by it.
+    pub(super) update_cost: usize,
+    /// ObjectUpdates in packets of late, less two for each in a packet that was acked. Work for a
+    /// receiver that withholds acks is bounded by it.
     debt: usize,
-    /// How many of the next packets may mention everything: those before the first ack can be there, and one
-    /// since the receiver was lost.
+    /// How many of the next packets may update everything: those before the first ack can be there,
+    /// and one since the receiver was lost.
     keyframes: u32,
-    /// The memory of records that nobody asks for any more.
+    /// Spare memory of records of packets whose acks no longer count.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
 
-/// The packets to a new receiver that may mention everything: at 60 in a second, acks of the first are there by then.
-const JOINING: u32 = 24;
+/// The packets to a new receiver that may update everything: at 60 in a second, acks of the first
+/// are there by then.
+const INITIAL_KEYFRAMES: u32 = 24;
 
-/// How often packets may mention as many objects as there are, without an ack.
+/// How often packets may update as many objects as there are, without an ack.
 const WORLDS_UNACKED: usize = 4;
 
-/// The mentions that a packet may have whether or not there are acks, beside those of what changed.
-const MENTIONS_UNACKED: usize = 64;
+/// The updates that a packet may have whether or not there are acks, beside those of what changed.
+const UPDATES_UNACKED: usize = 64;
 
 /// State of one object for this receiver, in one cache line.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
-pub(super) struct Seen {
+pub(super) struct ObjectStatus {
     /// States of this object in acked packets, newest first.
-    told: [ToldState; MOST_PASTS],
+    acked: [AckedVersion; MAX_ACKED_STATES],
     len: u8,
     /// Tick of the newest acked packet that despawned the object; states before are no baseline.
     /// `None` if there is no such packet.
-    gone: Option<u32>,
+    despawned: Option<u32>,
     /// The object is not relevant to this receiver.
-    pub(super) is_outside: bool,
+    pub(super) is_irrelevant: bool,
     /// Tick in which the object was last sent; `None` if no packet with it is in flight.
     pub(super) sent: Option<u32>,
     /// Tick in which the object ceased to be relevant, and froze; `None` while it is relevant.
-    pub(super) left: Option<u32>,
+    pub(super) frozen: Option<u32>,
     /// Priority: grows while the object is dirty and not sent.
-    pub(super) urgency: u64,
+    pub(super) priority: u64,
 }
 
 /// A state of an object in an acked packet.
 #[derive(Clone, Copy, Debug, Default)]
-struct ToldState {
+struct AckedVersion {
     tick: u32,
     /// Block of the version in the history, which may have expired.
     version: Versions,
 }
 
-/// Identity of an object's baseline: the number of acked states, and their ticks.
-pub(super) type Basis = (u8, [u32; MOST_PASTS]);
+/// Identity of an object's baseline: the number of acked states, their ticks and versions. An owner
+/// and others may have different versions of a tick.
+pub(super) type BaselineId = (u8, [(u32, Versions); MAX_ACKED_STATES]);
 
 /// An object in a packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentObject {
     pub(super) slot: u32,
-    pub(super) change: Change,
+    pub(super) kind: UpdateKind,
     pub(super) version: Versions,
 }
 
 /// A packet that was sent.
 #[derive(Debug, Default)]
-pub(super) struct Sent {
+pub(super) struct SentPacket {
     number: Option<u32>,
-    told: Option<Told>,
+    summary: Option<HeaderSummary>,
     pub(super) objects: Vec<SentObject>,
     pub(super) ids: Vec<ObjectId>,
     /// Its body, as long as a later packet may have this one as its baseline.
@@ -116,55 +130,60 @@ pub(super) struct Sent {
 
 impl View {
     /// Creates the view of a receiver without a baseline; its packets are numbered from `first` on.
-    pub(super) fn new(leaving: Leaving, first: u32) -> Self {
+    pub(super) fn new(receiver: ReceiverId, leaving: Leaving, level: Level, first: u32) -> Self {
         Self {
+            receiver,
             objects: Vec::new(),
-            outdated: Vec::new(),
-            recorded: None,
-            patrol: 0,
+            dirty: Vec::new(),
+            told: SlotSet::default(),
+            sight: Sight::default(),
+            change_cursor: None,
+            relevancy_cursor: 0,
             leaving,
+            level,
             has_interest: false,
-            packets: (0..SPAN).map(|_| Sent::default()).collect(),
+            packets: (0..PACKET_WINDOW).map(|_| SentPacket::default()).collect(),
             checksums: Checksums::default(),
             next: first,
             start: first,
-            base: None,
-            known: Known::default(),
-            most_mentions: 0,
-            mention_cost: 16 * 40,
+            baseline: None,
+            acked: AckedPackets::default(),
+            max_updates: 0,
+            update_cost: 16 * 40,
             debt: 0,
-            keyframes: JOINING,
+            keyframes: INITIAL_KEYFRAMES,
             spare: Vec::new(),
         }
     }
 
-    /// Updates the average size of a mention with a body of `bytes` bytes.
-    pub(super) fn measure_mentions(&mut self, mentions: usize, bytes: usize) {
-        if mentions >= 8 {
-            self.mention_cost = (self.mention_cost * 7 + bytes * 8 * 16 / mentions) / 8;
+    /// Updates the average size of an update with a body of `bytes` bytes.
+    pub(super) fn measure_updates(&mut self, updates: usize, bytes: usize) {
+        if updates >= 8 {
+            self.update_cost = (self.update_cost * 7 + bytes * 8 * 16 / updates) / 8;
         }
     }
 
-    /// How many objects the next packet may mention. All of them, as long as the receiver acks: one that does
-    /// not makes every packet say again what those before said, which is five times the work of a receiver that
-    /// does. It gets a little more than what changes in a tick, and everything when it is given up for lost.
+    /// How many objects the next packet may update. All of them, as long as the receiver acks: one
+    /// that does not makes every packet say again what those before said, which is five times the
+    /// work of a receiver that does. It gets a little more than what changes in a tick, and
+    /// everything when it is given up for lost.
     pub(super) fn allowance(&self, store: &Store) -> usize {
         if self.keyframes > 0 {
             return usize::MAX;
         }
-        let changed = store.changed_now();
+        let changed = store.changed_in_tick();
         let credit = WORLDS_UNACKED * store.slots();
-        credit.saturating_sub(self.debt).max(changed + changed / 4 + MENTIONS_UNACKED)
+        credit.saturating_sub(self.debt).max(changed + changed / 4 + UPDATES_UNACKED)
     }
 
-    /// Whether the receiver was not heard of for so long that it gets everything anew.
-    pub(super) fn is_lost(&self) -> bool {
-        self.next - self.base.unwrap_or(self.start) > IN_FLIGHT
+    /// Whether so many packets are in flight without an ack that the sender has to resync.
+    pub(super) fn needs_resync(&self) -> bool {
+        self.next - self.baseline.unwrap_or(self.start) > MAX_IN_FLIGHT
     }
 
     /// Returns the number of packets after the newest acked one.
     pub(super) fn in_flight(&self) -> u32 {
-        self.next - self.base.map_or(self.start, |base| base + 1)
+        self.next - self.baseline.map_or(self.start, |baseline| baseline + 1)
     }
 
     /// Returns the sequence number of the next packet.
@@ -173,9 +192,9 @@ impl View {
     }
 
     /// Whether a packet of this tick, or of a later one, was sent.
-    pub(super) fn is_served(&self, tick: u32) -> bool {
-        let newest = self.next.checked_sub(1).and_then(|newest| self.told(newest));
-        newest.is_some_and(|told| told.tick >= tick)
+    pub(super) fn has_sent(&self, tick: u32) -> bool {
+        let newest = self.next.checked_sub(1).and_then(|newest| self.summary(newest));
+        newest.is_some_and(|summary| summary.tick >= tick)
     }
 
     /// Iterates over the bodies of packets that may become the baseline of another.
@@ -184,84 +203,99 @@ impl View {
     }
 
     /// Drops the baseline: the next packet is a keyframe.
-    pub(super) fn restart(&mut self, release: impl FnMut(u32)) {
+    pub(super) fn resync(&mut self, release: impl FnMut(u32)) {
         self.packets.iter_mut().filter_map(|sent| sent.body.take()).for_each(release);
         self.start = self.next;
-        self.base = None;
-        self.known = Known::default();
-        self.recorded = None;
-        self.outdated.fill(0);
-        self.objects.fill(Seen::default());
+        self.baseline = None;
+        self.acked = AckedPackets::default();
+        self.change_cursor = None;
+        self.dirty.fill(0);
+        self.told.clear();
+        self.objects.fill(ObjectStatus::default());
         self.keyframes = self.keyframes.max(1);
     }
 
     /// Returns the header of the next packet.
     pub(super) fn header(&self, tick: u32, epoch: u32) -> Header {
-        let mut known = self.known.clone();
-        known.first = match self.base.and_then(|base| self.told(base)) {
-            Some(told) => first_untold(told),
+        let mut acked = self.acked.clone();
+        acked.first = match self.baseline.and_then(|baseline| self.summary(baseline)) {
+            Some(summary) => first_unsettled(summary),
             None => self.start,
         };
-        let Self { next: number, start, base, .. } = *self;
-        Header { number, tick, is_complete: true, epoch, start, base, known }
+        let Self { next: number, level, start, baseline, .. } = *self;
+        Header { number, tick, is_complete: true, level, epoch, start, baseline, acked }
     }
 
-    pub(super) fn told(&self, number: u32) -> Option<Told> {
-        self.packet(number)?.told
+    pub(super) fn summary(&self, number: u32) -> Option<HeaderSummary> {
+        self.packet(number)?.summary
     }
 
     /// Returns the baseline packet of the next packet.
-    pub(super) fn base(&self) -> Option<&Sent> {
-        self.packet(self.base?)
+    pub(super) fn baseline(&self) -> Option<&SentPacket> {
+        self.packet(self.baseline?)
     }
 
-    fn packet(&self, number: u32) -> Option<&Sent> {
-        self.packets.get(number as usize % SPAN).filter(|sent| sent.number == Some(number))
+    fn packet(&self, number: u32) -> Option<&SentPacket> {
+        self.packets.get(number as usize % PACKET_WINDOW).filter(|sent| sent.number == Some(number))
     }
 
-    /// Drops all that is recorded of an object.
-    pub(super) fn forget(&mut self, slot: u32) {
-        if let Some(seen) = self.objects.get_mut(slot as usize) {
-            *seen = Seen::default();
-            self.set_outdated(slot, false);
+    /// Drops all that is change_cursor of an object.
+    pub(super) fn clear_slot(&mut self, slot: u32) {
+        if let Some(status) = self.objects.get_mut(slot as usize) {
+            *status = ObjectStatus::default();
+            self.set_dirty(slot, false);
+            self.told.set(slot, false);
+            self.sight.clear_slot(slot);
         }
     }
 
     /// Makes room for `slots` objects.
     pub(super) fn resize(&mut self, slots: usize) {
-        self.objects.resize(slots, Seen::default());
-        self.outdated.resize(slots.div_ceil(64), 0);
+        self.objects.resize(slots, ObjectStatus::default());
+        self.dirty.resize(slots.div_ceil(64), 0);
+        self.told.resize(slots);
     }
 
     /// Whether the object is dirty for this receiver.
-    pub(super) fn is_outdated(&self, slot: u32) -> bool {
-        self.outdated.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
+    pub(super) fn is_dirty(&self, slot: u32) -> bool {
+        self.dirty.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 != 0)
     }
 
-    pub(super) fn set_outdated(&mut self, slot: u32, is_outdated: bool) {
-        if let Some(word) = self.outdated.get_mut(slot as usize / 64) {
-            *word = *word & !(1 << (slot % 64)) | u64::from(is_outdated) << (slot % 64);
+    pub(super) fn set_dirty(&mut self, slot: u32, is_dirty: bool) {
+        if let Some(word) = self.dirty.get_mut(slot as usize / 64) {
+            *word = *word & !(1 << (slot % 64)) | u64::from(is_dirty) << (slot % 64);
         }
     }
 
+    /// Whether the packet of this tick has, or the receiver already had, the current states of all
+    /// objects that the receiver owns. To be asked after the objects of the packet are recorded as
+    /// sent.
+    pub(super) fn owned_exact(&self, store: &Store, is_complete: bool) -> bool {
+        is_complete
+            || store.owners.of(self.receiver).iter().all(|&slot| {
+                let status = self.objects.get(slot as usize);
+                !self.is_dirty(slot) || status.is_some_and(|status| status.sent == Some(store.tick))
+            })
+    }
+
     /// Records the packet with this header as sent, and returns the record, to be filled with its
-    /// `mentions` objects.
+    /// `updates` objects.
     pub(super) fn sent(
         &mut self,
         header: &Header,
-        mentions: usize,
+        updates: usize,
         release: impl FnMut(u32),
-    ) -> &mut Sent {
-        self.most_mentions = self.most_mentions.max(mentions.min(MANY));
+    ) -> &mut SentPacket {
+        self.max_updates = self.max_updates.max(updates.min(RESERVED_UPDATES));
         // No more than is forgiven with the next ack, so that an outage has no consequences.
-        self.debt = (self.debt + mentions).min(WORLDS_UNACKED * self.objects.len());
+        self.debt = (self.debt + updates).min(WORLDS_UNACKED * self.objects.len());
         self.keyframes = self.keyframes.saturating_sub(1);
-        self.known.set(header.number, false);
+        self.acked.set(header.number, false);
         self.next = header.number + 1;
-        let sent = &mut self.packets[header.number as usize % SPAN];
+        let sent = &mut self.packets[header.number as usize % PACKET_WINDOW];
         sent.number = Some(header.number);
-        let Header { tick, is_complete, start, base, .. } = *header;
-        sent.told = Some(Told { tick, is_complete, start, base });
+        let Header { tick, is_complete, start, baseline, .. } = *header;
+        sent.summary = Some(HeaderSummary { tick, is_complete, start, baseline });
         sent.body.take().into_iter().for_each(release);
         if sent.objects.capacity() == 0
             && let Some(spare) = self.spare.pop()
@@ -270,21 +304,24 @@ impl View {
         }
         sent.objects.clear();
         sent.ids.clear();
-        sent.objects.reserve(self.most_mentions);
-        sent.ids.reserve(self.most_mentions);
+        sent.objects.reserve(self.max_updates);
+        sent.ids.reserve(self.max_updates);
         sent
     }
 
     /// Returns the sequence number of the first packet whose ack would still count.
     fn first_in_flight(&self) -> u32 {
-        self.base.map_or(self.start, |base| base.saturating_sub(LATE).max(self.start))
+        self.baseline
+            .map_or(self.start, |baseline| baseline.saturating_sub(MAX_LATE).max(self.start))
     }
 
     /// Returns the tick of the oldest packet whose ack would still count; `u32::MAX` if there is
     /// none.
     pub(super) fn oldest_in_flight(&self) -> u32 {
         let first = self.first_in_flight();
-        (first..self.next).find_map(|number| self.told(number)).map_or(u32::MAX, |told| told.tick)
+        (first..self.next)
+            .find_map(|number| self.summary(number))
+            .map_or(u32::MAX, |summary| summary.tick)
     }
 
     /// Handles an ack: the states in the acked packets become baselines, and objects that changed
@@ -293,62 +330,71 @@ impl View {
         let Some(newest_sent) = self.next.checked_sub(1) else { return };
         // The ack is of packets that this view never sent, as those of another sender.
         let Some(packets) = ack.packets(newest_sent, &self.checksums) else { return };
-        let (first_base, first) = (self.base.unwrap_or(self.start), self.first_in_flight());
+        let (first_baseline, first) = (self.baseline.unwrap_or(self.start), self.first_in_flight());
         for number in packets {
-            if number < self.first_in_flight() || self.known.contains(number) {
+            if number < self.first_in_flight() || self.acked.contains(number) {
                 continue;
             }
-            let place = number as usize % SPAN;
+            let place = number as usize % PACKET_WINDOW;
             if self.packets[place].number != Some(number) {
                 continue;
             }
-            self.known.set(number, true);
-            self.base = self.base.max(Some(number));
+            self.acked.set(number, true);
+            self.baseline = self.baseline.max(Some(number));
             let sent = &self.packets[place];
-            let Some(told) = sent.told else { continue };
+            let Some(summary) = sent.summary else { continue };
             self.debt = self.debt.saturating_sub(2 * sent.objects.len());
-            for &SentObject { slot, change, version } in &sent.objects {
-                let seen = &mut self.objects[slot as usize];
-                seen.learn(ToldState { tick: told.tick, version }, change);
+            for &SentObject { slot, kind, version } in &sent.objects {
+                let status = &mut self.objects[slot as usize];
+                status.handle_ack(AckedVersion { tick: summary.tick, version }, kind);
                 let newest = store.newest(slot);
-                if newest.is_some_and(|state| state.stamp.tick > told.tick) {
-                    self.outdated[slot as usize / 64] |= 1 << (slot % 64);
+                if newest.is_some_and(|state| state.stamp.tick > summary.tick) {
+                    self.dirty[slot as usize / 64] |= 1 << (slot % 64);
                 }
             }
         }
-        for number in first_base..self.base.unwrap_or(first_base) {
-            self.packets[number as usize % SPAN].body.take().into_iter().for_each(&mut release);
+        for number in first_baseline..self.baseline.unwrap_or(first_baseline) {
+            self.packets[number as usize % PACKET_WINDOW]
+                .body
+                .take()
+                .into_iter()
+                .for_each(&mut release);
         }
         for number in first..self.first_in_flight() {
-            let sent = &mut self.packets[number as usize % SPAN];
+            let sent = &mut self.packets[number as usize % PACKET_WINDOW];
             self.spare.push((take(&mut sent.objects), take(&mut sent.ids)));
         }
     }
 
     /// Whether the receiver has no state of an object that despawned at `tick`, and no packet in
     /// flight has one.
-    pub(super) fn has_forgotten(&self, slot: u32, tick: u32) -> bool {
-        let Some(seen) = self.objects.get(slot as usize) else { return true };
-        let has_heard = self.recorded.is_some_and(|recorded| recorded.tick > tick);
-        !self.is_outdated(slot) && seen.sent.is_none() && (!seen.was_told() || has_heard)
+    pub(super) fn has_acked_despawn(&self, slot: u32, tick: u32) -> bool {
+        let Some(status) = self.objects.get(slot as usize) else { return true };
+        // With scopes, an object that never was relevant stays dirty.
+        if self.sight.is_active() && !self.told.contains(slot) {
+            return true;
+        }
+        let was_notified =
+            self.change_cursor.is_some_and(|change_cursor| change_cursor.tick > tick);
+        !self.is_dirty(slot) && status.sent.is_none() && (!status.has_acked_state() || was_notified)
     }
 
     /// Returns the age in ticks of the baseline packet; `None` if it is not complete.
     pub(super) fn complete_age(&self, tick: u32) -> Option<u32> {
-        let told = self.base()?.told.filter(|told| told.is_complete)?;
-        Some(tick - told.tick)
+        let summary = self.baseline()?.summary.filter(|summary| summary.is_complete)?;
+        Some(tick - summary.tick)
     }
 
     /// Returns the newest baseline state of an object; `None` if there is none, or if it has
     /// expired.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn known<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
-        let seen = &self.objects[slot as usize];
-        match seen.told().first() {
-            Some(&ToldState { tick, version }) => {
-                store.history.remembered(version, tick).map(|state| state.told_at(tick))
+    pub(super) fn newest_acked<'s>(&self, store: &'s Store, slot: u32) -> Option<State<'s>> {
+        let status = &self.objects[slot as usize];
+        match status.acked().first() {
+            Some(&AckedVersion { tick, version }) => {
+                store.history.unexpired(version, tick).map(|state| state.with_tick(tick))
             }
-            None if seen.gone.is_some() => None,
+            None if status.despawned.is_some() => None,
             None => store.history.newest(store.slot(slot).initial),
         }
     }
@@ -356,72 +402,73 @@ impl View {
     /// Passes the baseline states of an object to `each`, newest first, and returns the class of
     /// the object.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn pasts<'s>(
+    pub(super) fn acked_states<'s>(
         &self,
         store: &'s Store,
         slot: u32,
         complete_age: Option<u32>,
-        each: impl FnMut(Past<'s>) -> bool,
+        each: impl FnMut(AckedState<'s>) -> bool,
     ) -> Option<u16> {
-        let past = |tick: u32, cells| Past { age: (store.tick - tick).max(1), cells };
-        let State { stamp, class, cells } = self.known(store, slot)?;
-        let told = self.objects[slot as usize].told().iter();
-        let older = told.skip(1).map_while(|&ToldState { tick, version }| {
-            let state = store.history.remembered(version, tick)?;
-            let is_of_use = state.class == class && store.tick - tick <= PAST_TICKS;
-            state.cells.filter(|_| is_of_use).map(|cells| past(tick, cells))
+        let with_age = |tick: u32, cells| AckedState { age: (store.tick - tick).max(1), cells };
+        let State { stamp, class, cells } = self.newest_acked(store, slot)?;
+        let acked = self.objects[slot as usize].acked().iter();
+        let older = acked.skip(1).map_while(|&AckedVersion { tick, version }| {
+            let state = store.history.unexpired(version, tick)?;
+            let is_of_use = state.class == class && store.tick - tick <= MAX_BASELINE_AGE;
+            state.cells.filter(|_| is_of_use).map(|cells| with_age(tick, cells))
         });
-        tell(past(stamp.tick, cells?), complete_age, older, each);
+        visit_acked_states(with_age(stamp.tick, cells?), complete_age, older, each);
         Some(class)
     }
 }
 
-impl Sent {
+impl SentPacket {
     pub(super) fn tick(&self) -> u32 {
-        self.told.map_or(0, |told| told.tick)
+        self.summary.map_or(0, |summary| summary.tick)
     }
 }
 
-impl Seen {
+impl ObjectStatus {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn told(&self) -> &[ToldState] {
-        self.told.get(..usize::from(self.len)).unwrap_or_default()
+    fn acked(&self) -> &[AckedVersion] {
+        self.acked.get(..usize::from(self.len)).unwrap_or_default()
     }
 
     /// Whether a packet with a state of the object was acked.
-    pub(super) fn was_told(&self) -> bool {
+    pub(super) fn has_acked_state(&self) -> bool {
         self.len > 0
     }
 
     /// Returns the identity of the baseline: equal ones code the object alike.
-    pub(super) fn basis(&self) -> Basis {
-        let mut ticks = [0; MOST_PASTS];
-        for (tick, told) in ticks.iter_mut().zip(self.told()) {
-            *tick = told.tick;
+    pub(super) fn baseline_id(&self) -> BaselineId {
+        let mut states = [(0, Versions::NONE); MAX_ACKED_STATES];
+        for (state, acked) in states.iter_mut().zip(self.acked()) {
+            *state = (acked.tick, acked.version);
         }
         // A despawned object does not have its initial state as its baseline.
-        let is_gone = self.gone.is_some() && !self.was_told();
-        (if is_gone { u8::MAX } else { self.len }, ticks)
+        let is_despawned = self.despawned.is_some() && !self.has_acked_state();
+        (if is_despawned { u8::MAX } else { self.len }, states)
     }
 
-    /// Returns the tick of the newest acked packet that mentions the object.
+    /// Returns the tick of the newest acked packet that updates the object.
     pub(super) fn newest(&self) -> Option<u32> {
-        self.told().first().map(|told| told.tick).max(self.gone)
+        self.acked().first().map(|acked| acked.tick).max(self.despawned)
     }
 
     /// Records that a packet with this state of the object was acked.
-    fn learn(&mut self, state: ToldState, change: Change) {
+    fn handle_ack(&mut self, state: AckedVersion, kind: UpdateKind) {
         let tick = state.tick;
-        if change == Change::Gone {
-            self.gone = self.gone.max(Some(tick));
-            self.len = self.told().iter().filter(|told| Some(told.tick) > self.gone).count() as u8;
-        } else if Some(tick) > self.gone {
+        if kind == UpdateKind::Despawn {
+            self.despawned = self.despawned.max(Some(tick));
+            self.len =
+                self.acked().iter().filter(|acked| Some(acked.tick) > self.despawned).count() as u8;
+        } else if Some(tick) > self.despawned {
             let len = usize::from(self.len);
-            let place = self.told().iter().position(|told| told.tick < tick).unwrap_or(len);
-            if place < MOST_PASTS {
-                self.told[place..].rotate_right(1);
-                self.told[place] = state;
-                self.len = (self.len + 1).min(MOST_PASTS as u8);
+            let place = self.acked().iter().position(|acked| acked.tick < tick).unwrap_or(len);
+            if place < MAX_ACKED_STATES {
+                self.acked[place..].rotate_right(1);
+                self.acked[place] = state;
+                self.len = (self.len + 1).min(MAX_ACKED_STATES as u8);
             }
         }
         self.sent = self.sent.filter(|&sent| Some(sent) > self.newest());

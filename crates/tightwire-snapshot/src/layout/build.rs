@@ -10,9 +10,9 @@ use super::cells::{Program, Step};
 use super::condition::{Guard, Test, test};
 use super::fields::Fields;
 use super::order::{self, Draft};
-use super::scale::{derivative, space};
+use super::scale::{Unit, derivative, space};
 use super::size::check_size;
-use super::{Column, Derivative, Kind, Layout, LayoutError};
+use super::{Audience, Column, Derivative, Kind, Layout, LayoutError};
 use tightwire_core::schema::{Schema, has_value, newtype, ordered, rotation_code};
 use tightwire_core::stream::{Field, Hints, Name, Shape};
 
@@ -40,14 +40,26 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
         work: 0,
         ticks_per_second: ticks_per_second.into(),
     };
-    if let Err(reason) = builder.shape(schema.root(), &Hints::default(), None) {
-        return Err(LayoutError { path: builder.path, reason });
-    }
+    let root = match builder.shape(schema.root(), &Hints::default(), None) {
+        Ok(root) => root,
+        Err(reason) => return Err(LayoutError { path: builder.path, reason }),
+    };
+    let outermost = root.fields.iter().map(|(field, at)| (field.name.clone(), at.columns.clone()));
     let Builder { columns, drafts, guards, mut fields, steps, .. } = builder;
     let (groups, (presence, of_groups)) = order::ordered(drafts, &guards, columns.len());
     fields.set_groups(of_groups);
+    fields.set_outermost(outermost.collect());
     let program = Program::new(&columns, steps);
-    Ok(Layout { columns, groups, presence, guards, fields, program })
+    let layout = Layout { columns, groups, presence, guards, fields, program };
+    match layout.betrayed() {
+        Some(path) => Err(LayoutError {
+            path,
+            reason: "it is there or not by a field that is for the owner or the others only, and \
+                     would tell everybody: make both `owner` or both `others`"
+                .to_string(),
+        }),
+        None => Ok(layout),
+    }
 }
 
 /// The columns and groups of a value.
@@ -97,7 +109,7 @@ impl Builder {
         match shape {
             Shape::Op(op) => {
                 self.op(op, hints, guard)?;
-                self.note_continuous(shape, group);
+                self.mark_continuous(shape, group);
             }
             Shape::Struct { fields, .. } => {
                 // Hints of a field whose type is a newtype are of what it wraps.
@@ -129,7 +141,7 @@ impl Builder {
             Shape::Array { len, element } => match (ordered(element), usize::try_from(*len)) {
                 (Some(max), Ok(components @ 2..=MAX_COMPONENTS)) => {
                     self.number(max, components, hints, guard);
-                    self.note_continuous(element, group);
+                    self.mark_continuous(element, group);
                 }
                 _ => {
                     for index in 0..*len {
@@ -187,6 +199,17 @@ impl Builder {
                     inside.shape(&field.shape, &hints, guard)
                 })
             })?;
+            if field.hints.owner || field.hints.others {
+                let audience = if field.hints.owner { Audience::Owner } else { Audience::Others };
+                self.drafts[place.groups.clone()]
+                    .iter_mut()
+                    .for_each(|draft| draft.group.audience = audience);
+            }
+            if let Some(unit) = Unit::of(&field.shape) {
+                self.drafts[place.groups.clone()]
+                    .iter_mut()
+                    .for_each(|draft| draft.group.unit = unit);
+            }
             if hints.spatial {
                 let groups = &mut self.drafts[place.groups.clone()];
                 let (space, origin) = space(&field.shape);
@@ -199,7 +222,7 @@ impl Builder {
         for (field, place) in &places {
             if let Some(of) = &field.hints.derivative_of {
                 self.step(format_args!(".{}", field.name), |inside| {
-                    inside.tie(place, of, &places)
+                    inside.link_velocity(place, of, &places)
                 })?;
             }
         }
@@ -207,7 +230,7 @@ impl Builder {
     }
 
     /// Links the groups of a velocity to those of its position.
-    fn tie(
+    fn link_velocity(
         &mut self,
         velocity: &Place<'_>,
         of: &Name,

@@ -7,7 +7,7 @@ use super::build::{Builder, Built, MAX_COMPONENTS};
 use super::cells::{Step, width};
 use super::condition::{Test, columns_for};
 use super::order::Draft;
-use super::{Column, Group, Kind};
+use super::{Audience, Column, Group, Kind, Unit};
 use tightwire_core::stream::{Hints, Op, Shape, check_value};
 
 impl Builder {
@@ -77,7 +77,7 @@ impl Builder {
     }
 
     /// Marks the groups from `first` on as continuous, if the operation has values in between.
-    pub(super) fn note_continuous(&mut self, shape: &Shape, first: usize) {
+    pub(super) fn mark_continuous(&mut self, shape: &Shape, first: usize) {
         let Shape::Op(op) = shape else { return };
         let is_continuous = matches!(
             op,
@@ -185,7 +185,9 @@ impl Builder {
                 spatial,
                 space: 0,
                 origin: 0,
+                unit: Unit::default(),
                 reference,
+                audience: Audience::All,
                 derivative: None,
             };
             let field = self.fields.add(self.path[self.root..].trim_start_matches('.'));

@@ -1,7 +1,10 @@
-//! Names of the groups of a class.
+//! Names of the groups of a class, and the columns of its fields.
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
+
+use tightwire_core::stream::Name;
 
 /// Limit of a path, in characters: a schema from outside can ask for a thousand paths that are much
 /// longer than itself.
@@ -14,6 +17,8 @@ pub(crate) struct Fields {
     paths: Vec<String>,
     /// Index of the field of each group.
     of_groups: Vec<usize>,
+    /// Name and columns of each field of the class itself, not of fields within those.
+    outermost: Vec<(Name, Range<usize>)>,
 }
 
 impl Fields {
@@ -28,6 +33,16 @@ impl Fields {
 
     pub(super) fn set_groups(&mut self, of_groups: Vec<usize>) {
         self.of_groups = of_groups;
+    }
+
+    pub(super) fn set_outermost(&mut self, outermost: Vec<(Name, Range<usize>)>) {
+        self.outermost = outermost;
+    }
+
+    /// Returns the columns of a field of the class itself.
+    pub(crate) fn columns_of(&self, name: &str) -> Option<Range<usize>> {
+        let found = self.outermost.iter().find(|(field, _)| **field == *name);
+        found.map(|(_, columns)| columns.clone())
     }
 
     /// Returns the index of a group's field.

@@ -9,6 +9,7 @@ mod columns;
 mod condition;
 mod fields;
 mod fixed;
+mod masked;
 mod order;
 mod scale;
 mod size;
@@ -22,6 +23,7 @@ use core::fmt;
 use cells::Program;
 use condition::Guard;
 use fields::Fields;
+pub(crate) use scale::Unit;
 pub(crate) use size::parts;
 use tightwire_core::schema::Schema;
 use tightwire_core::stream::{ReadError, WriteError};
@@ -55,7 +57,7 @@ pub(crate) struct Column {
 }
 
 /// Adjacent columns of one value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Group {
     /// Its first column.
     pub(crate) first: usize,
@@ -69,10 +71,25 @@ pub(crate) struct Group {
     pub(crate) space: u64,
     /// Code that means zero, rounded. Only of a spatial group.
     pub(crate) origin: i64,
+    /// Meaning of the codes of a number.
+    pub(crate) unit: Unit,
     /// Objects of this class are references, with which others move.
     pub(crate) reference: bool,
+    /// The receivers that get the group.
+    pub(crate) audience: Audience,
     /// Set if the group is a position with a velocity, which is coded before it; `None` otherwise.
     pub(crate) derivative: Option<Derivative>,
+}
+
+/// The receivers that get a group; all others get its neutral value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Audience {
+    #[default]
+    All,
+    /// Only the owner of the object.
+    Owner,
+    /// All but the owner of the object.
+    Others,
 }
 
 /// Meaning of the cells of a group.

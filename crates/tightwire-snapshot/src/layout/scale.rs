@@ -26,7 +26,7 @@ pub(super) fn derivative(
     velocity: &Shape,
     ticks_per_second: f64,
 ) -> Result<(i64, i64), &'static str> {
-    let (Some(fine), Some(coarse)) = (Codes::of(position), Codes::of(velocity)) else {
+    let (Some(fine), Some(coarse)) = (Unit::of(position), Unit::of(velocity)) else {
         return Err("both must be numbers of a range, of up to 32 bits");
     };
     // Divisions and products give the same bits on every machine.
@@ -38,20 +38,21 @@ pub(super) fn derivative(
 
 /// Returns a hash that is equal where codes have the same meaning, and the code that means zero.
 pub(super) fn space(shape: &Shape) -> (u64, i64) {
-    let Some(codes) = Codes::of(shape) else { return (0, 0) };
+    let Some(codes) = Unit::of(shape) else { return (0, 0) };
     let mut hash = Xxh3::new();
     [codes.step, codes.zero].iter().for_each(|number| hash.update(&number.to_le_bytes()));
     (hash.digest(), (codes.zero + 0.5) as i64)
 }
 
 /// Meaning of codes: the distance of adjacent codes, and the code that means zero.
-struct Codes {
-    step: f64,
-    zero: f64,
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Unit {
+    pub(crate) step: f64,
+    pub(crate) zero: f64,
 }
 
-impl Codes {
-    fn of(shape: &Shape) -> Option<Self> {
+impl Unit {
+    pub(super) fn of(shape: &Shape) -> Option<Self> {
         match unwrapped(shape) {
             Shape::Array { element, .. } => ordered(element).and_then(|_| Self::of(element)),
             Shape::Op(Op::CompressedFloat(range) | Op::CompressedVector { range, .. }) => {

@@ -94,7 +94,7 @@ struct Player {
 }
 
 #[test]
-fn a_body_has_a_group_for_each_of_its_values() {
+fn a_rigid_body_has_a_group_for_each_value() {
     let layout = layout::<Body>();
     let (rotation, category) = (Kind::Rotation { max: 1022 }, Kind::Category);
     assert_eq!(kinds(&layout), [(0, VECTOR), (3, rotation), (7, category), (8, VECTOR)]);
@@ -105,7 +105,7 @@ fn a_body_has_a_group_for_each_of_its_values() {
 }
 
 #[test]
-fn what_is_absent_is_zero() {
+fn cells_of_absent_fields_are_zero() {
     let layout = layout::<Body>();
     let upright = [0.0, 0.0, 0.0, 1.0];
     let mut body = Body { orientation: upright, velocity: [1.0, 2.0, 3.0], ..Body::default() };
@@ -124,7 +124,7 @@ fn what_is_absent_is_zero() {
 }
 
 #[test]
-fn any_type_comes_back_bit_for_bit() {
+fn every_type_round_trips_bit_for_bit() {
     let layout = layout::<Player>();
     let upright = [0.0, 0.0, 0.0, 1.0];
     let body = |at_rest| Body { orientation: upright, at_rest, ..Body::default() };
@@ -187,7 +187,7 @@ struct Fixed {
 }
 
 #[test]
-fn a_fixed_layout_is_read_and_written_at_once() {
+fn a_fixed_layout_is_coded_without_steps() {
     let layout = layout::<Fixed>();
     assert_eq!(layout.program.fixed.as_ref().unwrap().bits, 40 + 29 + 7 + 32 + 1);
     let orientation = [0.1, -0.7, 0.2, 0.6];
@@ -212,7 +212,7 @@ fn a_fixed_layout_is_read_and_written_at_once() {
 }
 
 #[test]
-fn what_has_no_layout_is_named() {
+fn types_without_a_layout_are_refused_with_their_path() {
     struct ByHand;
     impl Wire for ByHand {
         fn serialize<S: tightwire_core::stream::Stream>(
@@ -262,7 +262,7 @@ fn what_has_no_layout_is_named() {
 }
 
 #[test]
-fn a_condition_does_not_see_what_may_be_absent() {
+fn conditions_cannot_read_fields_that_may_be_absent() {
     let field = |name: &str| Condition::Field(vec![name.into()]);
     let when = |name: &str, condition| Field {
         when: Some(condition),
@@ -322,7 +322,7 @@ fn enums_are_compared_with_their_values() {
 }
 
 #[test]
-fn a_condition_of_thousands_of_parts_is_evaluated_on_any_stack() {
+fn huge_conditions_do_not_overflow_the_stack() {
     // As deep as a condition may be, and as wide.
     fn tree(levels: u32) -> Condition {
         match levels {

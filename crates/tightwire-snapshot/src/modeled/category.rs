@@ -1,10 +1,10 @@
 //! Values without order: flags, enum ordinals, presence; and bits without a known meaning.
 
 use super::fixed::bucket;
-use super::plan::Now;
+use super::plan::ObjectContext;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
-use crate::mention::Past;
+use crate::update::AckedState;
 
 /// Bits of a value that are coded adaptively, from the top; the lower bits are coded evenly.
 const TREE: u32 = 6;
@@ -48,23 +48,25 @@ impl CategoryPlan {
         coder: &mut C,
         state: &mut State,
         cells: &mut [u32],
-        past: &[Past<'_>],
-        now: &mut Now<'_>,
+        acked: &[AckedState<'_>],
+        context: &mut ObjectContext<'_>,
     ) {
         let value = cells[self.column];
         let mut row = 0;
-        if let Some(p) = past.first() {
+        if let Some(p) = acked.first() {
             let old = p.cells[self.column];
-            let restless = past.get(1).is_some_and(|p| p.cells[self.column] != old) as usize;
+            let was_changing = acked.get(1).is_some_and(|p| p.cells[self.column] != old) as usize;
             let slot = self.same
-                + ((now.kept * 4 + bucket(now.surprise, 7).saturating_sub(1) / 2) * 2 + restless)
+                + ((context.kept * 4 + bucket(context.prediction_error, 7).saturating_sub(1) / 2)
+                    * 2
+                    + was_changing)
                     * 8
                 + if self.bits <= 3 { old as usize & 7 } else { 0 };
             if code_bit(coder, &mut state.bits[slot], 255, value == old) {
                 cells[self.column] = old;
                 return;
             }
-            now.kept = 2;
+            context.kept = 2;
             row = if self.bits <= 3 { 1 + old as usize } else { 1 };
         }
         let low_bits = self.bits.saturating_sub(TREE);

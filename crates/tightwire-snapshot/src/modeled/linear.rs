@@ -3,7 +3,7 @@
 pub(super) const FEATURES: usize = 8;
 const BITS: u32 = 16;
 /// Limit of features and errors, so that no product overflows.
-pub(super) const MOST: i64 = 1 << 28;
+pub(super) const MAX_FEATURE: i64 = 1 << 28;
 
 /// Number of features that may be other than 0; the others cost nothing.
 #[derive(Clone, Copy)]
@@ -46,7 +46,7 @@ fn predict_by<const N: usize>(weights: &[i32], features: &[i64; FEATURES]) -> i6
     for (w, f) in weights.iter().zip(features).take(N) {
         sum += *w as i64 * f;
     }
-    (sum >> BITS).clamp(-MOST, MOST)
+    (sum >> BITS).clamp(-MAX_FEATURE, MAX_FEATURE)
 }
 
 fn learn_by<const N: usize>(
@@ -56,7 +56,7 @@ fn learn_by<const N: usize>(
     rate: i64,
 ) {
     let norm: i64 = features.iter().take(N).map(|f| f * f).sum::<i64>() + 256 * 256 * 2;
-    let error = error.clamp(-MOST, MOST);
+    let error = error.clamp(-MAX_FEATURE, MAX_FEATURE);
     // A feature is at most sqrt(norm), so gain * feature stays below 2^56.
     let gain = ((error * rate) << 16) / (norm >> 12); // error / norm, 28 fraction bits
     for (w, f) in weights.iter_mut().zip(features).take(N) {

@@ -82,7 +82,7 @@ struct Part {
 impl Part {
     /// Evaluates a value, whose lower edge is given.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn look_at(&mut self, edge: i64) {
+    fn evaluate(&mut self, edge: i64) {
         let product = clamp(edge - self.mean, 1 << 33) * self.inverse;
         let widths = |product: i64| clamp(product >> 16, REACH << 16) as i32;
         self.edges = (widths(product), widths(product + (self.inverse << FRACTION)));
@@ -135,11 +135,11 @@ fn wake(
 /// Returns the mixed cumulative probabilities below a value and below the next one, with 24 and
 /// `WEIGHT` bits.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn look_at(parts: &mut [Part], value: i64) -> (u64, u64) {
+fn evaluate(parts: &mut [Part], value: i64) -> (u64, u64) {
     let (mut below, mut upto) = (0, 0);
     let edge = (value << FRACTION) - ONE / 2;
     for part in parts {
-        part.look_at(edge);
+        part.evaluate(edge);
         below += part.weight * i64::from(part.below);
         upto += part.weight * i64::from(part.upto);
     }
@@ -172,8 +172,8 @@ impl Scale {
         let left = (1 << CHANCE) - ((values + (1 << more) - 1) >> more);
         let (bottom, top, first, last, factor) = match forecast.inner {
             Some((first, last)) => {
-                let bottom = look_at(parts, first).0 >> WEIGHT;
-                let top = look_at(parts, last).1 >> WEIGHT;
+                let bottom = evaluate(parts, first).0 >> WEIGHT;
+                let top = evaluate(parts, last).1 >> WEIGHT;
                 (bottom, top, first, last, (left << CHANCE) / (top - bottom).max(1))
             }
             None => (0, 1 << CHANCE, 0, high, left),
@@ -256,9 +256,9 @@ impl Mixture {
             let Some(best) = parts.get(best) else { return 0 };
             let width = exp2(i32::from(log_widths[best.index % PARTS]), FRACTION as i32);
             let guess = guess(best.mean, width, code, unit << scale.bits);
-            find(&scale, (code, unit), guess, width >> FRACTION, |value| look_at(parts, value))
+            find(&scale, (code, unit), guess, width >> FRACTION, |value| evaluate(parts, value))
         } else {
-            (value, look_at(parts, value))
+            (value, evaluate(parts, value))
         };
         let (start, end) = scale.interval(value, mixed);
         coder.narrow(start, end, scale.bits);

@@ -6,23 +6,22 @@
 //! | `range_coder` | intervals to bytes and back; the trait through which everything is coded |
 //! | `state` | the learned state, which belongs to a packet |
 //! | `plan` | the indices of each group's tables in the state; coding of one object |
-//! | `mentions` | the objects that a packet mentions |
+//! | `update_list` | the objects that a packet updates |
 //! | `mixture`, `fixed` | a number by the mixed distribution of its predictions, and learning |
 //! | `search` | decoding: the value whose interval has the code |
 //! | `number`, `rotation`, `category` | the predictions of each kind of group |
 //! | `number_tables` | the tables of numbers, and their initial values |
 //! | `linear`, `quaternion` | a learned sum; rotations in integers |
 //! | `traced` | the decoder that records the bits of each part |
-//! | `neighbours`, `company` | predictions from objects that the packet has already coded |
+//! | `neighbours`, `neighbour_prediction` | predictions from objects that the packet has already coded |
 //!
 //! Both sides compute only in integers, so that the results are the same on every machine.
 
 mod category;
-mod company;
 mod fixed;
 mod linear;
-mod mentions;
 mod mixture;
+mod neighbour_prediction;
 mod neighbours;
 mod number;
 mod number_tables;
@@ -35,18 +34,19 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod update_list;
 
 use alloc::vec::Vec;
 
 use super::layout::Layout;
-use super::mention::{Change, Knowledge, Mention, Mentions, Pasts};
 use super::protocol::{ClassLayout, Protocol};
-use super::trace::{Mark, Record};
-use mentions::{Known, Lists};
+use super::trace::{Mark, SpanRecord};
+use super::update::{AckedStates, Baseline, ObjectUpdate, ObjectUpdates, UpdateKind};
 use neighbours::Scene;
 use range_coder::{Coder, Decoder, Encoder};
 use tightwire_core::stream::{ErrorKind, ReadError};
 use traced::TracedDecoder;
+use update_list::{AckedPosition, UpdateList};
 
 pub(crate) use plan::Plan;
 pub(crate) use state::State;
@@ -55,42 +55,42 @@ pub(crate) use state::State;
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     scene: Scene,
-    known: Vec<Known>,
-    /// Order of coding: a key, and the index of a mention.
+    positions: Vec<AckedPosition>,
+    /// Order of coding: a key, and the index of an update.
     order: Vec<(u64, u32)>,
 }
 
-/// Appends mentions to `bytes`; returns whether they fit into `limit` bytes in all. `state` is that
-/// of the base, and becomes that of this packet.
+/// Appends updates to `bytes`; returns whether they fit into `limit` bytes in all. `state` is that
+/// of the baseline packet, and becomes that of this packet.
 pub(super) fn write(
     protocol: &Protocol,
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     state: &mut State,
     bytes: &mut Vec<u8>,
     limit: usize,
 ) -> bool {
     let mut encoder = Encoder::new(bytes, limit);
-    let coded = code(&mut encoder, protocol, mentions, knowledge, state);
+    let coded = code(&mut encoder, protocol, updates, baseline, state);
     encoder.finish() && coded.is_ok()
 }
 
-/// Reads mentions. A trace records every part; its second value is the bit of the packet at which
+/// Reads updates. A trace records every part; its second value is the bit of the packet at which
 /// `bytes` begin.
 pub(super) fn read(
     protocol: &Protocol,
     bytes: &[u8],
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     state: &mut State,
-    trace: Option<(&mut Record, u64)>,
+    trace: Option<(&mut SpanRecord, u64)>,
 ) -> Result<(), ReadError> {
     let mut decoder = Decoder::new(bytes);
     let coded = match trace {
-        None => code(&mut decoder, protocol, mentions, knowledge, state),
+        None => code(&mut decoder, protocol, updates, baseline, state),
         Some((record, start)) => {
             let mut decoder = TracedDecoder { decoder: &mut decoder, record, start };
-            let coded = code(&mut decoder, protocol, mentions, knowledge, state);
+            let coded = code(&mut decoder, protocol, updates, baseline, state);
             decoder.end();
             coded
         }
@@ -102,81 +102,87 @@ pub(super) fn read(
 fn code<C: Coder>(
     coder: &mut C,
     protocol: &Protocol,
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     state: &mut State,
 ) -> Result<(), ErrorKind> {
     let (plan, classes) = (protocol.plan(), protocol.classes());
-    let Mentions { list, cells, modeled: scratch, .. } = mentions;
+    let ObjectUpdates { list, cells, modeled: scratch, .. } = updates;
     coder.mark(Mark::Objects);
-    let most = protocol.config().max_objects;
-    let mut lists = Lists { list, known: &mut scratch.known, classes: &plan.classes, most };
-    plan.mentions.code(coder, state, knowledge, &mut lists)?;
+    let max_objects = protocol.config().max_objects;
+    let mut update_list =
+        UpdateList { list, positions: &mut scratch.positions, classes: &plan.classes, max_objects };
+    plan.updates.code(coder, state, baseline, &mut update_list)?;
     if C::DECODES {
         lay_out(list, cells, classes);
     }
     scratch.scene.clear();
-    sort(plan, &scratch.known, list, &mut scratch.order);
-    let mut pasts = Pasts::default();
+    sort(plan, &scratch.positions, list, &mut scratch.order);
+    let mut acked = AckedStates::default();
     for &(_, place) in &scratch.order {
-        let mention = list[place as usize];
-        pasts.clear();
-        match mention.change {
-            Change::Gone => continue,
-            Change::Fresh => {}
-            Change::Update => {
-                knowledge.pasts(place as usize, mention.id, |past| pasts.push(past));
+        let update = list[place as usize];
+        acked.clear();
+        match update.kind {
+            UpdateKind::Despawn => continue,
+            UpdateKind::Full => {}
+            UpdateKind::Delta => {
+                baseline.acked_states(place as usize, update.id, |state| acked.push(state));
             }
         }
         if !coder.is_sound() {
             return Err(ErrorKind::UnexpectedEnd);
         }
         coder.mark(Mark::Object(place as usize));
-        let class = usize::from(mention.class);
+        let class = usize::from(update.class);
         let layout: &Layout = &classes[class].layout;
-        let row = &mut cells[mention.start..mention.start + mention.columns];
-        let (scene, states) = (&mut scratch.scene, pasts.states());
+        let row = &mut cells[update.start..update.start + update.columns];
+        let (scene, states) = (&mut scratch.scene, acked.as_slice());
         plan.classes[class].code_object(coder, state, layout, scene, row, states);
     }
     Ok(())
 }
 
-/// Adds the cells of every mention that was read.
-fn lay_out(list: &mut [Mention], cells: &mut Vec<u32>, classes: &[ClassLayout]) {
-    for mention in list.iter_mut().filter(|mention| mention.change != Change::Gone) {
-        mention.columns = classes[usize::from(mention.class)].layout.columns.len();
-        mention.start = cells.len();
-        cells.resize(cells.len() + mention.columns, 0);
+/// Adds the cells of every update that was read.
+fn lay_out(list: &mut [ObjectUpdate], cells: &mut Vec<u32>, classes: &[ClassLayout]) {
+    for update in list.iter_mut().filter(|update| update.kind != UpdateKind::Despawn) {
+        update.columns = classes[usize::from(update.class)].layout.columns.len();
+        update.start = cells.len();
+        cells.resize(cells.len() + update.columns, 0);
     }
 }
 
-/// Sorts the mentions for coding: references first. Objects that move with a reference follow from
+/// Sorts the updates for coding: references first. Objects that move with a reference follow from
 /// it outwards, so that the neighbours that an object depends on are coded before it. Without a
 /// reference, in the order of ids.
-fn sort(plan: &Plan, known: &[Known], list: &[Mention], order: &mut Vec<(u64, u32)>) {
-    let class = |mention: &Mention| &plan.classes[usize::from(mention.class)];
+fn sort(
+    plan: &Plan,
+    positions: &[AckedPosition],
+    list: &[ObjectUpdate],
+    order: &mut Vec<(u64, u32)>,
+) {
+    let class = |update: &ObjectUpdate| &plan.classes[usize::from(update.class)];
     let mut at = 0;
-    let mut place = |mention: &Mention| {
+    let mut place = |update: &ObjectUpdate| {
         // Both lists are in the order of ids.
-        while known.get(at).is_some_and(|known| known.id < mention.id) {
+        while positions.get(at).is_some_and(|acked| acked.id < update.id) {
             at += 1;
         }
-        let known = known.get(at).filter(|known| known.id == mention.id)?;
-        known.place.filter(|_| mention.change == Change::Update)
+        let acked = positions.get(at).filter(|acked| acked.id == update.id)?;
+        acked.place.filter(|_| update.kind == UpdateKind::Delta)
     };
     let is_reference =
-        |mention: &Mention| mention.change == Change::Update && class(mention).is_reference;
-    let first = list.iter().find(|mention| is_reference(mention));
+        |update: &ObjectUpdate| update.kind == UpdateKind::Delta && class(update).is_reference;
+    let first = list.iter().find(|update| is_reference(update));
     let centre = first.and_then(|first| {
-        let known = known.iter().find(|known| known.id == first.id);
-        known.and_then(|known| known.place)
+        let acked = positions.iter().find(|acked| acked.id == first.id);
+        acked.and_then(|acked| acked.place)
     });
     order.clear();
-    order.extend(list.iter().enumerate().map(|(at, mention)| {
+    order.extend(list.iter().enumerate().map(|(at, update)| {
         let key = match centre {
-            _ if is_reference(mention) => 0,
+            _ if is_reference(update) => 0,
             None => 1,
-            Some((space, centre)) => match place(mention) {
+            Some((space, centre)) => match place(update) {
                 Some((other, position)) if other == space => {
                     let square = |axis: usize| {
                         (position[axis] - centre[axis]).unsigned_abs().min(1 << 30).pow(2)

@@ -20,8 +20,8 @@ pub(super) struct Motion {
     pub(super) rotation: Quaternion,
     pub(super) turn: Turn,
     /// Residual of the object's own prediction, 8 fraction bits.
-    pub(super) surplus: [i64; 3],
-    pub(super) turn_surplus: Turn,
+    pub(super) residual: [i64; 3],
+    pub(super) turn_residual: Turn,
     pub(super) turns: bool,
     /// Prediction errors of its rotation and position, 8 fraction bits.
     pub(super) errors: [i64; 2],
@@ -34,8 +34,8 @@ impl Motion {
         new: [0; 3],
         rotation: IDENTITY,
         turn: [0; 3],
-        surplus: [0; 3],
-        turn_surplus: [0; 3],
+        residual: [0; 3],
+        turn_residual: [0; 3],
         turns: false,
         errors: [0; 2],
     };
@@ -51,7 +51,7 @@ impl Motion {
 /// The last coded objects, with their old positions in separate arrays for a fast search.
 #[derive(Debug, Default)]
 pub(super) struct Scene {
-    told: Vec<Motion>,
+    motions: Vec<Motion>,
     /// Index of the entry to overwrite next, once there are `REACH`.
     oldest: usize,
     places: Places,
@@ -88,22 +88,22 @@ impl Places {
 
 impl Scene {
     pub(super) fn clear(&mut self) {
-        self.told.clear();
+        self.motions.clear();
         self.oldest = 0;
         self.references.clear();
         self.places.spaces = [NOWHERE; REACH];
     }
 
-    pub(super) fn tell(&mut self, motion: &Motion, reference: bool) {
+    pub(super) fn push(&mut self, motion: &Motion, reference: bool) {
         if reference && self.references.len() < REFERENCES {
             self.references.push(*motion);
             return;
         }
         let at = self.oldest;
         self.oldest = (at + 1) % REACH;
-        match self.told.get_mut(at) {
-            Some(told) => *told = *motion,
-            None => self.told.push(*motion),
+        match self.motions.get_mut(at) {
+            Some(motions) => *motions = *motion,
+            None => self.motions.push(*motion),
         }
         self.places.spaces[at] = motion.space;
         for (lanes, axis) in self.places.axes.iter_mut().zip(motion.old) {
@@ -126,14 +126,14 @@ impl Scene {
         let eight = |eight: &[i32; 8]| eight.iter().fold(false, |any, d| any | is_least(d));
         let eight = eights.iter().position(eight)?;
         let nearest = eight * 8 + eights[eight].iter().position(is_least)?;
-        let motion = self.told.get(nearest)?;
+        let motion = self.motions.get(nearest)?;
         let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
         (least != i32::MAX).then(|| (motion, square(0) + square(1) + square(2)))
     }
 }
 
 /// Returns the class of a squared distance.
-pub(super) fn near_class(squared: i64) -> usize {
+pub(super) fn distance_class(squared: i64) -> usize {
     // The bounds are 128 and 256 codes.
     usize::from(squared >= 128 * 128) + usize::from(squared >= 256 * 256)
 }

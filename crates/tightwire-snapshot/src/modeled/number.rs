@@ -1,15 +1,15 @@
 //! Numbers: integers, quantised floats and vectors.
 
-use super::company::Company;
 use super::fixed::{FRACTION, ONE, bucket};
-use super::linear::{self, FEATURES, MOST, Used};
+use super::linear::{self, FEATURES, MAX_FEATURE, Used};
 use super::mixture::{Forecast, TABLES};
+use super::neighbour_prediction::NeighbourPrediction;
 use super::number_tables::{LINEAR_ROWS, NumberTables, RECENT};
-use super::plan::{Now, Pace};
+use super::plan::{ObjectContext, Pace};
 use super::range_coder::Coder;
 use super::state::State;
 use crate::layout::{Derivative, Group, Layout};
-use crate::mention::Past;
+use crate::update::AckedState;
 
 #[derive(Clone, Debug)]
 pub(super) struct NumberPlan {
@@ -31,8 +31,8 @@ struct Course {
     before: [i64; 4],
     /// Largest component of `last`, and of the difference of the two.
     speed: i64,
-    unrest: i64,
-    /// Row of the tables for speed and unrest.
+    acceleration: i64,
+    /// Row of the tables for speed and acceleration.
     history: usize,
 }
 
@@ -75,19 +75,20 @@ impl NumberPlan {
     }
 
     /// Returns the classes of how unsteadily and how fast the group was changing.
-    pub(super) fn restlessness(&self, past: &[Past<'_>]) -> (usize, usize) {
-        let (mut speed, mut unrest) = (0, 0);
-        if let [a, b, rest @ ..] = past {
+    pub(super) fn motion_classes(&self, acked: &[AckedState<'_>]) -> (usize, usize) {
+        let (mut speed, mut acceleration) = (0, 0);
+        if let [a, b, rest @ ..] = acked {
             for c in 0..self.n {
                 let at = self.first + c;
                 let v = self.difference(c, a.cells[at], b.cells[at]);
                 speed = speed.max(v.abs());
                 if let Some(d) = rest.first() {
-                    unrest = unrest.max((v - self.difference(c, b.cells[at], d.cells[at])).abs());
+                    acceleration =
+                        acceleration.max((v - self.difference(c, b.cells[at], d.cells[at])).abs());
                 }
             }
         }
-        (bucket(unrest << 8, 11), bucket(speed << 8, 11))
+        (bucket(acceleration << 8, 11), bucket(speed << 8, 11))
     }
 
     /// Returns the difference of two values, the shorter way round.
@@ -103,14 +104,14 @@ impl NumberPlan {
 
     /// Extrapolates the motion between two states by the factor `ratio`.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn motion(&self, states: Option<&[Past<'_>]>, ratio: i64) -> [i64; 4] {
+    fn motion(&self, states: Option<&[AckedState<'_>]>, ratio: i64) -> [i64; 4] {
         let Some([newer, older]) = states else { return [0; 4] };
         let mut motion = [0; 4];
         for (c, motion) in motion.iter_mut().enumerate().take(self.n) {
             let at = self.first + c;
             let moved = self.difference(c, newer.cells[at], older.cells[at]);
-            let moved = (moved * ONE).clamp(-4 * MOST, 4 * MOST);
-            *motion = ((moved * ratio) >> 16).clamp(-MOST, MOST);
+            let moved = (moved * ONE).clamp(-4 * MAX_FEATURE, 4 * MAX_FEATURE);
+            *motion = ((moved * ratio) >> 16).clamp(-MAX_FEATURE, MAX_FEATURE);
         }
         motion
     }
@@ -120,31 +121,31 @@ impl NumberPlan {
         coder: &mut C,
         state: &mut State,
         cells: &mut [u32],
-        past: &[Past<'_>],
-        now: &mut Now<'_>,
+        acked: &[AckedState<'_>],
+        context: &mut ObjectContext<'_>,
     ) {
-        let Some(newest) = past.first() else {
-            self.code_fresh(coder, state, cells);
+        let Some(newest) = acked.first() else {
+            self.code_without_baseline(coder, state, cells);
             return;
         };
-        let course = self.course(past, &now.pace);
+        let course = self.course(acked, &context.pace);
         let range = self.first..self.first + self.n;
         let is_kept = cells[range.clone()] == newest.cells[range];
-        if now.code_kept(coder, &mut state.bits[self.tables.same..], course.speed, is_kept) {
-            return self.keep(cells, newest, &course, now);
+        if context.code_kept(coder, &mut state.bits[self.tables.same..], course.speed, is_kept) {
+            return self.keep(cells, newest, &course, context);
         }
         let n = self.n;
-        let derivative = self.derivative.filter(|_| now.has_derivative);
+        let derivative = self.derivative.filter(|_| context.has_derivative);
         let old: [i64; 4] =
             core::array::from_fn(|c| if c < n { newest.cells[self.first + c] as i64 } else { 0 });
-        let company = match self.spatial {
-            true => Company::of_position(
-                now,
+        let neighbours = match self.spatial {
+            true => NeighbourPrediction::of_position(
+                context,
                 [old[0], old[1], old[2]],
                 self.origin,
                 derivative.is_some(),
             ),
-            false => Company::of_another(now),
+            false => NeighbourPrediction::of_number(context),
         };
         // The features behind these are 0.
         let used = match (derivative, self.spatial) {
@@ -156,18 +157,18 @@ impl NumberPlan {
         let mut previous: Option<(i64, i64)> = None;
         for c in 0..n {
             let at = self.first + c;
-            let mut features = self.features(c, old[c] << 8, &course, &company);
+            let mut features = self.features(c, old[c] << 8, &course, &neighbours);
             if let Some((d, first)) = derivative {
                 let way = |cells: &[u32]| {
                     let per_tick = per_tick(&d, cells[first + c]);
-                    ((per_tick * now.pace.horizon) >> 8).clamp(-MOST, MOST)
+                    ((per_tick * context.pace.horizon) >> 8).clamp(-MAX_FEATURE, MAX_FEATURE)
                 };
                 (features[6], features[7]) = (way(newest.cells), way(cells));
             }
-            let row =
-                self.tables.linear + (c * LINEAR_ROWS + bucket(course.unrest, 11) / 2) * FEATURES;
+            let row = self.tables.linear
+                + (c * LINEAR_ROWS + bucket(course.acceleration, 11) / 2) * FEATURES;
             let blend = linear::predict(&state.linear[row..row + FEATURES], &features, used);
-            let rows = self.rows(c, old[2], residual, &course, &company, now);
+            let rows = self.rows(c, old[2], residual, &course, &neighbours, context);
             let mut forecast = Forecast::new(rows, self.max[c]);
             let base = old[c] << 8;
             forecast.add(0, base);
@@ -175,12 +176,12 @@ impl NumberPlan {
             forecast.add(2, base + blend);
             // A falling or pushed object keeps accelerating; other numbers have a wide part
             // instead.
-            let goes_on_faster = 2 * course.last[c] - course.before[c];
+            let accelerated = 2 * course.last[c] - course.before[c];
             let is_body = self.spatial && derivative.is_none();
-            forecast.add(3, base + if is_body { goes_on_faster } else { blend });
+            forecast.add(3, base + if is_body { accelerated } else { blend });
             if self.tables.is_rich {
                 if self.spatial && c < 3 {
-                    company.add_to(&mut forecast, c, base);
+                    neighbours.add_to(&mut forecast, c, base);
                 }
                 if derivative.is_some() {
                     forecast.add(6, base + features[7]);
@@ -210,50 +211,63 @@ impl NumberPlan {
             }
             self.remember(state, c, value);
             if self.spatial && c < 3 {
-                now.motion.new[c] = value;
-                now.motion.surplus[c] = (moved - course.last[c]).clamp(-MOST, MOST);
+                context.motion.new[c] = value;
+                context.motion.residual[c] =
+                    (moved - course.last[c]).clamp(-MAX_FEATURE, MAX_FEATURE);
             }
         }
         if self.spatial {
-            now.motion.errors[1] = residual;
+            context.motion.errors[1] = residual;
         }
-        now.surprise = now.surprise.max(residual);
+        context.prediction_error = context.prediction_error.max(residual);
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn course(&self, past: &[Past<'_>], pace: &Pace) -> Course {
-        let last = self.motion(past.get(..2), pace.ratios[0]);
-        let before = self.motion(past.get(1..3), pace.ratios[1]);
+    fn course(&self, acked: &[AckedState<'_>], pace: &Pace) -> Course {
+        let last = self.motion(acked.get(..2), pace.ratios[0]);
+        let before = self.motion(acked.get(1..3), pace.ratios[1]);
         let speed = last.iter().map(|way| way.abs()).max().unwrap_or(0);
-        let unrest = (0..4).map(|c| (last[c] - before[c]).abs()).max().unwrap_or(0);
-        let history = match past.len() {
+        let acceleration = (0..4).map(|c| (last[c] - before[c]).abs()).max().unwrap_or(0);
+        let history = match acked.len() {
             1 => 13,
-            _ => bucket(unrest, 12),
+            _ => bucket(acceleration, 12),
         };
-        Course { last, before, speed, unrest, history }
+        Course { last, before, speed, acceleration, history }
     }
 
     /// Keeps the value of the group, which the flag has told already.
-    fn keep(&self, cells: &mut [u32], newest: &Past<'_>, course: &Course, now: &mut Now<'_>) {
+    fn keep(
+        &self,
+        cells: &mut [u32],
+        newest: &AckedState<'_>,
+        course: &Course,
+        context: &mut ObjectContext<'_>,
+    ) {
         let range = self.first..self.first + self.n;
         cells[range.clone()].copy_from_slice(&newest.cells[range]);
         if self.spatial {
             for c in 0..self.n.min(3) {
-                now.motion.new[c] = cells[self.first + c] as i64;
-                now.motion.surplus[c] = -course.last[c];
+                context.motion.new[c] = cells[self.first + c] as i64;
+                context.motion.residual[c] = -course.last[c];
             }
         }
     }
 
     /// Returns the features of the blend, except for the velocity.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn features(&self, c: usize, base: i64, course: &Course, company: &Company) -> [i64; FEATURES] {
+    fn features(
+        &self,
+        c: usize,
+        base: i64,
+        course: &Course,
+        neighbours: &NeighbourPrediction,
+    ) -> [i64; FEATURES] {
         let mut features = [course.last[c], course.before[c], 4 * ONE, 0, 0, 0, 0, 0];
         if self.spatial && c < 3 {
-            let way = |to: [i64; 3]| (to[c] - base).clamp(-MOST, MOST);
-            features[3] = company.surplus[c].clamp(-MOST, MOST);
-            features[4] = company.beside.map_or(0, way);
-            features[5] = company.carried.map_or(0, way);
+            let way = |to: [i64; 3]| (to[c] - base).clamp(-MAX_FEATURE, MAX_FEATURE);
+            features[3] = neighbours.residual[c].clamp(-MAX_FEATURE, MAX_FEATURE);
+            features[4] = neighbours.with_neighbour.map_or(0, way);
+            features[5] = neighbours.with_reference.map_or(0, way);
         }
         features
     }
@@ -266,21 +280,28 @@ impl NumberPlan {
         third: i64,
         residual: i64,
         course: &Course,
-        company: &Company,
-        now: &Now<'_>,
+        neighbours: &NeighbourPrediction,
+        context: &ObjectContext<'_>,
     ) -> [usize; TABLES] {
         let own = bucket(course.last[c], 11).saturating_sub(2).min(7);
-        let (unrest, speed) = now.other;
+        let (acceleration, speed) = context.motion_classes;
         if self.tables.is_rich {
-            let surprise = bucket(now.surprise.max(residual), 9).saturating_sub(4);
-            let around = company.around * 4 + company.near;
+            let prediction_error =
+                bucket(context.prediction_error.max(residual), 9).saturating_sub(4);
+            let error_class = neighbours.error_class * 4 + neighbours.distance_class;
             let height = self.height(third) * 6 + if c == 2 { 3 } else { 0 };
             let height = height + bucket(residual, 11) / 4;
-            [course.history, own * 6 + surprise, height, around, unrest / 2 * 6 + speed / 2]
+            [
+                course.history,
+                own * 6 + prediction_error,
+                height,
+                error_class,
+                acceleration / 2 * 6 + speed / 2,
+            ]
         } else {
-            let surprise = (bucket(now.surprise, 7) / 3).min(2);
+            let prediction_error = (bucket(context.prediction_error, 7) / 3).min(2);
             let residual = if c == 0 { 11 * self.n } else { bucket(residual, 10) * self.n + c };
-            [course.history, own * 3 + surprise, residual, 0, unrest / 2]
+            [course.history, own * 3 + prediction_error, residual, 0, acceleration / 2]
         }
     }
 
@@ -340,7 +361,7 @@ impl NumberPlan {
         (value + offset).rem_euclid(size)
     }
 
-    fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+    fn code_without_baseline<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
         for c in 0..self.n {
             let recent = self.tables.recent + c;
             let average_at = self.tables.recent + RECENT * 4 + c;
@@ -354,7 +375,7 @@ impl NumberPlan {
             }
             let at = self.first + c;
             let value =
-                self.tables.fresh.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
+                self.tables.initial.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
             cells[at] = value as u32;
             state.linear[average_at] = (average + (value - average) / 16) as i32;
             self.remember(state, c, value);

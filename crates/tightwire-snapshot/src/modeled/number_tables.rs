@@ -16,7 +16,7 @@ pub(super) struct NumberTables {
     pub(super) is_rich: bool,
     pub(super) mixture: Mixture,
     /// Mixture of a number without a baseline.
-    pub(super) fresh: Mixture,
+    pub(super) initial: Mixture,
     /// Probabilities that the group keeps its value.
     pub(super) same: usize,
     /// Linear predictors of each component.
@@ -40,7 +40,7 @@ impl NumberTables {
             if table == 0 { first_guess(group, row, part) } else { (0, 0) }
         });
         let size = (64 - max[0].leading_zeros()) as i16;
-        let fresh = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
+        let initial = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
             let width = match k {
                 0 | 1 => 0,
                 2 => size * 8,
@@ -57,7 +57,7 @@ impl NumberTables {
             state.linear[recent + RECENT * 4 + component] = (max / 2) as i32;
         }
         let same = state.add_bits(6 * 3 * 4);
-        Self { is_rich, mixture, fresh, same, linear, recent }
+        Self { is_rich, mixture, initial, same, linear, recent }
     }
 }
 

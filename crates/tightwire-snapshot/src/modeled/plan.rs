@@ -4,16 +4,16 @@ use alloc::vec::Vec;
 
 use super::category::CategoryPlan;
 use super::fixed::bucket;
-use super::mentions::MentionPlan;
 use super::neighbours::{Motion, Scene};
 use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::rotation::RotationPlan;
 use super::state::{State, code_bit};
+use super::update_list::UpdateListPlan;
 use crate::layout::{Group, Kind, Layout};
-use crate::mention::Past;
 use crate::trace::Mark;
+use crate::update::AckedState;
 
 /// Bytes of a class's tables from which on its groups share them with similar groups.
 const OWN_TABLES: usize = 32 << 10;
@@ -22,7 +22,7 @@ const OWN_TABLES: usize = 32 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(super) classes: Vec<ClassPlan>,
-    pub(super) mentions: MentionPlan,
+    pub(super) updates: UpdateListPlan,
     /// The state before anything is learned.
     pub(crate) pristine: State,
 }
@@ -61,9 +61,9 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    fn new(past: &[Past<'_>]) -> Self {
-        let horizon = past.first().map_or(1, |newest| newest.age.min(1 << 16));
-        let ratio = |states: Option<&[Past<'_>]>| match states {
+    fn new(acked: &[AckedState<'_>]) -> Self {
+        let horizon = acked.first().map_or(1, |newest| newest.age.min(1 << 16));
+        let ratio = |states: Option<&[AckedState<'_>]>| match states {
             Some([newer, older]) => match older.age.saturating_sub(newer.age) {
                 0 | 1 => i64::from(horizon) << 16,
                 ticks if ticks == horizon => 1 << 16,
@@ -71,13 +71,13 @@ impl Pace {
             },
             _ => 0,
         };
-        let ratios = [ratio(past.get(..2)), ratio(past.get(1..3))];
+        let ratios = [ratio(acked.get(..2)), ratio(acked.get(1..3))];
         Self { horizon: i64::from(horizon), ratios }
     }
 }
 
 /// Context while one object is coded.
-pub(super) struct Now<'a> {
+pub(super) struct ObjectContext<'a> {
     pub(super) pace: Pace,
     pub(super) neighbour: Option<(&'a Motion, i64)>,
     pub(super) reference: Option<(&'a Motion, i64)>,
@@ -85,38 +85,38 @@ pub(super) struct Now<'a> {
     pub(super) turned: Option<(Matrix, Matrix)>,
     /// Classes of how unsteadily and how fast the position was changing; once that is coded, the
     /// orientation.
-    pub(super) other: (usize, usize),
+    pub(super) motion_classes: (usize, usize),
     /// The velocity of the group that is being coded is present, and was in the baseline.
     pub(super) has_derivative: bool,
     pub(super) motion: Motion,
     /// Largest prediction error of the groups so far, 8 fraction bits.
-    pub(super) surprise: i64,
+    pub(super) prediction_error: i64,
     /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
     pub(super) kept: usize,
 }
 
-impl<'a> Now<'a> {
+impl<'a> ObjectContext<'a> {
     /// Creates the context of an object with this baseline position.
-    fn new(scene: &'a Scene, past: &[Past<'_>], position: Option<(u32, [i64; 3])>) -> Self {
-        let mut now = Self {
-            pace: Pace::new(past),
+    fn new(scene: &'a Scene, acked: &[AckedState<'_>], position: Option<(u32, [i64; 3])>) -> Self {
+        let mut context = Self {
+            pace: Pace::new(acked),
             neighbour: None,
             reference: None,
             turned: None,
-            other: (0, 0),
+            motion_classes: (0, 0),
             has_derivative: false,
             motion: Motion::NONE,
-            surprise: 0,
+            prediction_error: 0,
             kept: 0,
         };
         if let Some((space, point)) = position {
-            now.neighbour = scene.neighbour(space, point);
-            now.reference = scene.reference(space, point);
-            now.motion.space = space;
-            now.motion.old = point;
-            now.motion.new = point;
+            context.neighbour = scene.neighbour(space, point);
+            context.reference = scene.reference(space, point);
+            context.motion.space = space;
+            context.motion.old = point;
+            context.motion.new = point;
         }
-        now
+        context
     }
 
     /// Codes whether a group keeps its value, by the group's own probabilities. The context is its
@@ -130,7 +130,7 @@ impl<'a> Now<'a> {
         is_kept: bool,
     ) -> bool {
         let slot = (bucket(speed, 10) / 2 * 3 + self.kept) * 4
-            + bucket(self.surprise, 7).saturating_sub(1) / 2;
+            + bucket(self.prediction_error, 7).saturating_sub(1) / 2;
         let is_kept = code_bit(coder, &mut chances[slot], 127, is_kept);
         self.kept = if is_kept { self.kept.max(1) } else { 2 };
         is_kept
@@ -138,7 +138,7 @@ impl<'a> Now<'a> {
 
     /// Returns the class of the neighbour's prediction error of rotation (0) or position (1); 7
     /// without a neighbour.
-    pub(super) fn around(&self, which: usize) -> usize {
+    pub(super) fn neighbour_error_class(&self, which: usize) -> usize {
         let class = |error| bucket(error, 11).saturating_sub(2) / 2;
         self.neighbour.map_or(7, |(other, _)| class(other.errors[which]))
     }
@@ -185,8 +185,8 @@ impl Plan {
         let mut spaces = Vec::new();
         let classes: Vec<_> =
             layouts.map(|layout| ClassPlan::new(&mut state, &mut spaces, layout)).collect();
-        let mentions = MentionPlan::new(&mut state, classes.len());
-        Self { classes, mentions, pristine: state }
+        let updates = UpdateListPlan::new(&mut state, classes.len());
+        Self { classes, updates, pristine: state }
     }
 }
 
@@ -221,7 +221,7 @@ impl ClassPlan {
         Some((space, place))
     }
 
-    /// Codes the cells of an object with the baseline states `past`.
+    /// Codes the cells of an object with the baseline states `acked`.
     pub(super) fn code_object<C: Coder>(
         &self,
         coder: &mut C,
@@ -229,14 +229,17 @@ impl ClassPlan {
         layout: &Layout,
         scene: &mut Scene,
         cells: &mut [u32],
-        past: &[Past<'_>],
+        acked: &[AckedState<'_>],
     ) {
-        let mut now =
-            Now::new(scene, past, past.first().and_then(|newest| self.place(newest.cells)));
+        let mut context = ObjectContext::new(
+            scene,
+            acked,
+            acked.first().and_then(|newest| self.place(newest.cells)),
+        );
         if let Some(position) = self.position
             && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
         {
-            now.other = number.restlessness(past);
+            context.motion_classes = number.motion_classes(acked);
         }
         for (place, group) in self.groups.iter().enumerate() {
             if !layout.is_present(place, cells) {
@@ -245,22 +248,26 @@ impl ClassPlan {
             coder.mark(Mark::Group(layout, place));
             match group {
                 GroupPlan::Number(number) => {
-                    now.has_derivative =
+                    context.has_derivative =
                         layout.groups[place].derivative.is_some_and(|derivative| {
                             layout.is_present(derivative.group, cells)
-                                && past.first().is_none_or(|newest| {
+                                && acked.first().is_none_or(|newest| {
                                     layout.is_present(derivative.group, newest.cells)
                                 })
                         });
-                    number.code(coder, state, cells, past, &mut now);
+                    number.code(coder, state, cells, acked, &mut context);
                 }
-                GroupPlan::Rotation(rotation) => rotation.code(coder, state, cells, past, &mut now),
-                GroupPlan::Category(category) => category.code(coder, state, cells, past, &mut now),
+                GroupPlan::Rotation(rotation) => {
+                    rotation.code(coder, state, cells, acked, &mut context);
+                }
+                GroupPlan::Category(category) => {
+                    category.code(coder, state, cells, acked, &mut context);
+                }
             }
         }
-        let motion = now.motion;
-        if self.position.is_some() && !past.is_empty() {
-            scene.tell(&motion, self.is_reference);
+        let motion = context.motion;
+        if self.position.is_some() && !acked.is_empty() {
+            scene.push(&motion, self.is_reference);
         }
     }
 }

@@ -5,12 +5,12 @@ use core::ops::Range;
 use super::fixed::bucket;
 use super::linear::{self, FEATURES, Used};
 use super::mixture::{Forecast, Mixture};
-use super::neighbours::{Motion, near_class};
-use super::plan::{Now, Pace};
+use super::neighbours::{Motion, distance_class};
+use super::plan::{ObjectContext, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn, UNIT};
 use super::range_coder::Coder;
 use super::state::{State, code_bit};
-use crate::mention::Past;
+use crate::update::AckedState;
 
 const LINEAR_ROWS: usize = 6;
 
@@ -20,10 +20,10 @@ pub(super) struct RotationPlan {
     max: i64,
     half_code: i64,
     pub(super) mixture: Mixture,
-    fresh: Mixture,
+    initial: Mixture,
     same: usize,
     index: usize,
-    fresh_index: usize,
+    initial_index: usize,
     linear: usize,
 }
 
@@ -36,17 +36,17 @@ struct Course {
     /// Largest change of a component by `last`, and by the difference of the two, in codes with 8
     /// fraction bits.
     speed: i64,
-    unrest: i64,
-    /// Row of the tables for speed and unrest.
+    acceleration: i64,
+    /// Row of the tables for speed and acceleration.
     history: usize,
 }
 
 /// Predictions of the rotation.
-struct Guesses {
+struct Predictions {
     /// The learned sum of turns.
     blend: Quaternion,
     /// The extrapolated rotation.
-    goes_on: Quaternion,
+    extrapolated: Quaternion,
     with_neighbour: Option<Quaternion>,
     with_reference: Option<Quaternion>,
 }
@@ -55,19 +55,25 @@ impl Course {
     /// Returns the features of the blend. The linear predictor has 8 fraction bits of a code; turns
     /// are scaled to the same size.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn features(&self, now: &Now<'_>) -> [[i64; FEATURES]; 3] {
-        let carried = now.reference.map_or([0; 3], |(m, _)| m.turn);
-        let beside = now.neighbour.map_or(&Motion::NONE, |(other, _)| other);
-        let turns = [&self.last, &self.before, &beside.turn_surplus, &beside.turn, &carried];
+    fn features(&self, context: &ObjectContext<'_>) -> [[i64; FEATURES]; 3] {
+        let with_reference = context.reference.map_or([0; 3], |(m, _)| m.turn);
+        let with_neighbour = context.neighbour.map_or(&Motion::NONE, |(other, _)| other);
+        let turns = [
+            &self.last,
+            &self.before,
+            &with_neighbour.turn_residual,
+            &with_neighbour.turn,
+            &with_reference,
+        ];
         core::array::from_fn(|i| {
             core::array::from_fn(|feature| turns.get(feature).map_or(0, |turn| turn[i] >> 8))
         })
     }
 }
 
-impl Guesses {
+impl Predictions {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn new(course: &Course, blend_turn: &Turn, now: &Now<'_>) -> Self {
+    fn new(course: &Course, blend_turn: &Turn, context: &ObjectContext<'_>) -> Self {
         let q0 = &course.newest;
         let turned_by = |other: Option<(&Motion, i64)>| {
             let (other, _) = other.filter(|(other, _)| other.turns)?;
@@ -75,9 +81,9 @@ impl Guesses {
         };
         Self {
             blend: quat::multiply(&quat::exp(blend_turn), q0),
-            goes_on: quat::multiply(&quat::exp(&course.last), q0),
-            with_neighbour: turned_by(now.neighbour),
-            with_reference: turned_by(now.reference),
+            extrapolated: quat::multiply(&quat::exp(&course.last), q0),
+            with_neighbour: turned_by(context.neighbour),
+            with_reference: turned_by(context.reference),
         }
     }
 }
@@ -110,7 +116,7 @@ impl RotationPlan {
                 };
                 (log_weight, width)
             });
-        let fresh = Mixture::new(&mut state.params, [3, 1, 1, 1, 1], |t, _, k| {
+        let initial = Mixture::new(&mut state.params, [3, 1, 1, 1, 1], |t, _, k| {
             if t != 0 { (0, 0) } else { (0, if k == 0 { 0 } else { bits * 16 - 32 }) }
         });
         let linear = state.linear.len();
@@ -122,10 +128,10 @@ impl RotationPlan {
             max,
             half_code: quat::half_code(max),
             mixture,
-            fresh,
+            initial,
             same: state.add_bits(6 * 3 * 4),
             index: state.add_bits(6 * 16 * 3),
-            fresh_index: state.add_bits(4),
+            initial_index: state.add_bits(4),
             linear,
         }
     }
@@ -135,34 +141,35 @@ impl RotationPlan {
         coder: &mut C,
         state: &mut State,
         cells: &mut [u32],
-        past: &[Past<'_>],
-        now: &mut Now<'_>,
+        acked: &[AckedState<'_>],
+        context: &mut ObjectContext<'_>,
     ) {
         let range = self.columns();
-        let Some(newest) = past.first() else {
-            self.code_fresh(coder, state, &mut cells[range]);
+        let Some(newest) = acked.first() else {
+            self.code_without_baseline(coder, state, &mut cells[range]);
             return;
         };
-        let course = self.course(newest, past, &now.pace);
-        let other = (bucket(course.unrest, 11), bucket(course.speed, 11));
+        let course = self.course(newest, acked, &context.pace);
+        let other = (bucket(course.acceleration, 11), bucket(course.speed, 11));
         let is_kept = cells[range.clone()] == newest.cells[range.clone()];
-        if now.code_kept(coder, &mut state.bits[self.same..], course.speed, is_kept) {
+        if context.code_kept(coder, &mut state.bits[self.same..], course.speed, is_kept) {
             cells[range.clone()].copy_from_slice(&newest.cells[range]);
-            now.other = other;
-            now.motion.turn_surplus = course.last.map(|x| -x);
+            context.motion_classes = other;
+            context.motion.turn_residual = course.last.map(|x| -x);
             return;
         }
         let row = self.linear + other.0 / 2 * FEATURES;
-        let features = course.features(now);
+        let features = course.features(context);
         let blend_turn: Turn = core::array::from_fn(|i| {
             linear::predict(&state.linear[row..row + FEATURES], &features[i], Used::Five) << 8
         });
-        let guesses = Guesses::new(&course, &blend_turn, now);
-        let index = self.code_index(coder, state, cells[self.first], &guesses.blend, course.speed);
+        let predictions = Predictions::new(&course, &blend_turn, context);
+        let index =
+            self.code_index(coder, state, cells[self.first], &predictions.blend, course.speed);
         cells[self.first] = index as u32;
-        let residual = self.code_others(coder, state, cells, index, &course, &guesses, now);
-        now.motion.errors[0] = residual;
-        now.surprise = now.surprise.max(residual);
+        let residual = self.code_others(coder, state, cells, index, &course, &predictions, context);
+        context.motion.errors[0] = residual;
+        context.prediction_error = context.prediction_error.max(residual);
 
         let q = quat::from_cells(&cells[range], self.max, self.half_code);
         let rotation = quat::multiply(&q, &quat::inverse(&course.newest));
@@ -178,12 +185,12 @@ impl RotationPlan {
                 40,
             );
         }
-        now.turned = Some((quat::matrix(&course.newest), quat::matrix(&q)));
-        now.other = other;
-        now.motion.rotation = rotation;
-        now.motion.turn = turn;
-        now.motion.turns = true;
-        now.motion.turn_surplus = core::array::from_fn(|i| turn[i] - course.last[i]);
+        context.turned = Some((quat::matrix(&course.newest), quat::matrix(&q)));
+        context.motion_classes = other;
+        context.motion.rotation = rotation;
+        context.motion.turn = turn;
+        context.motion.turns = true;
+        context.motion.turn_residual = core::array::from_fn(|i| turn[i] - course.last[i]);
     }
 
     fn columns(&self) -> Range<usize> {
@@ -191,32 +198,33 @@ impl RotationPlan {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn course(&self, newest: &Past<'_>, past: &[Past<'_>], pace: &Pace) -> Course {
-        let at = |past: &Past<'_>| {
-            quat::from_cells(&past.cells[self.columns()], self.max, self.half_code)
+    fn course(&self, newest: &AckedState<'_>, acked: &[AckedState<'_>], pace: &Pace) -> Course {
+        let at = |acked: &AckedState<'_>| {
+            quat::from_cells(&acked.cells[self.columns()], self.max, self.half_code)
         };
-        let is_same =
-            |a: &Past<'_>, b: &Past<'_>| a.cells[self.columns()] == b.cells[self.columns()];
+        let is_same = |a: &AckedState<'_>, b: &AckedState<'_>| {
+            a.cells[self.columns()] == b.cells[self.columns()]
+        };
         let q0 = at(newest);
         let (mut last, mut before) = ([0; 3], [0; 3]);
-        if let Some(second) = past.get(1) {
+        if let Some(second) = acked.get(1) {
             // No turn between equal states, and no arithmetic.
             let q1 = if is_same(newest, second) { q0 } else { at(second) };
             if !is_same(newest, second) {
                 last = scaled_turn(&q0, &q1, pace.ratios[0]);
             }
-            if let Some(third) = past.get(2).filter(|third| !is_same(second, third)) {
+            if let Some(third) = acked.get(2).filter(|third| !is_same(second, third)) {
                 before = scaled_turn(&q1, &at(third), pace.ratios[1]);
             }
         }
-        let unrest = (0..3).map(|i| (last[i] - before[i]).abs()).max().unwrap_or(0);
-        let unrest = quat::turn_codes(unrest, self.max);
-        let history = match past.len() {
+        let acceleration = (0..3).map(|i| (last[i] - before[i]).abs()).max().unwrap_or(0);
+        let acceleration = quat::turn_codes(acceleration, self.max);
+        let history = match acked.len() {
             1 => 13,
-            _ => bucket(unrest, 12),
+            _ => bucket(acceleration, 12),
         };
         let speed = quat::turn_codes(largest(&last), self.max);
-        Course { newest: q0, last, before, speed, unrest, history }
+        Course { newest: q0, last, before, speed, acceleration, history }
     }
 
     /// Codes the components besides the largest; returns their prediction error, 8 fraction bits.
@@ -229,14 +237,14 @@ impl RotationPlan {
         cells: &mut [u32],
         index: usize,
         course: &Course,
-        guesses: &Guesses,
-        now: &Now<'_>,
+        predictions: &Predictions,
+        context: &ObjectContext<'_>,
     ) -> i64 {
-        let (max, blend) = (self.max, &guesses.blend);
+        let (max, blend) = (self.max, &predictions.blend);
         let frame =
             |q: &Quaternion, i: usize| quat::code(if q[index] < 0 { -q[i] } else { q[i] }, max);
-        let around = now.around(0);
-        let near = now.neighbour.map_or(3, |(_, d)| near_class(d));
+        let error_class = context.neighbour_error_class(0);
+        let near = context.neighbour.map_or(3, |(_, d)| distance_class(d));
         let mut residual = 0;
         let mut rest = UNIT * UNIT; // squared norm left for the remaining components
         let mut c = 0;
@@ -244,13 +252,13 @@ impl RotationPlan {
             if i == index {
                 continue;
             }
-            let own = bucket(frame(&guesses.goes_on, i) - frame(&course.newest, i), 11);
+            let own = bucket(frame(&predictions.extrapolated, i) - frame(&course.newest, i), 11);
             let rows = [
                 course.history,
-                own.saturating_sub(2).min(7) * 4 + (bucket(now.surprise, 7) / 2).min(3),
+                own.saturating_sub(2).min(7) * 4 + (bucket(context.prediction_error, 7) / 2).min(3),
                 if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c },
-                around * 4 + near,
-                now.other.0 / 2 * 6 + now.other.1 / 2,
+                error_class * 4 + near,
+                context.motion_classes.0 / 2 * 6 + context.motion_classes.1 / 2,
             ];
             let mut forecast = Forecast::new(rows, max);
             let center = frame(blend, i);
@@ -261,13 +269,13 @@ impl RotationPlan {
                 forecast.inner = Some(((max / 2 - reach).max(0), (max / 2 + 1 + reach).min(max)));
             }
             forecast.add(0, frame(&course.newest, i));
-            forecast.add(1, frame(&guesses.goes_on, i));
+            forecast.add(1, frame(&predictions.extrapolated, i));
             forecast.add(2, center);
             forecast.add(3, center);
-            if let Some(q) = &guesses.with_neighbour {
+            if let Some(q) = &predictions.with_neighbour {
                 forecast.add(4, frame(q, i));
             }
-            if let Some(q) = &guesses.with_reference {
+            if let Some(q) = &predictions.with_reference {
                 forecast.add(5, frame(q, i));
             }
             let at = self.first + 1 + c;
@@ -307,11 +315,11 @@ impl RotationPlan {
         ranked[3].1
     }
 
-    fn code_fresh<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
-        let high = code_bit(coder, &mut state.bits[self.fresh_index + 1], 60, cells[0] & 2 != 0);
+    fn code_without_baseline<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+        let high = code_bit(coder, &mut state.bits[self.initial_index + 1], 60, cells[0] & 2 != 0);
         let low = code_bit(
             coder,
-            &mut state.bits[self.fresh_index + 2 + usize::from(high)],
+            &mut state.bits[self.initial_index + 2 + usize::from(high)],
             60,
             cells[0] & 1 != 0,
         );
@@ -323,7 +331,7 @@ impl RotationPlan {
                 f.add(k, max << 7);
             }
             cells[1 + c] =
-                self.fresh.code(coder, &mut state.params, &f, cells[1 + c] as i64) as u32;
+                self.initial.code(coder, &mut state.params, &f, cells[1 + c] as i64) as u32;
         }
     }
 }

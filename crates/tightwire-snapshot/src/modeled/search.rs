@@ -1,4 +1,4 @@
-//! Decoding: finds the value whose interval has the code, with few evaluations of the mixture.
+//! Decoding: finds the value whose interval contains the code, with few evaluations of the mixture.
 
 use super::fixed::{FRACTION, ONE};
 use super::mixture::Scale;
@@ -9,31 +9,32 @@ fn rough_log2(x: u64) -> i64 {
     ((63 - zeros) as i64) << 8 | ((x << zeros) >> 55 & 255) as i64
 }
 
-/// Returns the value by the best part alone: the inverse of the logistic function.
+/// Estimates the value from the best component of the mixture alone, by the inverse of the logistic
+/// function.
 pub(super) fn guess(mean: i64, width: i64, code: u64, whole: u64) -> i64 {
     // 177 / 256 is the natural logarithm of 2.
     let offset = (width * 177 * (rough_log2(code | 1) - rough_log2(whole - code))) >> (8 + 8);
     (mean + offset + ONE / 2) >> FRACTION
 }
 
-/// Finds the value whose interval, times the unit, has the code; returns it with the mixed
-/// probabilities at its edges. Each step goes to where the code would be if all values were as
-/// likely as the current one, but at first not much further than a width. Once that has failed a
-/// few times, every other step halves the remaining range.
+/// Finds the value whose interval, scaled by `unit`, contains `code`; returns the value and the
+/// mixed probabilities at the edges of its interval. Each step extrapolates as if all values were
+/// as likely as the current one. A step is at most `width` long at first, and the limit grows
+/// fourfold with every step. From the sixth step on, every other step bisects the remaining range.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn find(
     scale: &Scale,
     (code, unit): (u64, u64),
     guess: i64,
     width: i64,
-    mut look_at: impl FnMut(i64) -> (u64, u64),
+    mut evaluate: impl FnMut(i64) -> (u64, u64),
 ) -> (i64, (u64, u64)) {
     let (mut low, mut high) = (0, scale.high);
     let mut value = guess.clamp(scale.first, scale.last);
     let mut most = width.clamp(1, 1 << 32) as u64;
     let mut steps = 0;
     loop {
-        let mixed = look_at(value);
+        let mixed = evaluate(value);
         let (start, end) = scale.interval(value, mixed);
         let (start, end) = (start * unit, end * unit);
         let size = (end - start).max(1);
@@ -42,7 +43,7 @@ pub(super) fn find(
             return (value, mixed);
         }
         let missing = if is_above { code - start } else { start - code + size - 1 };
-        // Without a division where the step is too far anyway.
+        // A quotient above 64 is replaced by `most`, which saves the division.
         let step = if missing >> 6 > size { most } else { (missing / size).min(most) } as i64;
         value = if is_above {
             low = value + 1;

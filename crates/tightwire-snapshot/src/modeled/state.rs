@@ -1,5 +1,5 @@
-//! The learned state, of which each packet that may become a baseline keeps a copy: plain arrays,
-//! cheap to copy.
+//! The learned state of the model. Every packet that may become a baseline keeps a copy of it, so
+//! the state is plain arrays, which are cheap to copy.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ pub(crate) struct State {
     pub(super) params: Vec<i16>,
     /// Weights of the linear predictors, and recent values.
     pub(super) linear: Vec<i32>,
-    /// Largest id that was ever mentioned; `None` before the first mention.
+    /// Largest id that was ever updated; `None` before the first update.
     pub(super) last_id: Option<u32>,
 }
 
@@ -62,7 +62,8 @@ pub(super) fn code_bit<C: Coder>(coder: &mut C, slot: &mut u32, limit: u32, bit:
     bit
 }
 
-/// `2 / (2 * count + 3)` with 16 fraction bits: as if both values had been seen half a time before.
+/// Weight of the next bit after `count` bits: `2 / (2 * count + 3)` with 16 fraction bits. The
+/// probability is that of counting, with an initial count of one quarter for each value of the bit.
 static SHARE_OF_NEXT: [u32; 256] = {
     let mut table = [0; 256];
     let mut count = 0;

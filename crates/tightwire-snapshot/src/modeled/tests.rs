@@ -7,13 +7,13 @@ use alloc::vec;
 use super::*;
 use crate::layout::{Column, Group, Kind};
 use crate::random_worlds::{
-    self, Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
-    volume,
+    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, assert_in_order_and_range, contents,
+    damaged, random_updates, volume,
 };
 use crate::{Config, Level};
 
 fn config() -> Config {
-    Config { level: Level::Modeled, max_objects: MOST, ..Config::default() }
+    Config { level: Level::Modeled, max_objects: MAX_OBJECTS, ..Config::default() }
 }
 
 fn assert_same(a: &State, b: &State) {
@@ -22,39 +22,39 @@ fn assert_same(a: &State, b: &State) {
 }
 
 /// Writes and reads the packets of a random world, and passes each to a check, with the state of
-/// its base.
+/// its baseline packet.
 fn packets(
     seed: u64,
-    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &Known, &State, &Mentions),
+    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
 ) {
     let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
     let protocol = Protocol::of_layouts(config(), layouts);
-    let mut known = Known::default();
+    let mut baseline = FakeBaseline::default();
     let mut state = protocol.plan().pristine.clone();
-    let (mut mentions, mut again) = (Mentions::default(), Mentions::default());
+    let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     for _ in 0..30 {
-        mention(dice, &protocol, &known, &mut mentions);
+        random_updates(dice, &protocol, &baseline, &mut updates);
         let (mut packet, mut written, mut was_read) = (Vec::new(), state.clone(), state.clone());
-        assert!(write(&protocol, &mut mentions, &known, &mut written, &mut packet, 1 << 17));
+        assert!(write(&protocol, &mut updates, &baseline, &mut written, &mut packet, 1 << 17));
         again.clear();
-        read(&protocol, &packet, &mut again, &known, &mut was_read, None).unwrap();
-        assert_eq!(said(&again), said(&mentions), "seed {seed}");
+        read(&protocol, &packet, &mut again, &baseline, &mut was_read, None).unwrap();
+        assert_eq!(contents(&again), contents(&updates), "seed {seed}");
         assert_same(&written, &was_read);
-        check(dice, &protocol, &packet, &known, &state, &mentions);
+        check(dice, &protocol, &packet, &baseline, &state, &updates);
         state = written;
-        learn(dice, &mut known, &mentions);
+        apply(dice, &mut baseline, &updates);
     }
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn random_packets_round_trip() {
     let worlds = volume(60, 1500);
     (0..worlds).for_each(|seed| packets(seed, |_, _, _, _, _, _| ()));
 }
 
 #[test]
-fn two_runs_give_the_same_bytes() {
+fn coding_is_deterministic() {
     for seed in 0..5 {
         let [mut first, mut second] = [Vec::new(), Vec::new()];
         packets(seed, |_, _, packet, _, _, _| first.push(packet.to_vec()));
@@ -64,20 +64,21 @@ fn two_runs_give_the_same_bytes() {
 }
 
 #[test]
-fn what_is_hostile_is_refused_or_stays_in_range() {
+fn damaged_packets_are_refused_or_stay_in_range() {
     let worlds = volume(12, 200);
-    let (mut mentions, mut accepted) = (Mentions::default(), 0);
+    let (mut updates, mut accepted) = (ObjectUpdates::default(), 0);
     for seed in 0..worlds {
-        packets(seed + 1_000_000, |dice, protocol, packet, known, state, good| {
+        packets(seed + 1_000_000, |dice, protocol, packet, baseline, state, good| {
             for _ in 0..12 {
                 let bytes = damaged(dice, packet);
-                mentions.clear();
-                if read(protocol, &bytes, &mut mentions, known, &mut state.clone(), None).is_err() {
+                updates.clear();
+                if read(protocol, &bytes, &mut updates, baseline, &mut state.clone(), None).is_err()
+                {
                     continue;
                 }
-                accepted += usize::from(said(&mentions) != said(good));
-                assert!(mentions.list.len() <= 2 * MOST);
-                assert_in_order_and_range(protocol, &mentions);
+                accepted += usize::from(contents(&updates) != contents(good));
+                assert!(updates.list.len() <= 2 * MAX_OBJECTS);
+                assert_in_order_and_range(protocol, &updates);
             }
         });
     }
@@ -86,31 +87,31 @@ fn what_is_hostile_is_refused_or_stays_in_range() {
 
 /// A symbol for the range coder.
 #[derive(Clone, Copy)]
-enum Told {
+enum Symbol {
     Bit { chance: u32, bit: bool },
     Interval { start: u64, end: u64, bits: u32 },
 }
 
 #[test]
-fn bits_and_intervals_come_back_from_the_range_coder() {
+fn the_range_coder_round_trips_bits_and_intervals() {
     for seed in 1..400 {
         let dice = &mut Dice(random_worlds::seed(seed));
-        let told: Vec<Told> = (0..dice.below(300)).map(|_| told(dice)).collect();
+        let symbols: Vec<Symbol> = (0..dice.below(300)).map(|_| random_symbol(dice)).collect();
         let mut bytes = vec![0xff; 3];
         let mut encoder = Encoder::new(&mut bytes, 1 << 20);
-        for told in &told {
-            match *told {
-                Told::Bit { chance, bit } => assert_eq!(encoder.bit(chance, bit), bit),
-                Told::Interval { start, end, bits } => encoder.narrow(start, end, bits),
+        for symbol in &symbols {
+            match *symbol {
+                Symbol::Bit { chance, bit } => assert_eq!(encoder.bit(chance, bit), bit),
+                Symbol::Interval { start, end, bits } => encoder.narrow(start, end, bits),
             }
         }
         assert!(encoder.finish());
         assert_eq!(bytes[..3], [0xff; 3], "a carry goes no further than the code");
         let mut decoder = Decoder::new(&bytes[3..]);
-        for told in &told {
-            match *told {
-                Told::Bit { chance, bit } => assert_eq!(decoder.bit(chance, false), bit),
-                Told::Interval { start, end, bits } => {
+        for symbol in &symbols {
+            match *symbol {
+                Symbol::Bit { chance, bit } => assert_eq!(decoder.bit(chance, false), bit),
+                Symbol::Interval { start, end, bits } => {
                     let (code, unit) = decoder.target(bits);
                     assert!((start..end).contains(&(code / unit)));
                     decoder.narrow(start, end, bits);
@@ -122,20 +123,20 @@ fn bits_and_intervals_come_back_from_the_range_coder() {
 }
 
 /// Returns a symbol, often at the upper end of the interval, which causes carries.
-fn told(dice: &mut Dice) -> Told {
+fn random_symbol(dice: &mut Dice) -> Symbol {
     if dice.is_one_in(2) {
         let chance = [1, 65535, 1 + dice.below(65535) as u32][dice.below(3) as usize];
-        return Told::Bit { chance, bit: dice.is_one_in(2) };
+        return Symbol::Bit { chance, bit: dice.is_one_in(2) };
     }
     let bits = 1 + dice.below(41) as u32;
     let total = 1 << bits;
     let start = if dice.is_one_in(2) { total - 1 } else { dice.below(total) };
     let end = start + 1 + dice.below(total - start);
-    Told::Interval { start, end, bits }
+    Symbol::Interval { start, end, bits }
 }
 
 #[test]
-fn a_class_of_many_columns_has_a_state_of_bounded_size() {
+fn the_model_of_a_large_class_has_a_bounded_size() {
     let kinds = [
         (Kind::Category, 1),
         (Kind::Raw, u32::MAX),
@@ -155,7 +156,9 @@ fn a_class_of_many_columns_has_a_state_of_bounded_size() {
                 spatial: false,
                 space: 0,
                 origin: 0,
+                unit: Default::default(),
                 reference: false,
+                audience: Default::default(),
                 derivative: None,
             });
         }

@@ -1,12 +1,12 @@
 //! A decoder that records marks in a trace.
 
 use super::range_coder::{Coder, Decoder};
-use crate::trace::{Mark, Marked, Record};
+use crate::trace::{Mark, Marked, SpanRecord};
 
 /// A decoder that begins at a bit of the packet, with the record of its marks.
 pub(super) struct TracedDecoder<'t, 'p> {
     pub(super) decoder: &'t mut Decoder<'p>,
-    pub(super) record: &'t mut Record,
+    pub(super) record: &'t mut SpanRecord,
     /// Bit of the packet at which the code begins.
     pub(super) start: u64,
 }

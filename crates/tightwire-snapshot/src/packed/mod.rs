@@ -4,14 +4,13 @@
 //! | --- | --- |
 //! | `plan` | the parts of a layout that coding needs for every object, computed once |
 //! | `tuning` | the widths and modes that a packet declares, and their choice by the writer |
-//! | `lists` | the objects that a packet mentions |
+//! | `update_list` | the objects that a packet updates |
 //! | `object` | one object, with or without a baseline |
 //! | `sparse` | which of its groups at rest changed |
 //! | `motion` | its motion, by its baseline states |
 //! | `number`, `rotation` | prediction of a group |
 //! | `residual` | the residual: one width, then the components |
 
-mod lists;
 mod motion;
 mod number;
 mod object;
@@ -23,14 +22,15 @@ mod sparse;
 #[cfg(test)]
 mod tests;
 mod tuning;
+mod update_list;
 
-use super::mention::{Change, Knowledge, Mentions};
 use super::protocol::{ClassLayout, Protocol};
 use super::trace::{Mark, Marked};
-use lists::Lists;
+use super::update::{Baseline, ObjectUpdates, UpdateKind};
 use motion::Course;
-use object::{fresh, update};
+use object::{code_delta, code_full};
 use tightwire_core::stream::{ErrorKind, Stream};
+use update_list::UpdateList;
 
 pub(crate) use plan::ClassPlan;
 pub(crate) use tuning::Tuning;
@@ -38,60 +38,60 @@ pub(crate) use tuning::Tuning;
 /// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    lists: Lists,
+    update_list: UpdateList,
     /// The choices in the packet that is being read.
     tuning: Tuning,
 }
 
-/// Writes or reads the mentions of a packet. `tuning` is that of the base, and becomes that of this
-/// packet; a reader does not use it.
+/// Writes or reads the updates of a packet. `tuning` is that of the baseline packet, and becomes
+/// that of this packet; a reader does not use it.
 #[inline]
 pub(super) fn code<S: Stream + Marked>(
     stream: &mut S,
     protocol: &Protocol,
-    mentions: &mut Mentions,
-    knowledge: &impl Knowledge,
+    updates: &mut ObjectUpdates,
+    baseline: &impl Baseline,
     tuning: &mut Tuning,
 ) -> Result<(), S::Error> {
     let classes = protocol.classes();
-    let Mentions { list, cells, packed: scratch, .. } = mentions;
+    let ObjectUpdates { list, cells, packed: scratch, .. } = updates;
     let tuning = if S::READING { &mut scratch.tuning } else { tuning };
-    stream.mark(Mark::Choices);
+    stream.mark(Mark::Modes);
     tuning.code_choices(stream, classes)?;
     stream.mark(Mark::Objects);
-    let before = knowledge.mentioned_before();
-    scratch.lists.code(stream, list, before, protocol.config().max_objects)?;
-    for (place, mention) in list.iter_mut().enumerate() {
+    let baseline_ids = baseline.baseline_ids();
+    scratch.update_list.code(stream, list, baseline_ids, protocol.config().max_objects)?;
+    for (place, update) in list.iter_mut().enumerate() {
         let start = stream.position();
         let mut course = Course::NONE;
-        let is_known = mention.change == Change::Update;
-        if is_known {
-            match knowledge.pasts(place, mention.id, |past| course.add(past)) {
-                Some(class) => mention.class = class,
+        let has_baseline = update.kind == UpdateKind::Delta;
+        if has_baseline {
+            match baseline.acked_states(place, update.id, |state| course.add(state)) {
+                Some(class) => update.class = class,
                 None => return stream.refuse_at(ErrorKind::OutOfRange, start),
             }
-        } else if mention.change == Change::Gone {
+        } else if update.kind == UpdateKind::Despawn {
             continue;
         }
         stream.mark(Mark::Object(place));
-        if !is_known {
-            code_class(stream, &mut mention.class, classes)?;
+        if !has_baseline {
+            code_class(stream, &mut update.class, classes)?;
         }
-        let Some(class) = classes.get(usize::from(mention.class)) else {
+        let Some(class) = classes.get(usize::from(update.class)) else {
             return stream.refuse_at(ErrorKind::Misuse, start);
         };
         let columns = class.layout.columns.len();
         if S::READING {
-            (mention.start, mention.columns) = (cells.len(), columns);
+            (update.start, update.columns) = (cells.len(), columns);
             // Absent parts of an object without a baseline, and columns of no group, stay 0.
             cells.resize(cells.len() + columns, 0);
         }
-        let row = cells.get_mut(mention.start..).and_then(|cells| cells.get_mut(..columns));
+        let row = cells.get_mut(update.start..).and_then(|cells| cells.get_mut(..columns));
         let Some(row) = row else { return stream.refuse_at(ErrorKind::Misuse, start) };
-        if is_known {
-            update(stream, class, tuning, &course, row)?;
+        if has_baseline {
+            code_delta(stream, class, tuning, &course, row)?;
         } else {
-            fresh(stream, class, row)?;
+            code_full(stream, class, row)?;
         }
     }
     if S::WRITING {

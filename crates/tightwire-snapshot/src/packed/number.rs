@@ -17,12 +17,12 @@ pub(super) fn number<S: Stream, const N: usize>(
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     let start = stream.position();
-    let (Some(now), Some(before)) = (plan.row::<N>(motion.now), plan.row::<N>(motion.before))
+    let (Some(now), Some(before)) = (plan.row::<N>(motion.newest), plan.row::<N>(motion.before))
     else {
         return stream.refuse_at(ErrorKind::Misuse, start);
     };
     let velocity = plan.velocity.as_ref().filter(|velocity| {
-        velocity.is_in(motion.layout, cells) && velocity.is_in(motion.layout, motion.now)
+        velocity.is_in(motion.layout, cells) && velocity.is_in(motion.layout, motion.newest)
     });
     let (mut predicted, mut size) = ([0; N], 0);
     for i in 0..N {
@@ -32,8 +32,8 @@ pub(super) fn number<S: Stream, const N: usize>(
         size = integrate(&mut predicted, velocity, tuning.mode, motion, cells);
     } else if !sparse {
         for i in 0..N {
-            let past = i64::from(before[i]);
-            let on = motion.extend(difference(predicted[i], past, plan.max[i], plan.wraps));
+            let acked = i64::from(before[i]);
+            let on = motion.extend(difference(predicted[i], acked, plan.max[i], plan.wraps));
             size |= on.unsigned_abs();
             match tuning.mode {
                 Mode::Linear => predicted[i] += on,
@@ -139,13 +139,13 @@ fn integrate<const N: usize>(
     let mut size = 0;
     for i in 0..N {
         let now = i64::from(cells[velocity.first + i]);
-        let past = i64::from(motion.now[velocity.first + i]);
-        let sum = now * (age + extra) + past * (age - extra);
+        let acked = i64::from(motion.newest[velocity.first + i]);
+        let sum = now * (age + extra) + acked * (age - extra);
         // 32 bits of the scale, and one bit since the sum is twice the mean.
         let way = (i128::from(sum) * scale - rest) >> 33;
         predicted[i] += way.clamp(-FAR, FAR) as i64;
-        let expected = motion.extend(past - i64::from(motion.before[velocity.first + i]));
-        let surprise = (now - past - expected) * age;
+        let expected = motion.extend(acked - i64::from(motion.before[velocity.first + i]));
+        let surprise = (now - acked - expected) * age;
         let off = (i128::from(surprise) * scale) >> 33;
         size |= off.clamp(-FAR, FAR).unsigned_abs() as u64;
     }
@@ -162,9 +162,9 @@ pub(super) fn compare(
 ) {
     let mut left = [0; 3];
     for i in 0..plan.len {
-        let (now, max) = (i64::from(motion.now[plan.first + i]), plan.max[i]);
-        let past = i64::from(motion.before[plan.first + i]);
-        let on = motion.extend(difference(now, past, max, plan.wraps));
+        let (now, max) = (i64::from(motion.newest[plan.first + i]), plan.max[i]);
+        let acked = i64::from(motion.before[plan.first + i]);
+        let on = motion.extend(difference(now, acked, max, plan.wraps));
         let way = difference(i64::from(cells[plan.first + i]), now, max, plan.wraps);
         left[0] |= zigzag(way);
         left[1] |= zigzag(way - on / 2);
@@ -183,7 +183,8 @@ fn compare_velocity<const N: usize>(
     cells: &[u32],
 ) {
     let left = [Mode::Damped, Mode::Linear].map(|mode| {
-        let mut predicted: [_; N] = core::array::from_fn(|i| i64::from(motion.now[plan.first + i]));
+        let mut predicted: [_; N] =
+            core::array::from_fn(|i| i64::from(motion.newest[plan.first + i]));
         integrate(&mut predicted, velocity, mode, motion, cells);
         (0..N).fold(0, |left, i| {
             let predicted = into_range(predicted[i], plan.max[i], plan.wraps);

@@ -14,7 +14,7 @@ use tightwire_core::stream::{ErrorKind, Stream};
 /// Codes an object with a baseline: first which groups at rest changed, then the residuals of the
 /// groups that moved or changed.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn update<S: Stream + Marked>(
+pub(super) fn code_delta<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     tuning: &mut Tuning,
@@ -22,14 +22,14 @@ pub(super) fn update<S: Stream + Marked>(
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     let motion = match Motion::new(&class.layout, course) {
-        Some(motion) if motion.now.len() == cells.len() => motion,
+        Some(motion) if motion.newest.len() == cells.len() => motion,
         _ => return stream.refuse_at(ErrorKind::Misuse, stream.position()),
     };
     if S::READING {
-        cells.copy_from_slice(motion.now);
+        cells.copy_from_slice(motion.newest);
     }
     match &class.plan.chunks[..] {
-        // A mentioned object has mostly changed: with a single chunk, the change is in it, and the
+        // An updated object has mostly changed: with a single chunk, the change is in it, and the
         // bit for that is left out.
         [chunk] => code_chunk(stream, chunk, tuning, &motion, true, cells),
         chunks => code_chunks(stream, chunks, tuning, &motion, cells),
@@ -64,11 +64,11 @@ fn code_chunk<S: Stream + Marked>(
 ) -> Result<(), S::Error> {
     let (plans, (tuning, sparse)) = (&chunk.groups[..], tuning.of_chunk(chunk));
     let layout = motion.layout;
-    let [mut moved, mut changed] = chunk.differing(motion.now, [motion.before, cells]);
+    let [mut moved, mut changed] = chunk.differing(motion.newest, [motion.before, cells]);
     moved &= chunk.ordered;
     if chunk.conditional != 0 {
         // A group that becomes present or absent has no motion.
-        moved &= chunk.present(layout, motion.now);
+        moved &= chunk.present(layout, motion.newest);
         moved &= chunk.present(layout, motion.before);
     }
     let dense = moved & !sparse;
@@ -115,7 +115,7 @@ fn group<S: Stream>(
         Kind::Category => category(stream, plan, motion, cells),
         Kind::Raw => whole(stream, plan, cells),
         // The group was absent, and its zeros predict nothing.
-        _ if !plan.is_in(motion.layout, motion.now) => whole(stream, plan, cells),
+        _ if !plan.is_in(motion.layout, motion.newest) => whole(stream, plan, cells),
         Kind::Rotation { .. } => rotation(stream, plan, tuning, motion, sparse, cells),
         Kind::Number { components: 3, .. } => {
             number::<S, 3>(stream, plan, tuning, motion, sparse, cells)
@@ -139,7 +139,7 @@ fn category<S: Stream>(
     motion: &Motion<'_>,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
-    let (before, cell) = (motion.now[plan.first], &mut cells[plan.first]);
+    let (before, cell) = (motion.newest[plan.first], &mut cells[plan.first]);
     let Some(span) = plan.max[0].checked_sub(1) else {
         return stream.refuse_at(ErrorKind::OutOfRange, stream.position());
     };
@@ -153,7 +153,7 @@ fn category<S: Stream>(
 
 /// Codes an object without a baseline: all cells as they are.
 #[inline(never)]
-pub(super) fn fresh<S: Stream + Marked>(
+pub(super) fn code_full<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     cells: &mut [u32],

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_width_has_a_place_of_its_own() {
+    fn every_width_has_its_own_index() {
         for top in 0..=33 {
             for expected in 0..=top {
                 let mut seen = vec![false; top as usize + 1];

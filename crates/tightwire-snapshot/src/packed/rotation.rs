@@ -25,7 +25,7 @@ pub(super) fn rotation<S: Stream>(
 ) -> Result<(), S::Error> {
     let start = stream.position();
     let max = i64::from(plan.max[1]);
-    let (Some(now), Some(before)) = (plan.row(motion.now), plan.row(motion.before)) else {
+    let (Some(now), Some(before)) = (plan.row(motion.newest), plan.row(motion.before)) else {
         return misuse(stream);
     };
     let Some(cells) = plan.row_mut::<4>(cells) else { return misuse(stream) };

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_comes_back() {
+    fn sets_of_changed_groups_round_trip() {
         let sets = [0, 1, 0b1010, 0x8000_0001, 0xffff_ffff, 0x1248_0000, 0x0123_4567];
         for at_rest in sets.into_iter().chain((0..32).map(|count| u32::MAX >> count)) {
             for set in sets.map(|set| set & at_rest) {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_do_not_rise_are_refused() {
+    fn indices_out_of_order_are_refused() {
         // Two of 20 indices: a zero and a one, and five bits for each.
         let two = |first: u16, second: u16| (0b10 | first << 2 | second << 7).to_le_bytes();
         let refused = |bit| Err(ReadError { kind: ErrorKind::OutOfRange, bit });

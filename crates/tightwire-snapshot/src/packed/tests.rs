@@ -6,68 +6,71 @@ use alloc::vec;
 
 use super::*;
 use crate::random_worlds::{
-    self, Dice, Known, MOST, any_layout, assert_in_order_and_range, damaged, learn, mention, said,
-    volume,
+    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, assert_in_order_and_range, contents,
+    damaged, random_updates, volume,
 };
 use crate::{Config, Level};
 use tightwire_core::stream::{ReadError, ReadStream, WriteStream};
 
 fn config() -> Config {
-    Config { level: Level::Packed, max_objects: MOST, ..Config::default() }
+    Config { level: Level::Packed, max_objects: MAX_OBJECTS, ..Config::default() }
 }
 
 fn read(
     protocol: &Protocol,
     bytes: &[u8],
-    known: &Known,
-    mentions: &mut Mentions,
+    baseline: &FakeBaseline,
+    updates: &mut ObjectUpdates,
 ) -> Result<(), ReadError> {
-    mentions.clear();
+    updates.clear();
     let mut stream = ReadStream::new(bytes);
-    code(&mut stream, protocol, mentions, known, &mut Tuning::default())?;
+    code(&mut stream, protocol, updates, baseline, &mut Tuning::default())?;
     stream.finish()
 }
 
-fn packets(seed: u64, mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &Known, &Mentions)) {
+fn packets(
+    seed: u64,
+    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &FakeBaseline, &ObjectUpdates),
+) {
     let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
     let protocol = Protocol::of_layouts(config(), layouts);
-    let (mut known, mut tuning) = (Known::default(), Tuning::default());
-    let (mut mentions, mut again) = (Mentions::default(), Mentions::default());
+    let (mut baseline, mut tuning) = (FakeBaseline::default(), Tuning::default());
+    let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     let mut buffer = vec![0; 1 << 17];
     for _ in 0..30 {
-        mention(dice, &protocol, &known, &mut mentions);
+        random_updates(dice, &protocol, &baseline, &mut updates);
         let mut stream = WriteStream::new(&mut buffer);
-        let Ok(()) = code(&mut stream, &protocol, &mut mentions, &known, &mut tuning);
+        let Ok(()) = code(&mut stream, &protocol, &mut updates, &baseline, &mut tuning);
         let packet = stream.finish().unwrap();
-        read(&protocol, packet, &known, &mut again).unwrap();
-        assert_eq!(said(&again), said(&mentions), "seed {seed}");
-        check(dice, &protocol, packet, &known, &mentions);
-        learn(dice, &mut known, &mentions);
+        read(&protocol, packet, &baseline, &mut again).unwrap();
+        assert_eq!(contents(&again), contents(&updates), "seed {seed}");
+        check(dice, &protocol, packet, &baseline, &updates);
+        apply(dice, &mut baseline, &updates);
     }
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn random_packets_round_trip() {
     let worlds = volume(150, 3000);
     (0..worlds).for_each(|seed| packets(seed, |_, _, _, _, _| ()));
 }
 
 #[test]
-fn what_is_hostile_is_refused_or_stays_in_range() {
+fn damaged_packets_are_refused_or_stay_in_range() {
     let mut accepted = 0;
     let worlds = volume(30, 400);
-    let mut mentions = Mentions::default();
+    let mut updates = ObjectUpdates::default();
     for seed in 0..worlds {
-        packets(seed + 1_000_000, |dice, protocol, packet, known, good| {
+        packets(seed + 1_000_000, |dice, protocol, packet, baseline, good| {
             for _ in 0..20 {
                 let bytes = damaged(dice, packet);
-                if read(protocol, &bytes, known, &mut mentions).is_err() {
+                if read(protocol, &bytes, baseline, &mut updates).is_err() {
                     continue;
                 }
-                accepted += usize::from(said(&mentions) != said(good));
-                assert!(mentions.list.len() <= MOST);
-                assert_in_order_and_range(protocol, &mentions);
+                accepted += usize::from(contents(&updates) != contents(good));
+                assert!(updates.list.len() <= MAX_OBJECTS);
+                assert_in_order_and_range(protocol, &updates);
             }
         });
     }

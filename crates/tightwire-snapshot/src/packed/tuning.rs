@@ -1,15 +1,15 @@
 //! The choices that a packet declares about modes and widths, and how the writer makes them.
 //!
 //! A receiver does not learn: a packet names every choice that differs from the default of the
-//! schema. The writer makes the choices by the statistics of the base and the packets before, since
-//! one packet is much like the next. That costs no second pass, and a writer without statistics
-//! only writes somewhat larger packets.
+//! schema. The writer makes the choices by the statistics of the baseline packet and the packets
+//! before, since one packet is much like the next. That costs no second pass, and a writer without
+//! statistics only writes somewhat larger packets.
 
 use alloc::vec::Vec;
 
-use super::lists::count;
 use super::plan::{Chunk, GroupPlan};
 use super::residual::expected_width;
+use super::update_list::count;
 use crate::layout::Kind;
 use crate::protocol::ClassLayout;
 use tightwire_core::stream::{ErrorKind, Stream};
@@ -38,13 +38,13 @@ pub(super) struct GroupTuning {
     offset: i32,
     /// Expected width for a group that was at rest: `1..=8`.
     sparse_width: u32,
-    seen: Seen,
+    statistics: Statistics,
     /// Objects until the next one whose predictions are compared.
     due: u32,
 }
 
 #[derive(Clone, Copy, Default, Debug)]
-struct Seen {
+struct Statistics {
     dense: i32,
     dense_offset: i32,
     sparse: u32,
@@ -83,7 +83,7 @@ impl GroupTuning {
             default_mode: plan.default_mode,
             offset: 0,
             sparse_width: SPARSE_WIDTH,
-            seen: Seen::default(),
+            statistics: Statistics::default(),
             due: 0,
         }
     }
@@ -100,13 +100,13 @@ impl GroupTuning {
     /// Records the width of a residual.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn note(&mut self, width: u32, usual: u32, sparse: bool) {
-        let seen = &mut self.seen;
+        let statistics = &mut self.statistics;
         if sparse {
-            seen.sparse += 1;
-            seen.sparse_width += width;
+            statistics.sparse += 1;
+            statistics.sparse_width += width;
         } else {
-            seen.dense += 1;
-            seen.dense_offset += width.cast_signed() - usual.cast_signed();
+            statistics.dense += 1;
+            statistics.dense_offset += width.cast_signed() - usual.cast_signed();
         }
     }
 
@@ -122,19 +122,20 @@ impl GroupTuning {
     /// a group that moved.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn compare(&mut self, left: [u64; 3], components: u32) {
-        let seen = &mut self.seen;
-        seen.moved += 1;
-        seen.stayed += u32::from(left[0] == 0);
-        for (bits, left) in seen.bits.iter_mut().zip(left) {
+        let statistics = &mut self.statistics;
+        statistics.moved += 1;
+        statistics.stayed += u32::from(left[0] == 0);
+        for (bits, left) in statistics.bits.iter_mut().zip(left) {
             *bits += components * (u64::BITS - left.leading_zeros());
         }
     }
 
     fn choose(&mut self, plan: &GroupPlan) {
-        let seen = &mut self.seen;
-        if seen.moved >= ENOUGH {
-            let [stay, damped, linear] = seen.bits;
-            self.mode = if seen.stayed * 2 > seen.moved && matches!(plan.kind, Kind::Number { .. })
+        let statistics = &mut self.statistics;
+        if statistics.moved >= ENOUGH {
+            let [stay, damped, linear] = statistics.bits;
+            self.mode = if statistics.stayed * 2 > statistics.moved
+                && matches!(plan.kind, Kind::Number { .. })
             {
                 Mode::Sparse
             } else if linear <= stay.min(damped) {
@@ -148,17 +149,19 @@ impl GroupTuning {
         // A width that is off by one costs a bit or two, so the sum estimates the savings of a
         // change.
         self.offset = 0;
-        if seen.dense_offset.unsigned_abs() >= WORTH {
-            let twice = 2 * seen.dense_offset;
-            self.offset = (twice + seen.dense).div_euclid(2 * seen.dense).clamp(-4, 3);
+        if statistics.dense_offset.unsigned_abs() >= WORTH {
+            let twice = 2 * statistics.dense_offset;
+            self.offset = (twice + statistics.dense).div_euclid(2 * statistics.dense).clamp(-4, 3);
         }
         self.sparse_width = SPARSE_WIDTH;
-        if seen.sparse_width.abs_diff(SPARSE_WIDTH * seen.sparse) >= WORTH {
-            self.sparse_width =
-                ((2 * seen.sparse_width + seen.sparse) / (2 * seen.sparse)).clamp(1, 8);
+        if statistics.sparse_width.abs_diff(SPARSE_WIDTH * statistics.sparse) >= WORTH {
+            self.sparse_width = ((2 * statistics.sparse_width + statistics.sparse)
+                / (2 * statistics.sparse))
+                .clamp(1, 8);
         }
         // Older samples fade.
-        let Seen { dense, dense_offset, sparse, sparse_width, moved, stayed, bits } = seen;
+        let Statistics { dense, dense_offset, sparse, sparse_width, moved, stayed, bits } =
+            statistics;
         *dense -= *dense / 4;
         *dense_offset -= *dense_offset / 4;
         for sum in [sparse, sparse_width, moved, stayed].into_iter().chain(bits) {
@@ -257,7 +260,7 @@ impl Clone for Tuning {
     }
 
     fn clone_from(&mut self, source: &Self) {
-        // Reuses the memory: every packet copies the tuning of its base.
+        // Reuses the memory: every packet copies the tuning of its baseline packet.
         self.groups.clone_from(&source.groups);
     }
 }

@@ -44,7 +44,7 @@ impl Sender {
         value: &Dynamic,
     ) -> Result<(), SetError> {
         if self.is_sent {
-            return Err(SetError::TickIsSent);
+            return Err(SetError::TickFrozen);
         }
         let Some(layout) = self.protocol.classes().get(usize::from(class)) else {
             return Err(SetError::NoSuchClass { class });
@@ -58,7 +58,6 @@ impl Sender {
         let packet = layout.declared.schema.encode(value, &mut self.value).map_err(tree)?;
         let read = layout.layout.cells_of(packet, &mut self.cells);
         read.map_err(|error| SetError::Tree { error: error.into() })?;
-        let has_room = self.store.set(id.into(), class, Some(&self.cells));
-        if has_room { Ok(()) } else { Err(SetError::TooManyObjects) }
+        self.store.set(id.into(), class, &self.cells)
     }
 }

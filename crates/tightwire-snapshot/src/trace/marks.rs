@@ -9,15 +9,15 @@ pub(crate) enum Mark<'l> {
     /// Sequence number of the packet, and whether it is complete.
     Number,
     /// The baseline packet.
-    Base,
+    Baseline,
     Tick,
     /// Which packets are acked.
-    Known,
+    Acked,
     /// Prediction modes of groups.
-    Choices,
-    /// Ids of the mentioned objects.
+    Modes,
+    /// Ids of the updated objects.
     Objects,
-    /// The object with this index among the mentions, as a whole.
+    /// The object with this index among the updates, as a whole.
     Object(usize),
     /// Flags of the object's groups that changed.
     Flags,

@@ -18,17 +18,17 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
 
-use super::Protocol;
-use super::header::{Header, Told};
-use super::mention::{Mention, Mentions};
+use super::header::{Header, HeaderSummary};
 use super::protocol::ClassLayout;
-use record::Begun;
+use super::update::{ObjectUpdate, ObjectUpdates};
+use super::{Level, Protocol};
+use record::SpanStart;
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ReadError, ReadStream};
 use value::Decoded;
 
 pub(super) use marks::{Mark, Marked};
-pub(super) use record::Record;
+pub(super) use record::SpanRecord;
 
 /// The part of a snapshot that each bit belongs to. Filled by
 /// [`handle_snapshot_traced`](crate::Receiver::handle_snapshot_traced), which reuses its memory for
@@ -71,11 +71,11 @@ pub(super) use record::Record;
 #[derive(Debug, Default)]
 pub struct Trace {
     protocol: Option<Protocol>,
-    pub(super) record: Record,
+    pub(super) record: SpanRecord,
     header: Header,
     check: Option<u16>,
-    /// Mentions, as far as they were read.
-    list: Vec<Mention>,
+    /// ObjectUpdates, as far as they were read.
+    list: Vec<ObjectUpdate>,
     cells: Vec<u32>,
     /// The object whose value was asked for last: mostly the next call is for the same one.
     decoded: RefCell<Decoded>,
@@ -85,19 +85,19 @@ pub struct Trace {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum TracePart {
-    /// Sequence number of the snapshot, and whether it is complete.
+    /// Sequence number of the snapshot, whether it is complete, and its level.
     Number,
     /// The baseline packet.
-    Base,
+    Baseline,
     /// The tick.
     Tick,
     /// Which earlier snapshots are acked.
-    Known,
+    Acked,
     /// The check over the header, the body and the baseline.
     Check,
     /// Prediction modes of fields. Only at the level [`Packed`](crate::Level::Packed).
-    Choices,
-    /// Ids of the mentioned objects, and which of them have despawned.
+    Modes,
+    /// Ids of the updated objects, and which of them have despawned.
     Objects,
     /// Class of an object, or flags of its fields that changed. Only at the level
     /// [`Packed`](crate::Level::Packed).
@@ -126,7 +126,7 @@ pub struct TraceSpan<'t> {
     pub start: f64,
     /// Number of bits; zero if other spans tell the value already, as for a `bool` that changed.
     pub bits: f64,
-    begun: Begun,
+    starts: SpanStart,
     trace: &'t Trace,
 }
 
@@ -160,9 +160,9 @@ impl Trace {
     /// The last symbols of an arithmetic coder may have up to 8 bits more than the packet, since
     /// the coder leaves out zeros at the end: such spans end with the packet.
     pub fn spans(&self) -> impl ExactSizeIterator<Item = TraceSpan<'_>> {
-        let begun = &self.record.begun;
-        begun.iter().enumerate().map(|(index, &span)| {
-            let end = begun.get(index + 1).map_or(self.record.end, |next| next.start);
+        let starts = &self.record.starts;
+        starts.iter().enumerate().map(|(index, &span)| {
+            let end = starts.get(index + 1).map_or(self.record.end, |next| next.start);
             let (object, class, field) = self.names(&span);
             let (start, bits) = (span.start, end - span.start);
             TraceSpan {
@@ -172,7 +172,7 @@ impl Trace {
                 field,
                 start,
                 bits,
-                begun: span,
+                starts: span,
                 trace: self,
             }
         })
@@ -184,8 +184,8 @@ impl Trace {
     pub fn totals(&self) -> Vec<TraceTotal<'_>> {
         let mut totals = BTreeMap::new();
         for span in self.spans() {
-            let class = self.mention(&span.begun).map_or(0, |mention| mention.class);
-            let key = (span.part, class, if span.class.is_empty() { 0 } else { span.begun.field });
+            let class = self.update(&span.starts).map_or(0, |update| update.class);
+            let key = (span.part, class, if span.class.is_empty() { 0 } else { span.starts.field });
             let TraceSpan { part, class, field, .. } = span;
             let total = totals.entry(key);
             let total = total.or_insert(TraceTotal { part, class, field, bits: 0.0, spans: 0 });
@@ -193,6 +193,12 @@ impl Trace {
             total.spans += 1;
         }
         totals.into_values().collect()
+    }
+
+    /// Returns the level of the snapshot.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.header.level
     }
 
     /// Begins the trace of a packet.
@@ -203,7 +209,7 @@ impl Trace {
         self.check = None;
         self.list.clear();
         self.cells.clear();
-        self.decoded.get_mut().forget();
+        self.decoded.get_mut().clear();
     }
 
     /// Reads a header, and keeps it.
@@ -212,9 +218,9 @@ impl Trace {
         header: &mut Header,
         stream: &mut ReadStream<'_>,
         newest: u32,
-        told: impl Fn(u32) -> Option<Told>,
+        summary: impl Fn(u32) -> Option<HeaderSummary>,
     ) -> Result<(), ReadError> {
-        let read = header.serialize(&mut self.record.stream(stream, 0), newest, told);
+        let read = header.serialize(&mut self.record.stream(stream, 0), newest, summary);
         self.record.end(stream.position() as f64);
         if read.is_err() {
             self.record.refuse();
@@ -223,32 +229,32 @@ impl Trace {
         read
     }
 
-    /// Keeps the mentions that were read.
-    pub(super) fn keep(&mut self, check: Option<u16>, mentions: &Mentions) {
+    /// Keeps the updates that were read.
+    pub(super) fn keep(&mut self, check: Option<u16>, updates: &ObjectUpdates) {
         self.check = check;
-        self.list.clone_from(&mentions.list);
-        self.cells.clone_from(&mentions.cells);
+        self.list.clone_from(&updates.list);
+        self.cells.clone_from(&updates.cells);
     }
 
-    fn names(&self, span: &Begun) -> (Option<ObjectId>, &str, &str) {
-        let Some(mention) = self.mention(span) else { return (None, "", "") };
+    fn names(&self, span: &SpanStart) -> (Option<ObjectId>, &str, &str) {
+        let Some(update) = self.update(span) else { return (None, "", "") };
         // An object that was refused before its class was read has no names.
-        let class = self.class(mention).filter(|class| mention.has_cells_of(class));
+        let class = self.class(update).filter(|class| update.has_cells_of(class));
         let class_name = class.map_or("", |class| class.declared.schema.name());
         let is_field = span.part == TracePart::Field;
         let field =
             class.filter(|_| is_field).map_or("", |class| class.layout.fields.path(span.field));
-        (Some(mention.id), class_name, field)
+        (Some(update.id), class_name, field)
     }
 
-    /// Returns the mention that a span belongs to.
-    fn mention(&self, span: &Begun) -> Option<&Mention> {
-        let is_of_an_object = matches!(span.part, TracePart::Object | TracePart::Field);
-        self.list.get(span.object).filter(|_| is_of_an_object)
+    /// Returns the update that a span belongs to.
+    fn update(&self, span: &SpanStart) -> Option<&ObjectUpdate> {
+        let has_object = matches!(span.part, TracePart::Object | TracePart::Field);
+        self.list.get(span.object).filter(|_| has_object)
     }
 
-    fn class(&self, mention: &Mention) -> Option<&ClassLayout> {
-        self.protocol.as_ref()?.classes().get(usize::from(mention.class))
+    fn class(&self, update: &ObjectUpdate) -> Option<&ClassLayout> {
+        self.protocol.as_ref()?.classes().get(usize::from(update.class))
     }
 }
 
@@ -256,7 +262,7 @@ impl TraceSpan<'_> {
     /// Returns the value of the bits as text; for a field, in the text form of its class.
     #[must_use]
     pub fn value(&self) -> String {
-        self.trace.value(&self.begun)
+        self.trace.value(&self.starts)
     }
 }
 
@@ -266,11 +272,11 @@ impl TracePart {
     pub fn name(self) -> &'static str {
         match self {
             Self::Number => "number",
-            Self::Base => "base",
+            Self::Baseline => "baseline",
             Self::Tick => "tick",
-            Self::Known => "known",
+            Self::Acked => "acked",
             Self::Check => "check",
-            Self::Choices => "choices",
+            Self::Modes => "modes",
             Self::Objects => "objects",
             Self::Object => "object",
             Self::Field => "field",

@@ -9,31 +9,31 @@ use tightwire_core::stream::ReadStream;
 
 /// The parts of a packet in order: each ends where the next begins.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
-    pub(super) begun: Vec<Begun>,
+pub(crate) struct SpanRecord {
+    pub(super) starts: Vec<SpanStart>,
     /// Bit at which the last part ends.
     pub(super) end: f64,
     /// Number of bits of the packet.
     bits: f64,
-    /// Index among the mentions of the object that is being read.
+    /// Index among the updates of the object that is being read.
     object: usize,
 }
 
 /// A part, from its first bit on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
+pub(super) struct SpanStart {
     pub(super) start: f64,
     pub(super) part: TracePart,
-    /// Index of the object among the mentions, if the part is of one.
+    /// Index of the object among the updates, if the part is of one.
     pub(super) object: usize,
     /// Index of the field in the class, if the part is of one.
     pub(super) field: usize,
 }
 
-impl Record {
+impl SpanRecord {
     /// Begins the record of a packet of `bytes` bytes.
     pub(super) fn begin(&mut self, bytes: usize) {
-        self.begun.clear();
+        self.starts.clear();
         self.bits = (8 * bytes) as f64;
         (self.end, self.object) = (0.0, 0);
     }
@@ -50,10 +50,10 @@ impl Record {
     pub(crate) fn mark(&mut self, bit: f64, mark: Mark<'_>) {
         let (part, field) = match mark {
             Mark::Number => (TracePart::Number, 0),
-            Mark::Base => (TracePart::Base, 0),
+            Mark::Baseline => (TracePart::Baseline, 0),
             Mark::Tick => (TracePart::Tick, 0),
-            Mark::Known => (TracePart::Known, 0),
-            Mark::Choices => (TracePart::Choices, 0),
+            Mark::Acked => (TracePart::Acked, 0),
+            Mark::Modes => (TracePart::Modes, 0),
             Mark::Objects => (TracePart::Objects, 0),
             Mark::Object(place) => {
                 self.object = place;
@@ -62,13 +62,13 @@ impl Record {
             Mark::Flags => (TracePart::Object, 0),
             Mark::Group(layout, group) => (TracePart::Field, layout.fields.of_group(group)),
         };
-        self.go_on(bit, part, field);
+        self.begin_part(bit, part, field);
     }
 
     /// Records that the check begins at this bit; unassigned bits before it are padding.
     pub(crate) fn mark_check(&mut self, bit: u64) {
-        self.go_on(self.end, TracePart::Padding, 0);
-        self.go_on(bit as f64, TracePart::Check, 0);
+        self.begin_part(self.end, TracePart::Padding, 0);
+        self.begin_part(bit as f64, TracePart::Check, 0);
     }
 
     /// Ends the last part at this bit.
@@ -79,36 +79,36 @@ impl Record {
     /// Ends the record at a refusal. An arithmetic decoder reads on behind the end of a packet that
     /// is cut short; parts from there are dropped.
     pub(crate) fn refuse(&mut self) {
-        while self.begun.pop_if(|last| last.start >= self.bits).is_some() {}
-        self.drop_empty();
+        while self.starts.pop_if(|last| last.start >= self.bits).is_some() {}
+        self.drop_empty_span();
     }
 
     /// Ends the record of a packet that was read: the remaining bits are padding.
     pub(crate) fn fill(&mut self) {
-        self.go_on(self.end, TracePart::Padding, 0);
+        self.begin_part(self.end, TracePart::Padding, 0);
         self.end = self.bits;
-        self.drop_empty();
+        self.drop_empty_span();
     }
 
-    fn go_on(&mut self, bit: f64, part: TracePart, field: usize) {
+    fn begin_part(&mut self, bit: f64, part: TracePart, field: usize) {
         self.end(bit);
-        self.drop_empty();
-        let next = Begun { start: self.end, part, object: self.object, field };
-        if self.begun.last().is_none_or(|last| !last.is_the_same_as(&next)) {
-            self.begun.push(next);
+        self.drop_empty_span();
+        let next = SpanStart { start: self.end, part, object: self.object, field };
+        if self.starts.last().is_none_or(|last| !last.continues(&next)) {
+            self.starts.push(next);
         }
     }
 
     /// Drops a last part without bits, unless it is a field: other parts may tell its whole value.
-    fn drop_empty(&mut self) {
-        self.begun.pop_if(|last| last.start >= self.end && last.part != TracePart::Field);
+    fn drop_empty_span(&mut self) {
+        self.starts.pop_if(|last| last.start >= self.end && last.part != TracePart::Field);
     }
 }
 
-impl Begun {
-    fn is_the_same_as(&self, other: &Self) -> bool {
-        let is_of_an_object = matches!(self.part, TracePart::Object | TracePart::Field);
-        let is_of_it = (self.object, self.field) == (other.object, other.field);
-        self.part == other.part && (is_of_it || !is_of_an_object)
+impl SpanStart {
+    fn continues(&self, other: &Self) -> bool {
+        let has_object = matches!(self.part, TracePart::Object | TracePart::Field);
+        let is_same_field = (self.object, self.field) == (other.object, other.field);
+        self.part == other.part && (is_same_field || !has_object)
     }
 }

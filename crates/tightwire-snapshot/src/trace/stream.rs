@@ -1,13 +1,13 @@
 //! A read stream that records marks in a trace.
 
 use super::marks::{Mark, Marked};
-use super::record::Record;
+use super::record::SpanRecord;
 use tightwire_core::stream::{ErrorKind, RawStream, ReadError, ReadStream, Unique};
 
-/// A stream that begins at a bit of the packet, with the record of its marks.
+/// A read stream over a part of the packet, and the trace in which its marks are recorded.
 pub(crate) struct TracedStream<'t, 'p> {
     pub(super) stream: &'t mut ReadStream<'p>,
-    pub(super) record: &'t mut Record,
+    pub(super) record: &'t mut SpanRecord,
     /// Bit of the packet at which the stream begins.
     pub(super) start: u64,
 }

@@ -5,30 +5,32 @@
 use super::*;
 use crate::model::Model;
 use crate::random_worlds::{
-    self, Dice, Known, MOST, any_layout, damaged, learn, mention, said, volume,
+    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, contents, damaged, random_updates,
+    volume,
 };
 use crate::{Config, Level, body};
 
-const LEVELS: [Level; 2] = [Level::Packed, Level::Modeled];
+/// The levels of a stream of packets; `None` if they change at random.
+const LEVELS: [Option<Level>; 3] = [Some(Level::Packed), Some(Level::Modeled), None];
 
 /// Byte at which the body begins in these packets.
 const AT: usize = 3;
 
 /// Reads the body of a packet after a header of some bits.
 fn read_traced(
-    protocol: &Protocol,
+    (protocol, level): (&Protocol, Level),
     packet: &[u8],
-    known: &Known,
+    baseline: &FakeBaseline,
     model: &mut Model,
-    mentions: &mut Mentions,
+    updates: &mut ObjectUpdates,
     trace: &mut Trace,
 ) -> Result<u16, ReadError> {
     trace.begin(protocol, packet);
     trace.record.mark(0.0, Mark::Number);
     trace.record.end((8 * AT - 5) as f64);
     let tracing = Some((&mut trace.record, AT));
-    let read = body::read(protocol, &packet[AT..], mentions, known, model, tracing);
-    trace.keep(None, mentions);
+    let read = body::read((protocol, level), &packet[AT..], updates, baseline, model, tracing);
+    trace.keep(None, updates);
     read
 }
 
@@ -47,39 +49,33 @@ fn end_of(trace: &Trace, packet: &[u8]) -> f64 {
 
 /// Writes and reads the packets of a random world.
 fn packets(
-    level: Level,
+    level: Option<Level>,
     seed: u64,
-    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &Known, &Model, &Trace),
+    mut check: impl FnMut(&mut Dice, (&Protocol, Level), &[u8], &FakeBaseline, &Model, &Trace),
 ) {
     let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
-    let config = Config { level, max_objects: MOST, ..Config::default() };
+    let config = Config { max_objects: MAX_OBJECTS, ..Config::default() };
     let protocol = Protocol::of_layouts(config, layouts);
-    let (mut known, mut model) = (Known::default(), Model::new(&protocol));
-    let (mut mentions, mut again) = (Mentions::default(), Mentions::default());
+    let (mut baseline, mut model) = (FakeBaseline::default(), Model::default());
+    let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     let mut trace = Trace::new();
     for _ in 0..20 {
-        mention(dice, &protocol, &known, &mut mentions);
+        let any = if dice.is_one_in(2) { Level::Packed } else { Level::Modeled };
+        let form = (&protocol, level.unwrap_or(any));
+        random_updates(dice, &protocol, &baseline, &mut updates);
         let (mut written, mut read) = (model.clone(), model.clone());
         let mut bytes = Vec::new();
         let memory = &mut Vec::new();
         let most = 1 << 17;
-        assert!(body::write(
-            &protocol,
-            &mut mentions,
-            &known,
-            &mut written,
-            &mut bytes,
-            memory,
-            most
-        ));
+        assert!(body::write(form, &mut updates, &baseline, &mut written, &mut bytes, memory, most));
         let packet = [&[0; AT], &bytes[..]].concat();
-        let read = read_traced(&protocol, &packet, &known, &mut read, &mut again, &mut trace);
+        let read = read_traced(form, &packet, &baseline, &mut read, &mut again, &mut trace);
         assert!(read.is_ok(), "{read:?}");
-        assert_eq!(said(&again), said(&mentions), "seed {seed}");
-        check(dice, &protocol, &packet, &known, &model, &trace);
+        assert_eq!(contents(&again), contents(&updates), "seed {seed}");
+        check(dice, form, &packet, &baseline, &model, &trace);
         model = written;
-        learn(dice, &mut known, &mentions);
+        apply(dice, &mut baseline, &updates);
     }
 }
 
@@ -89,23 +85,23 @@ fn spans_cover_every_packet() {
     for (level, seed) in
         LEVELS.into_iter().flat_map(|level| (0..worlds).map(move |seed| (level, seed)))
     {
-        packets(level, seed, |_, protocol, packet, _, _, trace| {
+        packets(level, seed, |_, (protocol, coded), packet, _, _, trace| {
             assert_eq!(end_of(trace, packet), (8 * packet.len()) as f64, "{level:?} {seed}");
             let total: f64 = trace.totals().iter().map(|total| total.bits).sum();
             assert!((total - (8 * packet.len()) as f64).abs() < 1e-6);
             let padding = trace.spans().filter(|span| span.part == TracePart::Padding);
             assert!(padding.map(|span| span.bits).all(|bits| bits < 8.0));
             // At this level every present group takes bits.
-            for (place, mention) in trace.list.iter().enumerate() {
-                let layout = &protocol.classes()[usize::from(mention.class)].layout;
-                let cells = &trace.cells[mention.start..][..mention.columns];
+            for (place, update) in trace.list.iter().enumerate() {
+                let layout = &protocol.classes()[usize::from(update.class)].layout;
+                let cells = &trace.cells[update.start..][..update.columns];
                 let there = (0..layout.groups.len())
-                    .filter(|&group| mention.columns > 0 && layout.is_present(group, cells))
+                    .filter(|&group| update.columns > 0 && layout.is_present(group, cells))
                     .map(|group| layout.fields.path(layout.fields.of_group(group)));
-                let told = trace.spans().filter(|span| span.begun.object == place);
-                let told = told.filter(|span| span.part == TracePart::Field);
-                if level == Level::Modeled {
-                    assert!(told.map(|span| span.field).eq(there), "{level:?} {seed}");
+                let summary = trace.spans().filter(|span| span.starts.object == place);
+                let summary = summary.filter(|span| span.part == TracePart::Field);
+                if coded == Level::Modeled {
+                    assert!(summary.map(|span| span.field).eq(there), "{level:?} {seed}");
                 }
             }
         });
@@ -115,16 +111,16 @@ fn spans_cover_every_packet() {
 #[test]
 fn a_refused_packet_is_traced_up_to_the_refusal() {
     let worlds = volume(6, 60);
-    let (mut mentions, mut trace) = (Mentions::default(), Trace::new());
+    let (mut updates, mut trace) = (ObjectUpdates::default(), Trace::new());
     for level in LEVELS {
         let mut refused = 0;
         for seed in 0..worlds {
-            packets(level, seed, |dice, protocol, packet, known, model, _| {
+            packets(level, seed, |dice, form, packet, baseline, model, _| {
                 for _ in 0..3 {
                     let packet = [&packet[..AT], &damaged(dice, &packet[AT..])].concat();
                     let model = &mut model.clone();
                     let read =
-                        read_traced(protocol, &packet, known, model, &mut mentions, &mut trace);
+                        read_traced(form, &packet, baseline, model, &mut updates, &mut trace);
                     end_of(&trace, &packet);
                     trace.spans().for_each(|span| drop(span.value()));
                     refused += usize::from(read.is_err());

@@ -4,23 +4,23 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::record::Begun;
+use super::record::SpanStart;
 use super::{Trace, TracePart};
-use crate::mention::{Change, Mention};
 use crate::protocol::ClassLayout;
+use crate::update::{ObjectUpdate, UpdateKind};
 use tightwire_core::schema::Dynamic;
 
 /// An object as a tree of values.
 #[derive(Debug, Default)]
 pub(super) struct Decoded {
-    /// Index of the object among the mentions; `None` if no object is decoded.
+    /// Index of the object among the updates; `None` if no object is decoded.
     place: Option<usize>,
     value: Option<Dynamic>,
     packet: Vec<u8>,
 }
 
 impl Decoded {
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         (self.place, self.value) = (None, None);
     }
 
@@ -36,33 +36,35 @@ impl Decoded {
 }
 
 impl Trace {
-    pub(super) fn value(&self, span: &Begun) -> String {
+    pub(super) fn value(&self, span: &SpanStart) -> String {
         let header = &self.header;
         match span.part {
             TracePart::Number if header.is_complete => format!("{}, complete", header.number),
             TracePart::Number => header.number.to_string(),
-            TracePart::Base => header.base.map_or("none".into(), |base| base.to_string()),
+            TracePart::Baseline => {
+                header.baseline.map_or("none".into(), |baseline| baseline.to_string())
+            }
             TracePart::Tick => header.tick.to_string(),
-            TracePart::Known => {
-                let known = header.known.first..=header.base.unwrap_or_default();
-                let arrived = known.clone().filter(|&packet| header.known.contains(packet)).count();
-                format!("{arrived} of {}", known.count())
+            TracePart::Acked => {
+                let acked = header.acked.first..=header.baseline.unwrap_or_default();
+                let arrived = acked.clone().filter(|&packet| header.acked.contains(packet)).count();
+                format!("{arrived} of {}", acked.count())
             }
             TracePart::Check => self.check.map_or(String::new(), |check| format!("{check:#06x}")),
             TracePart::Objects => self.list.len().to_string(),
-            TracePart::Choices | TracePart::Padding => String::new(),
-            TracePart::Object => match self.mention(span).map(|mention| mention.change) {
-                Some(Change::Fresh) => "new".into(),
+            TracePart::Modes | TracePart::Padding => String::new(),
+            TracePart::Object => match self.update(span).map(|update| update.kind) {
+                Some(UpdateKind::Full) => "new".into(),
                 _ => String::new(),
             },
             TracePart::Field => self.field_value(span).unwrap_or_default(),
         }
     }
 
-    fn field_value(&self, span: &Begun) -> Option<String> {
-        let mention = self.mention(span)?;
-        let class = self.class(mention)?;
-        let cells = self.cells.get(mention.start..)?.get(..mention.columns)?;
+    fn field_value(&self, span: &SpanStart) -> Option<String> {
+        let update = self.update(span)?;
+        let class = self.class(update)?;
+        let cells = self.cells.get(update.start..)?.get(..update.columns)?;
         let mut decoded = self.decoded.borrow_mut();
         let object = decoded.object(span.object, class, cells);
         let value = object.and_then(|object| at(object, class.layout.fields.path(span.field)));
@@ -70,8 +72,8 @@ impl Trace {
     }
 }
 
-impl Mention {
-    /// Whether the mention has as many cells as the class has columns.
+impl ObjectUpdate {
+    /// Whether the update has as many cells as the class has columns.
     pub(super) fn has_cells_of(&self, class: &ClassLayout) -> bool {
         self.columns == class.layout.columns.len()
     }

@@ -6,13 +6,13 @@ mod shown;
 use alloc::vec::Vec;
 use core::mem::take;
 
-use super::check::{Checksum, Checksums, Origin};
-use super::header::{Header, IN_FLIGHT, SPAN, Told};
+use super::check::{Checksum, Checksums, InitialChecksum};
+use super::header::{Header, HeaderSummary, MAX_IN_FLIGHT, PACKET_WINDOW};
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Entries;
-use super::mention::{MANY, MOST_PASTS, Mentions};
 use super::model::Model;
 use super::slots::Slots;
+use super::update::{MAX_ACKED_STATES, ObjectUpdates, RESERVED_UPDATES};
 use super::{ObjectChange, Protocol, Received};
 use tightwire_core::schema::ObjectId;
 
@@ -21,9 +21,9 @@ use tightwire_core::schema::ObjectId;
 pub(super) struct World {
     slots: Slots<Slot>,
     history: History,
-    packets: Vec<Got>,
+    packets: Vec<ReceivedPacket>,
     pub(super) checksums: Checksums,
-    pub(super) origin: Origin,
+    pub(super) origin: InitialChecksum,
     /// Epoch of the sender; `None` before the first packet, and after a resync.
     pub(super) epoch: Option<u32>,
     pub(super) newest: Option<Received>,
@@ -35,17 +35,17 @@ pub(super) struct World {
     first: u32,
     /// Objects from before a resync may still be shown.
     is_stale: bool,
-    most: usize,
+    max_objects: usize,
     /// The first packet that can be the baseline of another; and the memory of earlier models, for
     /// reuse.
-    first_base: u32,
+    first_baseline: u32,
     spare_models: Vec<Model>,
     /// Packets whose acks the newest header confirmed.
-    news: Vec<u32>,
+    newly_acked: Vec<u32>,
     cells: Vec<u32>,
-    /// Largest number of mentions of a packet so far, up to [`MANY`]; all records reserve as much,
-    /// so that in time none has to grow.
-    most_mentions: usize,
+    /// Largest number of updates of a packet so far, up to [`RESERVED_UPDATES`]; all records
+    /// reserve as much, so that in time none has to grow.
+    max_updates: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,11 +60,11 @@ struct Slot {
 
 /// A packet that arrived.
 #[derive(Debug, Default)]
-pub(super) struct Got {
+pub(super) struct ReceivedPacket {
     number: Option<u32>,
-    pub(super) told: Option<Told>,
+    pub(super) summary: Option<HeaderSummary>,
     /// The sender has the ack of the packet, as a later header said.
-    is_known: bool,
+    is_acked: bool,
     pub(super) ids: Vec<ObjectId>,
     /// Slots of the objects in `ids` that have one.
     slots: Vec<u32>,
@@ -78,21 +78,21 @@ impl World {
         Self {
             slots: Slots::default(),
             history: History::new(columns),
-            packets: (0..SPAN).map(|_| Got::default()).collect(),
+            packets: (0..PACKET_WINDOW).map(|_| ReceivedPacket::default()).collect(),
             checksums: Checksums::default(),
-            origin: Origin::default(),
+            origin: InitialChecksum::default(),
             epoch: None,
             newest: None,
             next: 1,
             start: 0,
             first: 0,
             is_stale: false,
-            first_base: 0,
+            first_baseline: 0,
             spare_models: Vec::new(),
-            most: protocol.config().max_objects,
-            news: Vec::new(),
+            max_objects: protocol.config().max_objects,
+            newly_acked: Vec::new(),
             cells: Vec::new(),
-            most_mentions: 0,
+            max_updates: 0,
         }
     }
 
@@ -114,6 +114,11 @@ impl World {
         self.slots.iter()
     }
 
+    /// The places of objects whose ids are at least `from`, in the order of their ids.
+    pub(super) fn iter_from(&self, from: ObjectId) -> Entries<'_> {
+        self.slots.iter_from(from)
+    }
+
     /// State of the object in this slot that the application sees; `None` if it does not exist.
     pub(super) fn shown_at(&self, slot: u32) -> Option<State<'_>> {
         self.history.newest(self.slots[slot].shown)
@@ -127,28 +132,28 @@ impl World {
         })
     }
 
-    pub(super) fn packet(&self, number: u32) -> Option<&Got> {
+    pub(super) fn packet(&self, number: u32) -> Option<&ReceivedPacket> {
         packet(&self.packets, number)
     }
 
     /// Returns the baseline states of an object, in packets that `header` says are acked, newest
     /// first; and its initial state.
     #[inline]
-    pub(super) fn known<'w>(
+    pub(super) fn acked_states<'w>(
         &'w self,
         id: ObjectId,
         header: &'w Header,
     ) -> Option<(impl Iterator<Item = State<'w>>, impl FnOnce() -> Option<State<'w>>)> {
         let slot = &self.slots[self.slots.find(id)?];
-        let known = known(&self.history, &self.packets, slot, header);
-        Some((known, || self.history.newest(slot.initial)))
+        let acked = acked_states(&self.history, &self.packets, slot, header);
+        Some((acked, || self.history.newest(slot.initial)))
     }
 
     /// Sets the initial state of an object. Returns whether there was room.
     pub(super) fn set_initial(&mut self, id: ObjectId, class: u16, cells: &[u32]) -> bool {
         let slot = match self.slots.find(id) {
             Some(slot) => slot,
-            None if self.len() >= self.most => return false,
+            None if self.len() >= self.max_objects => return false,
             None => self.add(id),
         };
         let slot = &mut self.slots[slot];
@@ -167,145 +172,149 @@ impl World {
         self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
     }
 
-    /// Whether a packet with a base was applied since the start: the sender has acks, and the bases
-    /// of its next packets are the same or later.
-    pub(super) fn has_base(&self) -> bool {
-        self.first_base >= self.start.max(1)
+    /// Whether a packet with a baseline packet was applied since the start: the sender has acks,
+    /// and the bases of its next packets are the same or later.
+    pub(super) fn has_baseline(&self) -> bool {
+        self.first_baseline >= self.start.max(1)
     }
 
     /// Forgets the sender: accepts the next keyframe of any sender.
     pub(super) fn resync(&mut self) {
-        self.forget_packets(0);
+        self.drop_packets(0);
         for slot in self.slots.iter_mut() {
             // The next sender may use the same sequence numbers.
             self.history.set_packet(slot.shown, 0);
         }
-        (self.next, self.first_base, self.epoch, self.is_stale) = (1, 0, None, true);
+        (self.next, self.first_baseline, self.epoch, self.is_stale) = (1, 0, None, true);
     }
 
     /// Applies a packet, from which `model` was learned, to the world.
     pub(super) fn apply(
         &mut self,
         (header, checksum): (&Header, Checksum),
-        mentions: &Mentions,
+        updates: &ObjectUpdates,
         model: &mut Model,
         changes: &mut Vec<ObjectChange>,
     ) {
         if header.start > self.start {
-            self.forget_packets(header.start);
+            self.drop_packets(header.start);
             self.is_stale = true;
         }
-        if header.base.is_none() {
+        if header.baseline.is_none() {
             self.epoch = Some(header.epoch);
         }
         self.checksums.set(header.number, checksum);
         // Objects from before the resync stay until the sender has sent everything again, or so
         // many packets that it is taken for everything.
-        let starts_anew =
-            self.is_stale && (header.is_complete || header.number - header.start >= IN_FLIGHT);
-        self.is_stale &= !starts_anew;
-        self.learn_what_is_known(header);
-        self.record(header, model);
-        for place in 0..self.news.len() {
-            self.for_slots_of(self.news[place], |world, slot| world.tidy(header, slot));
-        }
-        self.take_mentions(header, mentions, changes);
-        self.show_the_rest(header, starts_anew, changes);
-        for number in self.first..header.known.first {
-            self.for_slots_of(number, |world, slot| {
-                // Otherwise a state of a packet that counts as lost would be shown for ever.
-                world.show_known_instead(header, slot, number..number + 1, changes);
-                world.tidy(header, slot);
+        let completes_resync =
+            self.is_stale && (header.is_complete || header.number - header.start >= MAX_IN_FLIGHT);
+        self.is_stale &= !completes_resync;
+        self.record_acks(header);
+        self.record_packet(header, model);
+        for place in 0..self.newly_acked.len() {
+            self.for_slots_of(self.newly_acked[place], |world, slot| {
+                world.expire_versions(header, slot);
             });
         }
-        self.first = header.known.first;
+        self.apply_updates(header, updates, changes);
+        self.show_baseline_of_others(header, completes_resync, changes);
+        for number in self.first..header.acked.first {
+            self.for_slots_of(number, |world, slot| {
+                // Otherwise a state of a packet that counts as lost would be shown for ever.
+                world.show_baseline_instead(header, slot, number..number + 1, changes);
+                world.expire_versions(header, slot);
+            });
+        }
+        self.first = header.acked.first;
         self.next = header.number + 1;
         self.newest = Some(Received { tick: header.tick, is_complete: header.is_complete });
     }
 
     /// Drops the baseline: the sender has resynced.
-    fn forget_packets(&mut self, start: u32) {
+    fn drop_packets(&mut self, start: u32) {
         for slot in self.slots.iter_mut() {
             self.history.retain(&mut slot.versions, |_, _| false);
         }
-        for got in &mut self.packets {
-            got.number = None;
+        for received in &mut self.packets {
+            received.number = None;
         }
         self.checksums.clear();
         self.start = start;
         self.first = start;
     }
 
-    fn learn_what_is_known(&mut self, header: &Header) {
-        self.news.clear();
-        for number in header.known.first.max(self.first)..header.number {
-            let got = &mut self.packets[number as usize % SPAN];
-            let is_news = got.number == Some(number) && !got.is_known;
-            if is_news && header.known.contains(number) {
-                got.is_known = true;
-                self.news.push(number);
+    fn record_acks(&mut self, header: &Header) {
+        self.newly_acked.clear();
+        for number in header.acked.first.max(self.first)..header.number {
+            let received = &mut self.packets[number as usize % PACKET_WINDOW];
+            let is_newly_acked = received.number == Some(number) && !received.is_acked;
+            if is_newly_acked && header.acked.contains(number) {
+                received.is_acked = true;
+                self.newly_acked.push(number);
             }
         }
     }
 
-    fn record(&mut self, header: &Header, model: &mut Model) {
-        let got = &mut self.packets[header.number as usize % SPAN];
-        got.number = Some(header.number);
-        let Header { tick, is_complete, start, base, .. } = *header;
-        got.told = Some(Told { tick, is_complete, start, base });
-        got.is_known = false;
-        got.ids.clear();
-        got.slots.clear();
-        let learned = got.model.replace(take(model));
+    fn record_packet(&mut self, header: &Header, model: &mut Model) {
+        let received = &mut self.packets[header.number as usize % PACKET_WINDOW];
+        received.number = Some(header.number);
+        let Header { tick, is_complete, start, baseline, .. } = *header;
+        received.summary = Some(HeaderSummary { tick, is_complete, start, baseline });
+        received.is_acked = false;
+        received.ids.clear();
+        received.slots.clear();
+        let learned = received.model.replace(take(model));
         // The model of the next base is copied into the memory of a model that is no longer needed.
         *model = learned.or_else(|| self.spare_models.pop()).unwrap_or_default();
-        self.forget_models(base);
+        self.drop_models(baseline);
     }
 
-    /// Drops the models of packets before `base`: bases never go back.
-    fn forget_models(&mut self, base: Option<u32>) {
-        let Some(base) = base.filter(|&base| base > self.first_base) else { return };
-        let oldest = base.saturating_sub(SPAN as u32).max(self.first_base);
-        for number in oldest..base {
-            let got = &mut self.packets[number as usize % SPAN];
-            if got.number.is_none_or(|got| got < base) {
-                self.spare_models.extend(got.model.take());
+    /// Drops the models of packets before the baseline packet: baselines never go back.
+    fn drop_models(&mut self, baseline: Option<u32>) {
+        let Some(baseline) = baseline.filter(|&baseline| baseline > self.first_baseline) else {
+            return;
+        };
+        let oldest = baseline.saturating_sub(PACKET_WINDOW as u32).max(self.first_baseline);
+        for number in oldest..baseline {
+            let received = &mut self.packets[number as usize % PACKET_WINDOW];
+            if received.number.is_none_or(|received| received < baseline) {
+                self.spare_models.extend(received.model.take());
             }
         }
-        self.first_base = base;
+        self.first_baseline = baseline;
     }
 
-    fn take_mentions(
+    fn apply_updates(
         &mut self,
         header: &Header,
-        mentions: &Mentions,
+        updates: &ObjectUpdates,
         changes: &mut Vec<ObjectChange>,
     ) {
         let stamp = Stamp { tick: header.tick, packet: header.number };
-        let place = header.number as usize % SPAN;
-        let mut got = take(&mut self.packets[place]);
-        self.most_mentions = self.most_mentions.max(mentions.list.len().min(MANY));
-        got.ids.reserve(self.most_mentions);
-        got.slots.reserve(self.most_mentions);
-        for mention in &mentions.list {
-            got.ids.push(mention.id);
-            let cells = mentions.cells_of(mention);
-            let slot = match (self.slots.find(mention.id), cells) {
+        let place = header.number as usize % PACKET_WINDOW;
+        let mut received = take(&mut self.packets[place]);
+        self.max_updates = self.max_updates.max(updates.list.len().min(RESERVED_UPDATES));
+        received.ids.reserve(self.max_updates);
+        received.slots.reserve(self.max_updates);
+        for update in &updates.list {
+            received.ids.push(update.id);
+            let cells = updates.cells_of(update);
+            let slot = match (self.slots.find(update.id), cells) {
                 (Some(slot), _) => slot,
-                (None, Some(_)) => self.add(mention.id),
+                (None, Some(_)) => self.add(update.id),
                 (None, None) => continue,
             };
-            got.slots.push(slot);
+            received.slots.push(slot);
             let versions = &mut self.slots[slot].versions;
-            self.history.push(versions, stamp, mention.class, cells);
-            let is_change = self.show(slot, stamp, mention.class, cells);
+            self.history.push(versions, stamp, update.class, cells);
+            let is_change = self.show(slot, stamp, update.class, cells);
             changes.extend(is_change);
         }
-        self.packets[place] = got;
+        self.packets[place] = received;
     }
 
     fn for_slots_of(&mut self, number: u32, mut each: impl FnMut(&mut Self, u32)) {
-        let place = number as usize % SPAN;
+        let place = number as usize % PACKET_WINDOW;
         if self.packets[place].number != Some(number) {
             return;
         }
@@ -315,16 +324,16 @@ impl World {
     }
 
     /// Lets the states of an object expire that no later packet can have as its baseline.
-    fn tidy(&mut self, header: &Header, slot: u32) {
+    fn expire_versions(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = &mut slots[slot];
-        let (mut known, mut is_gone) = (0, false);
+        let (mut acked, mut is_despawned) = (0, false);
         history.retain(&mut place.versions, |stamp, is_there| {
-            let is_known = is_known(packets, header, stamp.packet);
-            let is_open = !is_known && stamp.packet >= header.known.first;
-            let keep = !is_gone && (is_open || is_known && known < MOST_PASTS);
-            known += usize::from(is_known);
-            is_gone |= is_known && !is_there;
+            let is_acked = is_acked(packets, header, stamp.packet);
+            let is_open = !is_acked && stamp.packet >= header.acked.first;
+            let keep = !is_despawned && (is_open || is_acked && acked < MAX_ACKED_STATES);
+            acked += usize::from(is_acked);
+            is_despawned |= is_acked && !is_there;
             keep
         });
         self.release(header, slot);
@@ -334,12 +343,12 @@ impl World {
     fn release(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = slots[slot];
-        let is_over = |state: State<'_>| {
-            state.cells.is_none() && is_known(packets, header, state.stamp.packet)
+        let is_acked_despawn = |state: State<'_>| {
+            state.cells.is_none() && is_acked(packets, header, state.stamp.packet)
         };
         if place.initial.is_empty()
             && history.newest(place.shown).is_none_or(|shown| shown.cells.is_none())
-            && history.iter(place.versions).all(is_over)
+            && history.iter(place.versions).all(is_acked_despawn)
             && slots.find(place.id) == Some(slot)
         {
             let Slot { versions, shown, .. } = &mut slots[slot];
@@ -350,28 +359,28 @@ impl World {
     }
 }
 
-fn packet(packets: &[Got], number: u32) -> Option<&Got> {
-    packets.get(number as usize % SPAN).filter(|got| got.number == Some(number))
+fn packet(packets: &[ReceivedPacket], number: u32) -> Option<&ReceivedPacket> {
+    packets.get(number as usize % PACKET_WINDOW).filter(|received| received.number == Some(number))
 }
 
 /// Iterates over the baseline states of an object, newest first.
-fn known<'w>(
+fn acked_states<'w>(
     history: &'w History,
-    packets: &'w [Got],
+    packets: &'w [ReceivedPacket],
     slot: &Slot,
     header: &'w Header,
 ) -> impl Iterator<Item = State<'w>> {
-    history.iter(slot.versions).filter(move |state| is_known(packets, header, state.stamp.packet))
+    history.iter(slot.versions).filter(move |state| is_acked(packets, header, state.stamp.packet))
 }
 
 /// Whether the sender has the ack of a packet, as `header` says.
-fn is_known(packets: &[Got], header: &Header, number: u32) -> bool {
+fn is_acked(packets: &[ReceivedPacket], header: &Header, number: u32) -> bool {
     if number < header.start {
         // The sender resyncs: applying this packet drops all packets before it.
         false
-    } else if number >= header.known.first {
-        header.known.contains(number)
+    } else if number >= header.acked.first {
+        header.acked.contains(number)
     } else {
-        packet(packets, number).is_none_or(|got| got.is_known)
+        packet(packets, number).is_none_or(|received| received.is_acked)
     }
 }

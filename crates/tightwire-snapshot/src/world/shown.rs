@@ -5,39 +5,41 @@ use alloc::vec::Vec;
 use core::mem::take;
 use core::ops::Range;
 
-use super::{Got, Slot, World, known};
+use super::{ReceivedPacket, Slot, World, acked_states};
 use crate::header::Header;
 use crate::history::Stamp;
 use crate::{ChangeKind, ObjectChange};
 
 impl World {
-    /// Shows the objects that the packet does not mention. The shown state of such an object may be
+    /// Shows the objects that the packet does not update. The shown state of such an object may be
     /// of a packet whose ack the sender does not have, and wrong.
-    pub(super) fn show_the_rest(
+    pub(super) fn show_baseline_of_others(
         &mut self,
         header: &Header,
-        starts_anew: bool,
+        completes_resync: bool,
         changes: &mut Vec<ObjectChange>,
     ) {
-        if starts_anew {
+        if completes_resync {
             for slot in 0..self.slots.places() as u32 {
-                self.show_known(header, slot, changes);
+                self.show_baseline(header, slot, changes);
                 self.release(header, slot);
             }
         } else if header.is_complete {
-            for number in header.known.first..header.number {
-                let is_old = |got: &Got| got.is_known && !self.news.contains(&number);
-                if self.packet(number).is_some_and(|got| !is_old(got)) {
+            for number in header.acked.first..header.number {
+                let is_old = |received: &ReceivedPacket| {
+                    received.is_acked && !self.newly_acked.contains(&number)
+                };
+                if self.packet(number).is_some_and(|received| !is_old(received)) {
                     self.for_slots_of(number, |world, slot| {
-                        world.show_known(header, slot, changes);
+                        world.show_baseline(header, slot, changes);
                     });
                 }
             }
         } else {
-            for place in 0..self.news.len() {
-                let news = self.news[place];
-                self.for_slots_of(news, |world, slot| {
-                    world.show_known_instead(header, slot, 0..news, changes);
+            for place in 0..self.newly_acked.len() {
+                let newly_acked = self.newly_acked[place];
+                self.for_slots_of(newly_acked, |world, slot| {
+                    world.show_baseline_instead(header, slot, 0..newly_acked, changes);
                 });
             }
         }
@@ -45,7 +47,7 @@ impl World {
 
     /// Shows the baseline state of an object, if its shown state is of one of the packets
     /// `instead_of`.
-    pub(super) fn show_known_instead(
+    pub(super) fn show_baseline_instead(
         &mut self,
         header: &Header,
         slot: u32,
@@ -54,32 +56,32 @@ impl World {
     ) {
         let shown = self.history.newest(self.slots[slot].shown);
         if shown.is_none_or(|shown| instead_of.contains(&shown.stamp.packet)) {
-            self.show_known(header, slot, changes);
+            self.show_baseline(header, slot, changes);
         }
     }
 
-    /// Shows the baseline state of an object, unless the packet mentions the object.
-    fn show_known(&mut self, header: &Header, slot: u32, changes: &mut Vec<ObjectChange>) {
+    /// Shows the baseline state of an object, unless the packet updates the object.
+    fn show_baseline(&mut self, header: &Header, slot: u32, changes: &mut Vec<ObjectChange>) {
         let Self { slots, history, packets, .. } = self;
         let place = &slots[slot];
         let shown = history.newest(place.shown);
         if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
             return;
         }
-        let known = known(history, packets, place, header).next();
-        let known = known.or_else(|| history.newest(place.initial));
-        // A packet mentions an object only once.
-        if let (Some(known), Some(shown)) = (known, shown)
-            && known.stamp == shown.stamp
+        let acked = acked_states(history, packets, place, header).next();
+        let acked = acked.or_else(|| history.newest(place.initial));
+        // A packet updates an object only once.
+        if let (Some(acked), Some(shown)) = (acked, shown)
+            && acked.stamp == shown.stamp
         {
             return;
         }
         let mut cells = take(&mut self.cells);
         cells.clear();
-        cells.extend(known.iter().flat_map(|known| known.cells).flatten());
+        cells.extend(acked.iter().flat_map(|acked| acked.cells).flatten());
         let (stamp, class) =
-            known.map_or_else(Default::default, |known| (known.stamp, known.class));
-        let is_there = known.is_some_and(|known| known.cells.is_some());
+            acked.map_or_else(Default::default, |acked| (acked.stamp, acked.class));
+        let is_there = acked.is_some_and(|acked| acked.cells.is_some());
         changes.extend(self.show(slot, stamp, class, is_there.then_some(&cells)));
         self.cells = cells;
     }

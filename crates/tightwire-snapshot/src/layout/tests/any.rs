@@ -251,7 +251,7 @@ fn each(rounds: u64, seed: u64, mut then: impl FnMut(&Schema, &Layout, &[u8], &m
 }
 
 #[test]
-fn every_packet_of_every_schema_comes_back_bit_for_bit() {
+fn random_schemas_round_trip_bit_for_bit() {
     each(3000, 1, |schema, layout, packet, _| {
         let mut cells = vec![9; layout.columns.len()];
         layout.cells_of(packet, &mut cells).unwrap();

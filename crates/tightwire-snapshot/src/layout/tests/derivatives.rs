@@ -124,7 +124,7 @@ fn conditions_can_forbid_that_a_velocity_comes_first() {
 }
 
 #[test]
-fn a_wrong_hint_is_named() {
+fn invalid_hints_are_refused_with_their_field() {
     /// A type that describes itself, and wrongly.
     struct Wrong<const IS_FLOAT: bool>;
     impl<const IS_FLOAT: bool> Wire for Wrong<IS_FLOAT> {

@@ -1,63 +1,63 @@
 //! Predictions of a number from other objects.
 
 use super::mixture::Forecast;
-use super::neighbours::near_class;
-use super::plan::Now;
+use super::neighbours::distance_class;
+use super::plan::ObjectContext;
 use super::quaternion::Matrix;
 
 /// Predictions of a position from neighbouring objects, with 8 fraction bits.
-pub(super) struct Company {
+pub(super) struct NeighbourPrediction {
     /// Predicted position if the object moves with its reference, and with its neighbour; `None`
     /// without one.
-    pub(super) carried: Option<[i64; 3]>,
-    pub(super) beside: Option<[i64; 3]>,
+    pub(super) with_reference: Option<[i64; 3]>,
+    pub(super) with_neighbour: Option<[i64; 3]>,
     /// Predicted motion if the object tumbles; `None` if it does not turn, or has a velocity.
-    pivot: Option<[i64; 3]>,
+    tumbling: Option<[i64; 3]>,
     /// Residual of the neighbour's own prediction.
-    pub(super) surplus: [i64; 3],
+    pub(super) residual: [i64; 3],
     /// Classes of the neighbour's prediction error, and of its distance.
-    pub(super) around: usize,
-    pub(super) near: usize,
+    pub(super) error_class: usize,
+    pub(super) distance_class: usize,
 }
 
-impl Company {
+impl NeighbourPrediction {
     /// Predicts a position from its last `point`. `ground` is the height on which objects stand.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_position(
-        now: &Now<'_>,
+        context: &ObjectContext<'_>,
         point: [i64; 3],
         ground: i64,
         has_derivative: bool,
     ) -> Self {
-        let turned = now.turned.filter(|_| !has_derivative);
+        let turned = context.turned.filter(|_| !has_derivative);
         Self {
-            carried: now.reference.map(|(other, _)| other.carry(point)),
-            beside: now.neighbour.map(|(other, _)| other.carry(point)),
-            pivot: turned.map(|(before, after)| tumble(point[2] - ground, &before, &after)),
-            ..Self::of_another(now)
+            with_reference: context.reference.map(|(other, _)| other.carry(point)),
+            with_neighbour: context.neighbour.map(|(other, _)| other.carry(point)),
+            tumbling: turned.map(|(before, after)| tumble(point[2] - ground, &before, &after)),
+            ..Self::of_number(context)
         }
     }
 
     /// Creates the context of a number that is no position.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn of_another(now: &Now<'_>) -> Self {
+    pub(super) fn of_number(context: &ObjectContext<'_>) -> Self {
         Self {
-            carried: None,
-            beside: None,
-            pivot: None,
-            surplus: now.neighbour.map_or([0; 3], |(other, _)| other.surplus),
-            around: now.around(1),
-            near: now.neighbour.map_or(3, |(_, distance)| near_class(distance)),
+            with_reference: None,
+            with_neighbour: None,
+            tumbling: None,
+            residual: context.neighbour.map_or([0; 3], |(other, _)| other.residual),
+            error_class: context.neighbour_error_class(1),
+            distance_class: context.neighbour.map_or(3, |(_, distance)| distance_class(distance)),
         }
     }
 
     /// Adds predictions of a component of a position that was at `base`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add_to(&self, forecast: &mut Forecast, c: usize, base: i64) {
-        if let Some(place) = self.beside {
+        if let Some(place) = self.with_neighbour {
             forecast.add(5, place[c]);
         }
-        if let Some(way) = self.pivot {
+        if let Some(way) = self.tumbling {
             forecast.add(7, base + way[c]);
         }
     }

@@ -1,0 +1,332 @@
+//! Relevancy: which objects each receiver gets, by the scopes of objects.
+//!
+//! A receiver costs what is near it and in its rooms, not what exists: objects are found by room,
+//! team, or square of a grid whose squares are as large as the radius. `always` and `custom`
+//! objects are bits, 64 in a word.
+
+mod grid;
+mod scope;
+mod sight;
+#[cfg(test)]
+mod tests;
+
+pub use scope::{RelevancyConfig, RoomId, Scope, TeamId};
+pub(super) use sight::Sight;
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::slot_set::SlotSet;
+use super::store::{ChangeCursor, Store};
+use super::view::View;
+use super::{Protocol, Row};
+use grid::{Grid, Key};
+
+/// Scopes and weights of all objects, and where they are.
+#[derive(Debug)]
+pub(super) struct Relevancy {
+    config: RelevancyConfig,
+    /// No class has a position of three components: the third one is ignored.
+    is_flat: bool,
+    /// Some scope was set to another than `Always`.
+    has_scopes: bool,
+    /// Some weight was set.
+    has_weights: bool,
+    classes: Vec<ClassScope>,
+    /// Scopes and weights of their own, by slot.
+    objects: Vec<ObjectScope>,
+    always: SlotSet,
+    custom: SlotSet,
+    grid: Grid,
+    /// End of the changes that are in the sets and the grid; `None` if they have to be built.
+    cursor: Option<ChangeCursor>,
+    /// The visible objects of a receiver, while they are collected.
+    visible: SlotSet,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ClassScope {
+    scope: Scope,
+    weight: u8,
+}
+
+/// Scope and weight of one object; `None` if they are those of its class.
+#[derive(Clone, Copy, Debug, Default)]
+struct ObjectScope {
+    scope: Option<Scope>,
+    weight: Option<u8>,
+}
+
+/// Factor of the weight of an object without a position or viewer: that of half the radius.
+const MIDDLE: u32 = 64;
+
+impl Relevancy {
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        let spatial = |class| protocol.groups(class).find(|group| group.is_spatial);
+        let classes = protocol.classes().len();
+        let is_flat = (0..classes as u16).filter_map(spatial).all(|group| group.columns.len() < 3);
+        Self {
+            config: RelevancyConfig::default(),
+            is_flat,
+            has_scopes: false,
+            has_weights: false,
+            classes: vec![ClassScope { scope: Scope::Always, weight: 1 }; classes],
+            objects: Vec::new(),
+            always: SlotSet::default(),
+            custom: SlotSet::default(),
+            grid: Grid::new(),
+            cursor: None,
+            visible: SlotSet::default(),
+        }
+    }
+
+    pub(super) fn set_config(&mut self, config: RelevancyConfig) {
+        self.config = config.clamped();
+        self.cursor = None;
+    }
+
+    /// Sets the scope of a class; returns whether there is such a class.
+    pub(super) fn set_class_scope(&mut self, class: u16, scope: Scope) -> bool {
+        let Some(of_class) = self.classes.get_mut(usize::from(class)) else { return false };
+        of_class.scope = scope;
+        self.has_scopes |= scope != Scope::Always;
+        self.cursor = None;
+        true
+    }
+
+    /// Sets the weight of a class; returns whether there is such a class.
+    pub(super) fn set_class_weight(&mut self, class: u16, weight: u8) -> bool {
+        let Some(of_class) = self.classes.get_mut(usize::from(class)) else { return false };
+        of_class.weight = weight;
+        self.has_weights = true;
+        true
+    }
+
+    pub(super) fn set_scope(
+        &mut self,
+        protocol: &Protocol,
+        store: &Store,
+        slot: u32,
+        scope: Scope,
+    ) {
+        self.has_scopes |= scope != Scope::Always;
+        self.object(slot).scope = Some(scope);
+        self.place(protocol, store, slot);
+    }
+
+    pub(super) fn set_weight(&mut self, slot: u32, weight: u8) {
+        self.has_weights = true;
+        self.object(slot).weight = Some(weight);
+    }
+
+    /// Forgets the scope and the weight of an object that despawned.
+    pub(super) fn clear(&mut self, slot: u32) {
+        if let Some(object) = self.objects.get_mut(slot as usize) {
+            *object = ObjectScope::default();
+        }
+    }
+
+    pub(super) fn has_scopes(&self) -> bool {
+        self.has_scopes
+    }
+
+    /// Whether the object's relevancy is decided by the application's function.
+    pub(super) fn asks(&self, slot: u32) -> bool {
+        !self.has_scopes || self.custom.contains(slot)
+    }
+
+    /// Returns the weight of an object that the application's function gave `factor`.
+    pub(super) fn weighted(&self, slot: u32, class: u16, factor: u32) -> u32 {
+        if !self.has_weights {
+            return factor;
+        }
+        let own = self.objects.get(slot as usize).and_then(|object| object.weight);
+        let of_class = self.classes.get(usize::from(class)).map_or(1, |class| class.weight);
+        factor.saturating_mul(own.unwrap_or(of_class).into())
+    }
+
+    /// Returns the factor of an object for a receiver, 1 to 256, by its distance.
+    pub(super) fn factor(&self, protocol: &Protocol, view: &View, row: Row<'_>) -> u32 {
+        if !self.has_scopes {
+            return 1;
+        }
+        if view.sight.eyes.is_empty() {
+            return MIDDLE;
+        }
+        let Some(position) = protocol.position(row) else { return MIDDLE };
+        let share = libm::sqrtf(view.sight.distance_squared(position)) / self.config.radius;
+        let closeness = (1.0 - share).max(0.0);
+        1 + (255.0 * closeness * closeness) as u32
+    }
+
+    /// Brings sets and grid up to date, and finds the objects that are relevant to a receiver.
+    /// Objects that became relevant, or ceased to be, are dirty.
+    pub(super) fn look(&mut self, protocol: &Protocol, store: &Store, view: &mut View) {
+        if !self.has_scopes {
+            return;
+        }
+        self.update(protocol, store);
+        let sight = &mut view.sight;
+        sight.near.resize(store.slots());
+        sight.visible.resize(store.slots());
+        let owned = store.owners.of(view.receiver);
+        if sight.is_due(store.tick, view.receiver.place, self.config.refresh_interval) {
+            self.find_eyes(protocol, store, sight, owned);
+            self.find_near(sight);
+            sight.refreshed = Some(store.tick);
+        }
+        self.visible.resize(store.slots());
+        for (place, word) in self.visible.words_mut().iter_mut().enumerate() {
+            *word = self.always.word(place) | self.custom.word(place) | sight.near.word(place);
+        }
+        let Self { grid, visible, .. } = self;
+        let mut add = |slot, _| {
+            visible.set(slot, true);
+        };
+        let rooms = sight.rooms.iter().map(|room| Key::Room(room.0));
+        let keys = rooms.chain(sight.team.map(|team| Key::Team(team.0)));
+        let examined = keys.map(|key| grid.for_each(key, &mut add)).sum();
+        sight.count(examined);
+        for &slot in owned {
+            visible.set(slot, true);
+        }
+        if !core::mem::replace(&mut sight.is_active, true) {
+            // All objects were relevant until now.
+            store.iter().for_each(|(_, slot)| view.set_dirty(slot, true));
+        }
+        let before = view.sight.visible.words_mut();
+        for ((dirty, before), now) in view.dirty.iter_mut().zip(before).zip(visible.words()) {
+            *dirty |= *before ^ now;
+            *before = *now;
+        }
+    }
+
+    /// Applies the changes of objects since the last call.
+    fn update(&mut self, protocol: &Protocol, store: &Store) {
+        self.always.resize(store.slots());
+        self.custom.resize(store.slots());
+        match self.cursor.and_then(|cursor| store.changed_since(cursor)) {
+            Some((slots, _)) => slots.for_each(|slot| self.place(protocol, store, slot)),
+            None => {
+                self.always.clear();
+                self.custom.clear();
+                self.grid.clear();
+                store.iter().for_each(|(_, slot)| self.place(protocol, store, slot));
+            }
+        }
+        self.cursor = Some(store.change_cursor());
+    }
+
+    /// Puts an object where its scope and its current state say.
+    fn place(&mut self, protocol: &Protocol, store: &Store, slot: u32) {
+        let state = store.newest(slot);
+        let row = state.and_then(|state| Some(Row { class: state.class, cells: state.cells? }));
+        let scope = row.and_then(|row| {
+            let own = self.objects.get(slot as usize).and_then(|object| object.scope);
+            own.or_else(|| self.classes.get(usize::from(row.class)).map(|class| class.scope))
+        });
+        let square = |room: Option<RoomId>| {
+            let position = protocol.position(row?)?;
+            let square = self.square(position);
+            Some((Key::Square { room: room.map(|room| room.0), square }, position))
+        };
+        let entry = match scope {
+            Some(Scope::Room(RoomId(room))) => Some((Key::Room(room), [0.0; 3])),
+            Some(Scope::Team(TeamId(team))) => Some((Key::Team(team), [0.0; 3])),
+            Some(Scope::Near) => square(None),
+            Some(Scope::NearInRoom(room)) => square(Some(room)),
+            Some(Scope::Always | Scope::Custom | Scope::Owner) | None => None,
+        };
+        self.always.resize(store.slots());
+        self.custom.resize(store.slots());
+        self.always.set(slot, scope == Some(Scope::Always));
+        self.custom.set(slot, scope == Some(Scope::Custom));
+        let (key, position) = entry.unzip();
+        self.grid.place(slot, key, position.unwrap_or_default());
+    }
+
+    fn find_eyes(&self, protocol: &Protocol, store: &Store, sight: &mut Sight, owned: &[u32]) {
+        sight.eyes.clear();
+        if sight.viewers.is_empty() {
+            sight.eyes.extend(owned.iter().filter_map(|&slot| {
+                let state = store.newest(slot)?;
+                protocol.position(Row { class: state.class, cells: state.cells? })
+            }));
+        } else {
+            sight.eyes.extend_from_slice(&sight.viewers);
+        }
+        if self.is_flat {
+            sight.eyes.iter_mut().for_each(|eye| eye[2] = 0.0);
+        }
+    }
+
+    /// Finds the objects within the distance: those that were near and have not left, and those in
+    /// the squares around each viewer.
+    fn find_near(&self, sight: &mut Sight) {
+        let RelevancyConfig { radius, leave_factor, .. } = self.config;
+        let leave = radius * leave_factor;
+        let mut list = core::mem::take(&mut sight.scratch);
+        list.clear();
+        sight.count(sight.near_list.len());
+        for place in 0..sight.near_list.len() {
+            let slot = sight.near_list[place];
+            let is_in_room = match self.grid.key(slot) {
+                Some(Key::Square { room: Some(room), .. }) => sight.rooms.contains(&RoomId(room)),
+                Some(Key::Square { room: None, .. }) => true,
+                _ => false,
+            };
+            if !sight.near.contains(slot) {
+                continue;
+            }
+            let distance = sight.distance_squared(self.grid.position(slot));
+            if is_in_room && distance <= leave * leave {
+                list.push(slot);
+            } else {
+                sight.near.set(slot, false);
+            }
+        }
+        let mut examined = 0;
+        let reach = if self.is_flat { 0..=0 } else { -1..=1 };
+        for eye in &sight.eyes {
+            let centre = self.square(*eye);
+            let rooms = sight.rooms.iter().map(|room| Some(room.0));
+            for room in core::iter::once(None).chain(rooms) {
+                for x in -1..=1 {
+                    for y in -1..=1 {
+                        for z in reach.clone() {
+                            let step = [x, y, z];
+                            let square =
+                                [0, 1, 2].map(|axis| centre[axis].wrapping_add(step[axis]));
+                            examined +=
+                                self.grid.for_each(Key::Square { room, square }, |slot, at| {
+                                    let [x, y, z] = [0, 1, 2].map(|axis| at[axis] - eye[axis]);
+                                    if x * x + y * y + z * z <= radius * radius
+                                        && !sight.near.set(slot, true)
+                                    {
+                                        list.push(slot);
+                                    }
+                                });
+                        }
+                    }
+                }
+            }
+        }
+        sight.count(examined);
+        sight.scratch = core::mem::replace(&mut sight.near_list, list);
+    }
+
+    fn square(&self, position: [f32; 3]) -> [i32; 3] {
+        // The squares are a little larger than the radius: rounding must not put an object at that
+        // distance behind the next square. The cast saturates, and NaN becomes 0.
+        let side = self.config.radius * 1.0001;
+        position.map(|component| libm::floorf(component / side) as i32)
+    }
+
+    fn object(&mut self, slot: u32) -> &mut ObjectScope {
+        let place = slot as usize;
+        if self.objects.len() <= place {
+            self.objects.resize(place + 1, ObjectScope::default());
+        }
+        &mut self.objects[place]
+    }
+}

@@ -1,0 +1,40 @@
+//! The level of the snapshots to each receiver.
+
+use super::{ReceiverId, Sender};
+use crate::Level;
+
+impl Sender {
+    /// Sets the level of the next snapshots to a receiver. Each packet says its level, so it may
+    /// change at any time, and a receiver reads all levels. What a level has learned of the world
+    /// stays while snapshots are of another level. New receivers have [the level of the
+    /// configuration](crate::Config::level).
+    ///
+    /// ```
+    /// # use tightwire::snapshot::{self, Leaving, Level};
+    /// # let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u32>().build()?;
+    /// # let (mut sender, mut receiver) = (snapshot::Sender::new(&protocol), snapshot::Receiver::new(&protocol));
+    /// # let client = sender.add_receiver(Leaving::Despawn);
+    /// for (tick, level) in [(1, Level::Modeled), (2, Level::Packed), (3, Level::Modeled)] {
+    ///     sender.begin_tick(tick);
+    ///     sender.set(7, &(100 * tick))?;
+    ///     sender.set_level(client, level);
+    ///     receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap())?;
+    ///     sender.handle_ack(client, receiver.ack().unwrap());
+    ///     assert_eq!(receiver.get::<u32>(7), Some(100 * tick));
+    /// }
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn set_level(&mut self, receiver: ReceiverId, level: Level) {
+        if let Some(place) = self.slot_of(receiver)
+            && let Some(view) = &mut self.views[place]
+        {
+            view.level = level;
+        }
+    }
+
+    /// Returns the level of the next snapshot to a receiver; `None` if it was removed.
+    #[must_use]
+    pub fn level(&self, receiver: ReceiverId) -> Option<Level> {
+        Some(self.views[self.slot_of(receiver)?].as_ref()?.level)
+    }
+}
