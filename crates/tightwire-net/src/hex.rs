@@ -12,7 +12,7 @@ use core::fmt;
 ///
 /// let refused = "12 34".parse::<Fingerprint>().err();
 /// let said = refused.map(|refused| refused.to_string());
-/// assert_eq!(said.as_deref(), Some("character 3 is no hexadecimal digit: a fingerprint is 64 of them"));
+/// assert_eq!(said.as_deref(), Some("character 3 is not a hexadecimal digit: a fingerprint is 64 of them"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HexError {
@@ -112,10 +112,10 @@ impl fmt::Display for HexError {
         let Self { what, kind } = self;
         match kind {
             Kind::Digit { position, expected } => {
-                write!(f, "character {position} is no hexadecimal digit: a {what} is {expected}")
+                write!(f, "character {position} is not a hexadecimal digit: a {what} is {expected}")
             }
             Kind::Length { digits, expected } => {
-                write!(f, "{digits} hexadecimal digits, where a {what} is {expected}")
+                write!(f, "{digits} hexadecimal digits: a {what} is {expected}")
             }
         }
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_comes_back_from_either_case() {
+    fn hex_round_trips_in_either_case() {
         let bytes: [u8; 256] = core::array::from_fn(|byte| byte as u8);
         let text = Hex(&bytes).to_string();
         assert_eq!(exactly(&text, "test"), Ok(bytes));
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_text_is_refused_with_its_fault() {
         let said = |text| exactly::<2>(text, "test").map_err(|refused| refused.to_string());
-        assert_eq!(said("12"), Err("2 hexadecimal digits, where a test is 4 of them".into()));
-        assert_eq!(said("123"), Err("3 hexadecimal digits, where a test is 4 of them".into()));
-        assert_eq!(said("123456"), Err("6 hexadecimal digits, where a test is 4 of them".into()));
-        let digit = "character 2 is no hexadecimal digit: a test is 4 of them";
+        assert_eq!(said("12"), Err("2 hexadecimal digits: a test is 4 of them".into()));
+        assert_eq!(said("123"), Err("3 hexadecimal digits: a test is 4 of them".into()));
+        assert_eq!(said("123456"), Err("6 hexadecimal digits: a test is 4 of them".into()));
+        let digit = "character 2 is not a hexadecimal digit: a test is 4 of them";
         for bad in ["1g34", "1:34", "1é4", "1/34", "1@34", "1`34"] {
             assert_eq!(said(bad), Err(digit.into()), "{bad}");
         }

@@ -14,6 +14,7 @@ mod in_process;
 mod limits;
 pub mod link;
 pub mod message;
+pub mod play;
 pub mod quic;
 mod reason;
 pub mod recording;

@@ -1,8 +1,8 @@
-//! Limits that cannot work together.
+//! Limits that are too small, for what they limit or for other limits.
 
 use core::fmt;
 
-/// A limit that is too small for another one: both, with their numbers.
+/// A limit that is too small, with the least that it has to be, and the limit that needs it.
 ///
 /// ```
 /// use tightwire::{Message, Wire};
@@ -13,12 +13,12 @@ use core::fmt;
 /// #[derive(Wire, Message, Default)]
 /// struct Jump;
 ///
-/// let messenger = MessengerConfig { max_fragmented: 3_000_000, ..MessengerConfig::default() };
+/// let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
 /// let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
 /// let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
 /// assert_eq!(
 ///     client.unwrap_err().to_string(),
-///     "`peer_bytes` is 2097152, and has to be at least max_fragmented, which is 3000000"
+///     "`peer_messages` is 512, but must be at least twice batch_messages, which is 2000"
 /// );
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,13 +28,13 @@ pub struct LimitError {
     pub limit: &'static str,
     /// Its value.
     pub value: usize,
-    /// The name of the limit that needs it to be larger.
+    /// The name of the limit that needs it to be larger; empty if it needs to be for itself.
     pub other: &'static str,
     /// The least that it has to be.
     pub least: usize,
 }
 
-/// Refuses a limit that is below another one.
+/// Refuses a limit that is below `least`, which the limit `other` needs.
 pub(crate) fn at_least(
     limit: &'static str,
     value: usize,
@@ -47,7 +47,11 @@ pub(crate) fn at_least(
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limit, value, other, least } = self;
-        write!(f, "`{limit}` is {value}, and has to be at least {other}, which is {least}")
+        write!(f, "`{limit}` is {value}, but must be at least ")?;
+        match other.is_empty() {
+            true => write!(f, "{least}"),
+            false => write!(f, "{other}, which is {least}"),
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use core::cmp::{Ordering, Reverse};
 use core::mem;
+use core::ops::Add;
 use core::time::Duration;
 use std::collections::BinaryHeap;
+use std::net::{IpAddr, SocketAddr};
 
 /// Impairments of a [`Link`]. The default has none.
 ///
@@ -80,7 +82,7 @@ pub struct LinkStats {
     pub delivered: u64,
     /// Datagrams that were lost by chance.
     pub lost: u64,
-    /// Datagrams that were lost because the queue was full.
+    /// Datagrams that were lost because the queue was full, or too many were in flight.
     pub overflowed: u64,
     /// Datagrams that arrive twice.
     pub duplicated: u64,
@@ -88,6 +90,22 @@ pub struct LinkStats {
     pub held_back: u64,
     /// Datagrams with a flipped bit.
     pub corrupted: u64,
+}
+
+impl Add for LinkStats {
+    type Output = Self;
+
+    /// Adds up the counters of two links, as of both directions.
+    fn add(mut self, other: Self) -> Self {
+        self.sent += other.sent;
+        self.delivered += other.delivered;
+        self.lost += other.lost;
+        self.overflowed += other.overflowed;
+        self.duplicated += other.duplicated;
+        self.held_back += other.held_back;
+        self.corrupted += other.corrupted;
+        self
+    }
 }
 
 /// One direction of a simulated bad network. A link has no clock: time is an argument, and only
@@ -115,7 +133,10 @@ pub struct Link {
     last_arrival: Duration,
     /// Time at which the queue for the bandwidth is empty.
     busy_until: Duration,
-    in_flight: BinaryHeap<Reverse<Flight>>,
+    in_flight: BinaryHeap<Reverse<InFlight>>,
+    in_flight_bytes: usize,
+    /// Largest number of bytes in flight; for short datagrams, each counts as [`SHORT`] bytes.
+    max_in_flight: usize,
     /// Tie-breaker, so that datagrams of the same arrival keep their order.
     next_number: u64,
     /// Last delivered datagram. `spare` is memory for later ones.
@@ -126,10 +147,20 @@ pub struct Link {
 
 /// A datagram in flight.
 #[derive(PartialEq, Eq, Debug)]
-struct Flight {
+struct InFlight {
     arrival: Duration,
     number: u64,
     bytes: Vec<u8>,
+    /// Ends of the datagram; `None` if its link has only two.
+    ends: Option<Ends>,
+}
+
+/// The ends of a datagram that shares its link with those of others, and its congestion bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Ends {
+    pub(crate) remote: SocketAddr,
+    pub(crate) local: Option<IpAddr>,
+    pub(crate) congestion: u8,
 }
 
 /// A generator that mixes a counter.
@@ -147,11 +178,20 @@ impl Link {
             last_arrival: Duration::ZERO,
             busy_until: Duration::ZERO,
             in_flight: BinaryHeap::new(),
+            in_flight_bytes: 0,
+            max_in_flight: usize::MAX,
             next_number: 0,
             delivered: Vec::new(),
             spare: Vec::new(),
             stats: LinkStats::default(),
         }
+    }
+
+    /// Limits the bytes in flight: datagrams beyond are lost.
+    #[cfg(feature = "quic")]
+    pub(crate) fn with_max_in_flight(mut self, bytes: usize) -> Self {
+        self.max_in_flight = bytes;
+        self
     }
 
     /// Changes the configuration for later datagrams; those in flight are not affected.
@@ -173,6 +213,16 @@ impl Link {
 
     /// Sends a datagram.
     pub fn handle_datagram(&mut self, now: Duration, datagram: &[u8]) {
+        self.send(now, datagram, None);
+    }
+
+    /// Sends a datagram between these ends.
+    #[cfg(feature = "quic")]
+    pub(crate) fn handle_between(&mut self, now: Duration, datagram: &[u8], ends: Ends) {
+        self.send(now, datagram, Some(ends));
+    }
+
+    fn send(&mut self, now: Duration, datagram: &[u8], ends: Option<Ends>) {
         self.stats.sent += 1;
         // All numbers are drawn whether they are needed or not: a change of one chance does not
         // change the other decisions.
@@ -208,22 +258,36 @@ impl Link {
         if flipped.is_some() {
             self.stats.corrupted += 1;
         }
-        self.fly(arrival, datagram, flipped);
+        self.fly(arrival, datagram, flipped, ends);
         if doubled < duplication {
             self.stats.duplicated += 1;
-            self.fly(arrival.saturating_add(part(latency, more)), datagram, None);
+            self.fly(arrival.saturating_add(part(latency, more)), datagram, None, ends);
         }
     }
 
     /// Returns the next datagram that has arrived by `now`; `None` if there is none.
     pub fn poll_datagram(&mut self, now: Duration) -> Option<&[u8]> {
+        self.poll(now)?;
+        Some(&self.delivered)
+    }
+
+    /// Returns the next datagram that has arrived by `now`, with its ends.
+    #[cfg(feature = "quic")]
+    pub(crate) fn poll_between(&mut self, now: Duration) -> Option<(Ends, &[u8])> {
+        let ends = self.poll(now)?;
+        Some((ends?, &self.delivered))
+    }
+
+    /// Makes the next datagram that has arrived the delivered one.
+    fn poll(&mut self, now: Duration) -> Option<Option<Ends>> {
         if self.next_time()? > now {
             return None;
         }
         let Reverse(flight) = self.in_flight.pop()?;
         self.stats.delivered += 1;
+        self.in_flight_bytes -= flight.bytes.len().max(SHORT);
         self.spare.push(mem::replace(&mut self.delivered, flight.bytes));
-        Some(&self.delivered)
+        Some(flight.ends)
     }
 
     /// Returns the time at which a datagram has passed the bandwidth; `None` if the queue is full.
@@ -241,7 +305,19 @@ impl Link {
         Some(self.busy_until)
     }
 
-    fn fly(&mut self, arrival: Duration, datagram: &[u8], flipped_bit: Option<usize>) {
+    fn fly(
+        &mut self,
+        arrival: Duration,
+        datagram: &[u8],
+        flipped_bit: Option<usize>,
+        ends: Option<Ends>,
+    ) {
+        let in_flight_bytes = self.in_flight_bytes.saturating_add(datagram.len().max(SHORT));
+        if in_flight_bytes > self.max_in_flight {
+            self.stats.overflowed += 1;
+            return;
+        }
+        self.in_flight_bytes = in_flight_bytes;
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(datagram);
@@ -252,22 +328,25 @@ impl Link {
         }
         let number = self.next_number;
         self.next_number += 1;
-        self.in_flight.push(Reverse(Flight { arrival, number, bytes }));
+        self.in_flight.push(Reverse(InFlight { arrival, number, bytes, ends }));
     }
 }
+
+/// Bytes as which a short datagram counts: memory is not given back, and the next one may be long.
+const SHORT: usize = 1500;
 
 /// Returns a share or multiple of a time, saturating.
 fn part(time: Duration, share: f64) -> Duration {
     Duration::try_from_secs_f64(time.as_secs_f64() * share).unwrap_or(Duration::MAX)
 }
 
-impl Ord for Flight {
+impl Ord for InFlight {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.arrival, self.number).cmp(&(other.arrival, other.number))
     }
 }
 
-impl PartialOrd for Flight {
+impl PartialOrd for InFlight {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }

@@ -48,6 +48,8 @@ pub enum Reason {
     Forgotten,
     /// The network or the other side's transport failed, with the cause.
     Failed(#[wire(max_len = 240)] String),
+    /// The same client connected again, and this connection made way.
+    Replaced,
 }
 
 /// Reason why a connect token was refused.
@@ -70,6 +72,8 @@ pub enum TokenError {
     TooMany,
     /// The token lasts longer than the server remembers used tokens.
     TooLong,
+    /// The client of the token is connected already, and the server lets it connect once.
+    AlreadyConnected,
 }
 
 impl Reason {
@@ -140,18 +144,21 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {
             Self::Left => ("left", None),
-            Self::TimedOut => ("timed out: nothing came from the other side", None),
+            Self::TimedOut => ("timed out: nothing was received from the other side", None),
             Self::Full => ("the server is full", None),
-            Self::Busy => ("the server takes no more connections now, or from this address", None),
+            Self::Busy => {
+                ("the server accepts no more connections now, or none from this address", None)
+            }
             Self::Kicked(text) => ("kicked", Some(text)),
-            Self::ShuttingDown => ("the server stops", None),
-            Self::Mismatch(text) => ("another protocol", Some(text)),
+            Self::ShuttingDown => ("the server is shutting down", None),
+            Self::Mismatch(text) => ("protocol mismatch", Some(text)),
             Self::Token(fault) => return fault.fmt(f),
             Self::Certificate(text) => ("the server's certificate was refused", Some(text)),
-            Self::TooSlow => ("too slow: more was sent than arrives", None),
-            Self::Violation(text) => ("broke the protocol", Some(text)),
+            Self::TooSlow => ("too slow: data is sent faster than it is received", None),
+            Self::Violation(text) => ("protocol violation", Some(text)),
             Self::Forgotten => ("the other side restarted and does not know this connection", None),
             Self::Failed(text) => ("the connection failed", Some(text)),
+            Self::Replaced => ("replaced: the same client connected again", None),
         };
         f.write_str(what)?;
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
@@ -175,10 +182,13 @@ impl fmt::Display for TokenError {
             Self::Expired => "the connect token has expired: ask for a new one",
             Self::WrongServer => "the connect token is for another server",
             Self::Used => "the connect token was used already: ask for a new one",
-            Self::TooMany => "the server remembers too many tokens to take this one: try later",
+            Self::TooMany => "the server remembers too many redeemed tokens: try again later",
             Self::TooLong => {
-                "the connect token lasts longer than the server remembers tokens: the backend must make \
-                 shorter ones, or its clock is wrong"
+                "the connect token is valid for longer than the server remembers tokens: mint \
+                 shorter ones, or check the backend's clock"
+            }
+            Self::AlreadyConnected => {
+                "the client of the connect token is connected already: disconnect it there first"
             }
         })
     }

@@ -19,8 +19,8 @@ use crate::message::Delivery;
 ///   [`handle_output`](Self::handle_output) gives waiting output to it; both get the time, which
 ///   only goes forward.
 /// * [`poll_event`](Self::poll_event) returns events, until there are no more.
-/// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for strangers
-///   [`hold_strangers`](Self::hold_strangers) and [`welcome`](Self::welcome) are commands of the
+/// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for unauthenticated connections
+///   [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands of the
 ///   application. They take effect with [`handle_output`](Self::handle_output).
 ///
 /// A frame is therefore: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
@@ -72,10 +72,10 @@ pub trait Transport {
     /// lower limits. A [`Server`](crate::session::Server) does so, and welcomes clients that have
     /// shown their token. Without this call, and by default in a transport that ignores it, every
     /// connection is welcome.
-    fn hold_strangers(&mut self) {}
+    fn hold_unauthenticated(&mut self) {}
 
     /// Tells the transport that the application knows the other end of a connection: see
-    /// [`hold_strangers`](Self::hold_strangers).
+    /// [`hold_unauthenticated`](Self::hold_unauthenticated).
     fn welcome(&mut self, connection: Connection) {
         let _ = connection;
     }
@@ -88,8 +88,8 @@ pub trait Transport {
     fn handle_output(&mut self, now: Duration);
 
     /// Connects again to where this end was connected to, once that connection is over and its
-    /// [`Event::Disconnected`] was polled. An [`Event::Connected`] with another number follows, or an
-    /// [`Event::Disconnected`].
+    /// [`Event::Disconnected`] was polled. An [`Event::Connected`] with another number follows, or
+    /// an [`Event::Disconnected`].
     ///
     /// # Errors
     ///
@@ -105,6 +105,72 @@ pub trait Transport {
     /// Returns the time at which [`handle_input`](Self::handle_input) has a due timer, unless input
     /// comes from the network before: for programs that sleep, and for virtual clocks.
     fn next_time(&self) -> Option<Duration>;
+}
+
+/// A transport that is chosen at run time: `Box<dyn Transport>`, or with `Send` and `Sync`.
+///
+/// ```
+/// use tightwire::{Message, Server, SessionConfig, Wire};
+/// use tightwire::transport::{InProcess, Transport};
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Jump;
+///
+/// let transport: Box<dyn Transport + Send + Sync> = Box::new(InProcess::pair().1);
+/// let builder = Server::<(), _>::builder(SessionConfig::new("arena", "1.0")).send_only::<Jump>();
+/// let server = builder.open_to_anyone().build(transport)?;
+/// assert_eq!(server.peers().count(), 0);
+/// # Ok::<(), tightwire::session::SessionError>(())
+/// ```
+impl<T: Transport + ?Sized> Transport for Box<T> {
+    fn handle_input(&mut self, now: Duration) {
+        (**self).handle_input(now);
+    }
+
+    fn poll_event(&mut self) -> Option<Event<'_>> {
+        (**self).poll_event()
+    }
+
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        (**self).send(to, delivery, batch)
+    }
+
+    fn pause(&mut self, connection: Connection) {
+        (**self).pause(connection);
+    }
+
+    fn hold_unauthenticated(&mut self) {
+        (**self).hold_unauthenticated();
+    }
+
+    fn welcome(&mut self, connection: Connection) {
+        (**self).welcome(connection);
+    }
+
+    fn close(&mut self, connection: Connection, reason: &Reason) {
+        (**self).close(connection, reason);
+    }
+
+    fn handle_output(&mut self, now: Duration) {
+        (**self).handle_output(now);
+    }
+
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        (**self).reconnect(now)
+    }
+
+    fn path(&self, connection: Connection) -> Option<Path> {
+        (**self).path(connection)
+    }
+
+    fn next_time(&self) -> Option<Duration> {
+        (**self).next_time()
+    }
 }
 
 /// A connection of a [`Transport`], which chooses the number and never reuses it.
@@ -163,15 +229,17 @@ pub struct Path {
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
     /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
-    /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while [`send`](Transport::send) refuses batches
-    /// as [`NotSentError::Full`], other than before while a large batch goes on, and 0 soon after all of them
-    /// were handed out: [the suite](crate::transport::conformance) and sessions rely on it.
+    /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while
+    /// [`send`](Transport::send) refuses batches as [`NotSentError::Full`], other than before while
+    /// a large batch goes on, and 0 soon after all of them were handed out: [the
+    /// suite](crate::transport::conformance) and sessions rely on it.
     pub backlog: usize,
-    /// The bytes that may be in flight, which is what congestion control allows in a round trip; nothing
-    /// if nothing limits it, as within a process.
+    /// The bytes that may be in flight, which is what congestion control allows in a round trip;
+    /// nothing if nothing limits it, as within a process.
     pub window: Option<usize>,
-    /// The bytes of unreliable batches that can be sent now so that none that waits is dropped for them.
-    /// As much as waits less than may: a sender that finds little room is faster than the network.
+    /// The bytes of unreliable batches that can be sent now so that none that waits is dropped for
+    /// them. As much as waits less than may: a sender that finds little room is faster than the
+    /// network.
     pub datagram_room: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,
@@ -211,7 +279,7 @@ pub enum NotSentError {
 /// use tightwire::transport::ReconnectError;
 ///
 /// let error = ReconnectError::TokenTooLong { size: 3000, limit: 2048 };
-/// assert_eq!(error.to_string(), "the connect token has 3000 bytes, where 2048 are the most");
+/// assert_eq!(error.to_string(), "the connect token has 3000 bytes: at most 2048 are allowed");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -234,16 +302,14 @@ pub enum ReconnectError {
 impl fmt::Display for ReconnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported => {
-                f.write_str("this transport does not connect again: make a new one")
+            Self::Unsupported => f.write_str("this transport cannot reconnect: create a new one"),
+            Self::Connected => {
+                f.write_str("the last connection has not ended: wait for its event `Disconnected`")
             }
-            Self::Connected => f.write_str(
-                "the last connection is not over: wait until it is reported as disconnected",
-            ),
             Self::TokenTooLong { size, limit } => {
-                write!(f, "the connect token has {size} bytes, where {limit} are the most")
+                write!(f, "the connect token has {size} bytes: at most {limit} are allowed")
             }
-            Self::Failed(why) => write!(f, "cannot connect again: {why}"),
+            Self::Failed(why) => write!(f, "cannot reconnect: {why}"),
         }
     }
 }
@@ -261,10 +327,10 @@ impl fmt::Display for NotSentError {
         match self {
             Self::NotConnected(connection) => write!(f, "{connection} is not connected"),
             Self::TooLarge { size, limit } => {
-                write!(f, "a batch of {size} bytes, where {limit} are the most")
+                write!(f, "the batch has {size} bytes: at most {limit} are allowed")
             }
             Self::Full { backlog } => {
-                write!(f, "{backlog} bytes wait for this connection already: it is too slow")
+                write!(f, "the connection is too slow: {backlog} bytes wait to be sent already")
             }
         }
     }

@@ -17,7 +17,7 @@ pub(super) const fn is_tiny(number: u32) -> bool {
 
 /// Number of a batch, as far as the batch carries it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum BatchId {
     Number(u32),
     Tiny(u8),
 }
@@ -63,7 +63,7 @@ pub(super) fn write(
 }
 
 /// Reads a batch; `None` if it is not exactly as that end sent it with that delivery.
-pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<Said> {
+pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<BatchId> {
     let (size, body) = batch.split_at_checked(prefix(delivery))?;
     let mut whole = [0; 4];
     whole.get_mut(..size.len())?.copy_from_slice(size);
@@ -71,7 +71,7 @@ pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<Said> 
         return None;
     }
     if let [tiny] = body {
-        return Some(Said::Tiny(*tiny));
+        return Some(BatchId::Tiny(*tiny));
     }
     let (number, rest) = body.split_first_chunk::<4>()?;
     let number = u32::from_le_bytes(*number);
@@ -82,7 +82,7 @@ pub(super) fn read(batch: &[u8], from: End, delivery: Delivery) -> Option<Said> 
             return None;
         }
     }
-    Some(Said::Number(number))
+    Some(BatchId::Number(number))
 }
 
 /// Returns the seed of a batch's bytes: no two batches of a run have the same.
@@ -103,14 +103,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_reads_back_and_no_changed_byte_is_missed() {
+    fn batches_round_trip_and_every_changed_byte_is_detected() {
         let mut batch = Vec::new();
         for delivery in Delivery::ALL {
             for number in [0, 1, 2, 500, 70_000] {
                 let length = length(delivery, number, 1200);
                 write(&mut batch, End::Client, delivery, number, length);
                 assert_eq!(batch.len(), length);
-                assert_eq!(read(&batch, End::Client, delivery), Some(Said::Number(number)));
+                assert_eq!(read(&batch, End::Client, delivery), Some(BatchId::Number(number)));
                 assert_eq!(read(&batch[..length - 1], End::Client, delivery), None);
                 assert_eq!(read(&batch, End::Server, delivery), None);
                 for byte in 0..length {
@@ -121,7 +121,7 @@ mod tests {
             }
             write(&mut batch, End::Client, delivery, 3, length(delivery, 3, 1200));
             assert_eq!(batch.len(), prefix(delivery) + 1);
-            assert_eq!(read(&batch, End::Client, delivery), Some(Said::Tiny(3)));
+            assert_eq!(read(&batch, End::Client, delivery), Some(BatchId::Tiny(3)));
         }
     }
 }

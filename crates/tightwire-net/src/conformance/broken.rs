@@ -17,7 +17,7 @@ use crate::transport::NotSentError;
 ///
 /// let fault = Fault::Order { delivery: Delivery::ReliableOrdered, number: 512, after: 514 };
 /// let broken = ConformanceError { check: "traffic", end: End::Server, fault };
-/// assert_eq!(broken.to_string(), "traffic: server: ReliableOrdered: batch 512 came after 514");
+/// assert_eq!(broken.to_string(), "traffic: server: ReliableOrdered: batch 512 arrived after batch 514");
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConformanceError {
@@ -30,12 +30,12 @@ pub struct ConformanceError {
 }
 
 /// A fault that a check saw.
-pub(super) struct Seen {
+pub(super) struct EndFault {
     pub(super) end: End,
     pub(super) fault: Fault,
 }
 
-impl Seen {
+impl EndFault {
     /// Adds the name of the check.
     pub(super) fn by(self, check: &'static str) -> ConformanceError {
         ConformanceError { check, end: self.end, fault: self.fault }
@@ -96,7 +96,7 @@ pub enum Fault {
         /// Expected error, in words.
         expected: &'static str,
         /// Result of the call.
-        said: Result<(), NotSentError>,
+        result: Result<(), NotSentError>,
     },
     /// More and more batches are accepted or kept for an end that takes none.
     Unbounded {
@@ -114,9 +114,9 @@ pub enum Fault {
     /// The other end got another reason.
     OtherReason {
         /// Reason that the connection was closed with.
-        said: Reason,
+        sent: Reason,
         /// Reason that arrived.
-        heard: Reason,
+        received: Reason,
     },
     /// Batches that had arrived before the close came after its event, or never.
     AfterEnd {
@@ -146,38 +146,43 @@ impl fmt::Display for Fault {
             Self::NotConnected => write!(f, "no connection"),
             Self::ConnectedTwice => write!(f, "connected twice"),
             Self::Ended(reason) => write!(f, "the connection ended by itself: {reason}"),
-            Self::NoSuchConnection(event) => write!(f, "{event} of a connection that is none"),
+            Self::NoSuchConnection(event) => write!(f, "{event} of an unknown connection"),
             Self::Order { delivery, number, after } => {
-                write!(f, "{delivery:?}: batch {number} came after {after}")
+                write!(f, "{delivery:?}: batch {number} arrived after batch {after}")
             }
             Self::Twice { delivery, number } => {
-                write!(f, "{delivery:?}: batch {number} came twice")
+                write!(f, "{delivery:?}: batch {number} arrived twice")
             }
             Self::Lost { delivery, arrived, sent, first } => {
-                write!(f, "{delivery:?}: of {sent} batches {arrived} came")?;
-                first.map_or(Ok(()), |first| write!(f, "; the first that did not is {first}"))
+                write!(f, "{delivery:?}: {arrived} of {sent} batches arrived")?;
+                first.map_or(Ok(()), |first| write!(f, "; the first missing one is {first}"))
             }
             Self::Changed { delivery, size } => {
-                write!(f, "{delivery:?}: a batch of {size} bytes came that nobody sent")
+                write!(f, "{delivery:?}: a batch of {size} bytes arrived that was never sent")
             }
             Self::Refused(delivery, why) => write!(f, "{delivery:?}: a batch was refused: {why}"),
-            Self::NotRefused { expected, said: Ok(()) } => {
+            Self::NotRefused { expected, result: Ok(()) } => {
                 write!(f, "a batch was accepted that should be refused as {expected}")
             }
-            Self::NotRefused { expected, said: Err(why) } => {
+            Self::NotRefused { expected, result: Err(why) } => {
                 write!(f, "a batch that should be refused as {expected} was refused: {why}")
             }
             Self::Unbounded { delivery, accepted } => {
-                write!(f, "{delivery:?}: {accepted} bytes were kept that nobody takes")
+                write!(f, "{delivery:?}: {accepted} bytes were buffered, without a limit")
             }
-            Self::NotPaused(delivery) => write!(f, "{delivery:?}: a batch came in a pause"),
-            Self::HeldBack(delivery) => write!(f, "{delivery:?}: none came in a pause"),
-            Self::CloseNotHeard => write!(f, "the connection was closed, and nobody said so"),
-            Self::OtherReason { said, heard } => {
-                write!(f, "closed as \"{said}\", and heard as \"{heard}\"")
+            Self::NotPaused(delivery) => write!(f, "{delivery:?}: a batch arrived during a pause"),
+            Self::HeldBack(delivery) => write!(f, "{delivery:?}: no batch arrived during a pause"),
+            Self::CloseNotHeard => {
+                write!(f, "the connection was closed, and the other end got no event")
+            }
+            Self::OtherReason { sent, received } => {
+                write!(f, "closed with reason \"{sent}\", received \"{received}\"")
             }
             Self::AfterEnd { arrived, sent } => {
-                write!(f, "the end came before the batches that had arrived: {arrived} of {sent}")
+                write!(
+                    f,
+                    "the connection ended before its batches were reported: {arrived} of {sent}"
+                )
             }
             Self::EventAfterClose => write!(f, "an event after this end closed the connection"),
             Self::Path(what) => write!(f, "path: {what}"),

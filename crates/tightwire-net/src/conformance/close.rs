@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use crate::message::Delivery;
 
+use super::harness::{EndEvent, Harness};
 use super::ledger::Ledger;
 use super::limits::{nothing, reliable, send};
-use super::stand::{Happened, Stand};
-use super::{End, Fault, Report, Seen};
+use super::{End, EndFault, Fault, Report};
 use crate::reason::Reason;
 use crate::transport::{NotSentError, Transport};
 
@@ -26,105 +26,108 @@ const WATCHED: Duration = Duration::from_secs(1);
 /// Checks that the reason arrives once, behind the batches before it, and that the closing end gets
 /// no event.
 pub(super) fn check<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Seen> {
+) -> Result<(), EndFault> {
     let other = end.other();
     let mut ledgers = reliable().map(|delivery| Ledger::new(end, delivery));
-    send_batches(stand, &mut ledgers, end)?;
+    send_batches(harness, &mut ledgers, end)?;
 
-    let said = match end {
+    let sent = match end {
         End::Client => Reason::Left,
         End::Server => Reason::kicked("for a test; with more than a word"),
     };
-    let connection = stand.connection(end);
-    stand.transport(end).close(connection, &said);
-    check_gone(stand, end)?;
+    let connection = harness.connection(end);
+    harness.transport(end).close(connection, &sent);
+    check_disconnected(harness, end)?;
 
-    let closed = stand.now();
-    let mut heard: Option<(Reason, Duration)> = None;
-    while heard.as_ref().is_none_or(|(_, when)| stand.now() - *when < WATCHED) {
-        stand.begin_frame();
-        let now = stand.now();
-        stand.poll_all(end, |_| Err(Fault::EventAfterClose))?;
+    let closed = harness.now();
+    let mut received: Option<(Reason, Duration)> = None;
+    while received.as_ref().is_none_or(|(_, when)| harness.now() - *when < WATCHED) {
+        harness.begin_frame();
+        let now = harness.now();
+        harness.poll_all(end, |_| Err(Fault::EventAfterClose))?;
         if now - closed > WATCHED {
-            stand.poll_all(other, |happened| match happened {
-                Happened::Batch(..) if heard.is_some() => Err(after_end(&ledgers)),
-                _ if heard.is_some() => Err(Fault::NoSuchConnection("an event")),
-                Happened::Connected(_) => Err(Fault::ConnectedTwice),
-                Happened::Batch(delivery, batch) => {
+            harness.poll_all(other, |event| match event {
+                EndEvent::Batch(..) if received.is_some() => Err(after_end(&ledgers)),
+                _ if received.is_some() => Err(Fault::NoSuchConnection("an event")),
+                EndEvent::Connected(_) => Err(Fault::ConnectedTwice),
+                EndEvent::Batch(delivery, batch) => {
                     let index = reliable().iter().position(|of| *of == delivery);
                     match index {
                         Some(index) => ledgers[index].handle_batch(batch),
                         None => nothing(delivery, batch),
                     }
                 }
-                Happened::Ended(reason) => {
-                    heard = Some((reason, now));
+                EndEvent::Ended(reason) => {
+                    received = Some((reason, now));
                     Ok(())
                 }
             })?;
         }
-        if heard.is_none() && now - closed > stand.options.patience {
-            return Err(Seen { end: other, fault: Fault::CloseNotHeard });
+        if received.is_none() && now - closed > harness.options.patience {
+            return Err(EndFault { end: other, fault: Fault::CloseNotHeard });
         }
-        stand.end_frame(FRAME);
+        harness.end_frame(FRAME);
     }
-    let fault = match heard {
+    let fault = match received {
         _ if !ledgers.iter().all(Ledger::is_complete) => after_end(&ledgers),
-        Some((heard, _)) if heard != said => Fault::OtherReason { said, heard },
-        _ => return check_gone(stand, other),
+        Some((received, _)) if received != sent => Fault::OtherReason { sent, received },
+        _ => return check_disconnected(harness, other),
     };
-    Err(Seen { end: other, fault })
+    Err(EndFault { end: other, fault })
 }
 
 /// Returns the fault for batches that did not come before the end of the connection.
 fn after_end(ledgers: &[Ledger]) -> Fault {
-    let arrived = ledgers.iter().map(|ledger| ledger.figures().arrived).sum();
-    let sent = ledgers.iter().map(|ledger| ledger.figures().sent).sum();
+    let arrived = ledgers.iter().map(|ledger| ledger.counts().arrived).sum();
+    let sent = ledgers.iter().map(|ledger| ledger.counts().sent).sum();
     Fault::AfterEnd { arrived, sent }
 }
 
 /// Sends batches, and waits until they have arrived at an end that does not poll.
 fn send_batches<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     ledgers: &mut [Ledger; 3],
     end: End,
-) -> Result<(), Seen> {
-    let (mut progress, mut settled) = ((usize::MAX, stand.now()), stand.now());
-    while stand.now() - settled < SETTLING {
+) -> Result<(), EndFault> {
+    let (mut progress, mut settled) = ((usize::MAX, harness.now()), harness.now());
+    while harness.now() - settled < SETTLING {
         // A batch in flight may not count as backlog.
-        if ledgers.iter().any(|ledger| ledger.next() < BATCHES) || stand.path(end)?.backlog > 0 {
-            settled = stand.now();
+        if ledgers.iter().any(|ledger| ledger.next() < BATCHES) || harness.path(end)?.backlog > 0 {
+            settled = harness.now();
         }
-        stand.begin_frame();
-        stand.poll_batches(end, nothing)?;
+        harness.begin_frame();
+        harness.poll_batches(end, nothing)?;
         for (ledger, delivery) in ledgers.iter_mut().zip(reliable()) {
-            while ledger.next() < BATCHES && send(stand, ledger, end, delivery, 100)? {}
+            while ledger.next() < BATCHES && send(harness, ledger, end, delivery, 100)? {}
         }
-        stand.end_frame(FRAME);
-        let backlog = stand.path(end)?.backlog;
+        harness.end_frame(FRAME);
+        let backlog = harness.path(end)?.backlog;
         if backlog != progress.0 {
-            progress = (backlog, stand.now());
+            progress = (backlog, harness.now());
         }
-        if stand.now() - progress.1 > stand.options.patience {
-            return Err(Seen { end, fault: Fault::Stuck(stand.options.patience) });
+        if harness.now() - progress.1 > harness.options.patience {
+            return Err(EndFault { end, fault: Fault::Stuck(harness.options.patience) });
         }
     }
     Ok(())
 }
 
 /// Checks that the connection no longer exists at this end.
-fn check_gone<A: Transport, B: Transport>(stand: &mut Stand<A, B>, end: End) -> Result<(), Seen> {
-    let connection = stand.connection(end);
-    let said = stand.send(end, Delivery::Reliable, 0, 12);
-    let fault = if said != Err(NotSentError::NotConnected(connection)) {
-        Fault::NotRefused { expected: "not connected", said }
-    } else if stand.transport(end).path(connection).is_some() {
+fn check_disconnected<A: Transport, B: Transport>(
+    harness: &mut Harness<A, B>,
+    end: End,
+) -> Result<(), EndFault> {
+    let connection = harness.connection(end);
+    let result = harness.send(end, Delivery::Reliable, 0, 12);
+    let fault = if result != Err(NotSentError::NotConnected(connection)) {
+        Fault::NotRefused { expected: "not connected", result }
+    } else if harness.transport(end).path(connection).is_some() {
         Fault::Path("there is one of a connection that has ended")
     } else {
         return Ok(());
     };
-    Err(Seen { end, fault })
+    Err(EndFault { end, fault })
 }

@@ -2,14 +2,14 @@
 
 use crate::message::Delivery;
 
-use super::batch::{self, Said};
-use super::{End, Fault, Figures};
+use super::batch::{self, BatchId};
+use super::{DeliveryCounts, End, Fault};
 
 /// The batches of one delivery in one direction.
 pub(super) struct Ledger {
     from: End,
     delivery: Delivery,
-    figures: Figures,
+    counts: DeliveryCounts,
     /// One bit for each batch that has arrived.
     seen: Vec<u64>,
     /// Highest number of the batches that have arrived; `None` before the first.
@@ -29,21 +29,21 @@ struct Tiny {
 impl Ledger {
     pub(super) fn new(from: End, delivery: Delivery) -> Self {
         let (seen, tiny) = (Vec::new(), vec![Tiny::default(); 256]);
-        Self { from, delivery, figures: Figures::default(), seen, latest: None, tiny }
+        Self { from, delivery, counts: DeliveryCounts::default(), seen, latest: None, tiny }
     }
 
-    pub(super) fn figures(&self) -> &Figures {
-        &self.figures
+    pub(super) fn counts(&self) -> &DeliveryCounts {
+        &self.counts
     }
 
     /// Returns the number of the next batch to send.
     pub(super) fn next(&self) -> u32 {
-        self.figures.sent as u32
+        self.counts.sent as u32
     }
 
     /// Returns whether every sent batch has arrived.
     pub(super) fn is_complete(&self) -> bool {
-        self.figures.arrived == self.figures.sent
+        self.counts.arrived == self.counts.sent
     }
 
     pub(super) fn is_reliable(&self) -> bool {
@@ -65,8 +65,8 @@ impl Ledger {
             tiny.sent += 1;
             tiny.left += 1;
         }
-        self.figures.sent += 1;
-        self.figures.bytes += length as u64;
+        self.counts.sent += 1;
+        self.counts.bytes += length as u64;
     }
 
     /// Checks and counts a batch that arrived.
@@ -75,7 +75,7 @@ impl Ledger {
         let changed = Fault::Changed { delivery, size: batch.len() };
         match batch::read(batch, self.from, delivery) {
             None => Err(changed),
-            Some(Said::Tiny(byte)) if self.is_reliable() && self.is_in_order() => {
+            Some(BatchId::Tiny(byte)) if self.is_reliable() && self.is_in_order() => {
                 // Ordered: this must be the next tiny batch. Missing batches before it are found
                 // later.
                 let first = self.latest.map_or(0, |latest| latest + 1);
@@ -86,20 +86,20 @@ impl Ledger {
                 };
                 self.handle_number(number)
             }
-            Some(Said::Tiny(byte)) if self.is_in_order() => {
+            Some(BatchId::Tiny(byte)) if self.is_in_order() => {
                 // Sequenced: this must be a batch behind the latest. How many were lost between is
                 // unknown.
                 let first = self.latest.map_or(0, |latest| latest + 1);
-                let is_it = |number: &u32| batch::is_tiny(*number) && *number as u8 == byte;
-                let Some(number) = (first..self.next()).find(is_it) else {
+                let is_match = |number: &u32| batch::is_tiny(*number) && *number as u8 == byte;
+                let Some(number) = (first..self.next()).find(is_match) else {
                     let after = self.latest.unwrap_or(0);
                     return Err(Fault::Order { delivery, number: byte.into(), after });
                 };
                 self.handle_number(number)
             }
-            Some(Said::Tiny(byte)) => self.handle_tiny(byte, changed),
-            Some(Said::Number(number)) if number >= self.next() => Err(changed),
-            Some(Said::Number(number)) => self.handle_number(number),
+            Some(BatchId::Tiny(byte)) => self.handle_tiny(byte, changed),
+            Some(BatchId::Number(number)) if number >= self.next() => Err(changed),
+            Some(BatchId::Number(number)) => self.handle_number(number),
         }
     }
 
@@ -115,17 +115,17 @@ impl Ledger {
             if delivery != Delivery::Unreliable {
                 return Err(Fault::Twice { delivery, number });
             }
-            self.figures.doubled += 1;
+            self.counts.duplicated += 1;
             return Ok(());
         }
         self.seen[word] |= bit;
-        self.figures.arrived += 1;
+        self.counts.arrived += 1;
         match self.latest {
             Some(after) if number < after => {
                 if self.is_in_order() {
                     return Err(Fault::Order { delivery, number, after });
                 }
-                self.figures.overtaken += 1;
+                self.counts.overtaken += 1;
             }
             _ => self.latest = Some(number),
         }
@@ -142,12 +142,12 @@ impl Ledger {
                 Err(Fault::Twice { delivery, number: byte.into() })
             }
             0 => {
-                self.figures.doubled += 1;
+                self.counts.duplicated += 1;
                 Ok(())
             }
             _ => {
                 *left -= 1;
-                self.figures.arrived += 1;
+                self.counts.arrived += 1;
                 Ok(())
             }
         }
@@ -158,11 +158,11 @@ impl Ledger {
         if self.is_complete() {
             return Ok(());
         }
-        let Figures { sent, arrived, .. } = self.figures;
-        let has_come = |number: u32| self.seen[number as usize / 64] >> (number % 64) & 1 == 1;
+        let DeliveryCounts { sent, arrived, .. } = self.counts;
+        let has_arrived = |number: u32| self.seen[number as usize / 64] >> (number % 64) & 1 == 1;
         let is_named = self.is_in_order();
         let is_missing =
-            |number: &u32| (is_named || !batch::is_tiny(*number)) && !has_come(*number);
+            |number: &u32| (is_named || !batch::is_tiny(*number)) && !has_arrived(*number);
         let first = (0..self.next()).find(is_missing);
         Err(Fault::Lost { delivery: self.delivery, arrived, sent, first })
     }

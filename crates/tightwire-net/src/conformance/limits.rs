@@ -5,9 +5,9 @@ use core::time::Duration;
 use crate::message::Delivery;
 
 use super::batch;
+use super::harness::{EndEvent, Harness};
 use super::ledger::Ledger;
-use super::stand::{Happened, Stand};
-use super::{End, Fault, Report, Seen};
+use super::{End, EndFault, Fault, Report};
 use crate::reason::Reason;
 use crate::transport::{Connection, NotSentError, Transport};
 
@@ -22,52 +22,52 @@ const PAUSED: u32 = 100;
 
 /// Checks that batches that are too large or without a connection are refused, without harm.
 pub(super) fn check_refusals<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Seen> {
-    let path = stand.path(end)?;
-    let broken = |fault| Err(Seen { end, fault });
+) -> Result<(), EndFault> {
+    let path = harness.path(end)?;
+    let broken = |fault| Err(EndFault { end, fault });
     for delivery in Delivery::ALL {
         let limit = if delivery.fragments() { path.max_fragmented } else { path.max_datagram };
-        let said = stand.send(end, delivery, 0, limit + 1);
-        if !matches!(said, Err(NotSentError::TooLarge { .. })) {
-            return broken(Fault::NotRefused { expected: "too large", said });
+        let result = harness.send(end, delivery, 0, limit + 1);
+        if !matches!(result, Err(NotSentError::TooLarge { .. })) {
+            return broken(Fault::NotRefused { expected: "too large", result });
         }
     }
-    let nobody = Connection(!stand.connection(end).0);
-    let transport = stand.transport(end);
-    let said = transport.send(nobody, Delivery::Reliable, &[1, 0, 7]);
-    if said != Err(NotSentError::NotConnected(nobody)) {
-        return broken(Fault::NotRefused { expected: "not connected", said });
+    let nobody = Connection(!harness.connection(end).0);
+    let transport = harness.transport(end);
+    let result = transport.send(nobody, Delivery::Reliable, &[1, 0, 7]);
+    if result != Err(NotSentError::NotConnected(nobody)) {
+        return broken(Fault::NotRefused { expected: "not connected", result });
     }
     if transport.path(nobody).is_some() {
-        return broken(Fault::Path("there is one of a connection that is none"));
+        return broken(Fault::Path("there is one of an unknown connection"));
     }
     transport.pause(nobody);
     transport.close(nobody, &Reason::Left);
 
     let mut ledger = Ledger::new(end, Delivery::Reliable);
-    send(stand, &mut ledger, end, Delivery::Reliable, 100)?;
-    wait_for(stand, &mut ledger, end)
+    send(harness, &mut ledger, end, Delivery::Reliable, 100)?;
+    wait_for(harness, &mut ledger, end)
 }
 
 /// Checks that the largest allowed batches arrive.
 pub(super) fn check_largest<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Seen> {
+) -> Result<(), EndFault> {
     let delivery = Delivery::ReliableOrderedFragmented;
-    let most = stand.path(end)?.max_fragmented.min(stand.options.most_waiting);
+    let most = harness.path(end)?.max_fragmented.min(harness.options.most_waiting);
     let mut ledger = Ledger::new(end, delivery);
     for length in [most / 2, most - 1, most] {
-        if !send(stand, &mut ledger, end, delivery, length)? {
+        if !send(harness, &mut ledger, end, delivery, length)? {
             // No other batch waits.
             let fault = Fault::Refused(delivery, NotSentError::Full { backlog: 0 });
-            return Err(Seen { end, fault });
+            return Err(EndFault { end, fault });
         }
-        wait_for(stand, &mut ledger, end)?;
+        wait_for(harness, &mut ledger, end)?;
     }
     Ok(())
 }
@@ -75,56 +75,56 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
 /// Checks that an end that polls nothing blocks the other, and that every accepted batch arrives
 /// later.
 pub(super) fn check_full<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Seen> {
-    let broken = |fault| Err(Seen { end, fault });
+) -> Result<(), EndFault> {
+    let broken = |fault| Err(EndFault { end, fault });
     for delivery in reliable() {
-        let path = stand.path(end)?;
+        let path = harness.path(end)?;
         let most = path.max_datagram * 4;
         let length =
             if delivery.fragments() { path.max_fragmented.min(most) } else { path.max_datagram };
         let mut ledger = Ledger::new(end, delivery);
-        let mut last_accepted = stand.now();
-        while stand.now() - last_accepted < FULL_FOR {
-            stand.begin_frame();
-            stand.poll_batches(end, nothing)?;
-            while send(stand, &mut ledger, end, delivery, length)? {
-                last_accepted = stand.now();
-                let accepted = ledger.figures().bytes as usize;
-                if accepted > stand.options.most_waiting {
+        let mut last_accepted = harness.now();
+        while harness.now() - last_accepted < FULL_FOR {
+            harness.begin_frame();
+            harness.poll_batches(end, nothing)?;
+            while send(harness, &mut ledger, end, delivery, length)? {
+                last_accepted = harness.now();
+                let accepted = ledger.counts().bytes as usize;
+                if accepted > harness.options.most_waiting {
                     return broken(Fault::Unbounded { delivery, accepted });
                 }
             }
-            stand.end_frame(IDLE);
+            harness.end_frame(IDLE);
         }
-        if stand.path(end)?.backlog == 0 {
+        if harness.path(end)?.backlog == 0 {
             return broken(Fault::Path("the backlog is 0, and batches are refused"));
         }
-        wait_for(stand, &mut ledger, end)?;
+        wait_for(harness, &mut ledger, end)?;
     }
     Ok(())
 }
 
 /// Checks that a pause holds reliable batches back until the next input, and loses none.
 pub(super) fn check_pause<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     end: End,
     _: &mut Report,
-) -> Result<(), Seen> {
+) -> Result<(), EndFault> {
     let receiver = end.other();
-    let connection = stand.connection(receiver);
-    let max_datagram = stand.path(end)?.max_datagram;
+    let connection = harness.connection(receiver);
+    let max_datagram = harness.path(end)?.max_datagram;
     let mut ledgers = reliable().map(|delivery| (delivery, Ledger::new(end, delivery)));
-    let mut last_arrival = stand.now();
+    let mut last_arrival = harness.now();
     while ledgers.iter().any(|(_, ledger)| ledger.next() < PAUSED || !ledger.is_complete()) {
-        stand.begin_frame();
-        stand.poll_batches(end, nothing)?;
+        harness.begin_frame();
+        harness.poll_batches(end, nothing)?;
         let mut is_paused = false;
-        while let Some(happened) = stand.poll(receiver)? {
-            let broken = |fault| Seen { end: receiver, fault };
-            let Happened::Batch(delivery, batch) = happened else {
+        while let Some(event) = harness.poll(receiver)? {
+            let broken = |fault| EndFault { end: receiver, fault };
+            let EndEvent::Batch(delivery, batch) = event else {
                 return Err(broken(Fault::NoSuchConnection("an event")));
             };
             let Some((_, ledger)) = ledgers.iter_mut().find(|(of, _)| *of == delivery) else {
@@ -134,21 +134,21 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
                 return Err(broken(Fault::NotPaused(delivery)));
             }
             ledger.handle_batch(batch).map_err(broken)?;
-            stand.transport(receiver).pause(connection);
+            harness.transport(receiver).pause(connection);
             is_paused = true;
-            last_arrival = stand.now();
+            last_arrival = harness.now();
         }
         for (delivery, ledger) in &mut ledgers {
             let length = batch::length(*delivery, ledger.next(), max_datagram);
             if ledger.next() < PAUSED {
-                send(stand, ledger, end, *delivery, length)?;
+                send(harness, ledger, end, *delivery, length)?;
             }
         }
-        stand.end_frame(IDLE);
-        if stand.now() - last_arrival > stand.options.patience {
+        harness.end_frame(IDLE);
+        if harness.now() - last_arrival > harness.options.patience {
             let lost = ledgers.iter().try_for_each(|(_, ledger)| ledger.check_complete());
-            let fault = lost.err().unwrap_or(Fault::Stuck(stand.options.patience));
-            return Err(Seen { end: receiver, fault });
+            let fault = lost.err().unwrap_or(Fault::Stuck(harness.options.patience));
+            return Err(EndFault { end: receiver, fault });
         }
     }
     Ok(())
@@ -161,25 +161,25 @@ pub(super) fn reliable() -> [Delivery; 3] {
 
 /// Sends the next batch; returns `false` if there is no room.
 pub(super) fn send<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     ledger: &mut Ledger,
     end: End,
     delivery: Delivery,
     length: usize,
-) -> Result<bool, Seen> {
+) -> Result<bool, EndFault> {
     let length = match batch::is_tiny(ledger.next()) {
         // The smallest batches have a fixed length.
         true => batch::length(delivery, ledger.next(), length),
-        false if delivery.fragments() => length.min(stand.path(end)?.max_fragmented),
-        false => length.min(stand.path(end)?.max_datagram),
+        false if delivery.fragments() => length.min(harness.path(end)?.max_fragmented),
+        false => length.min(harness.path(end)?.max_datagram),
     };
-    match stand.send(end, delivery, ledger.next(), length) {
+    match harness.send(end, delivery, ledger.next(), length) {
         Ok(()) => {
             ledger.handle_sent(length);
             Ok(true)
         }
         Err(NotSentError::Full { .. }) => Ok(false),
-        Err(why) => Err(Seen { end, fault: Fault::Refused(delivery, why) }),
+        Err(why) => Err(EndFault { end, fault: Fault::Refused(delivery, why) }),
     }
 }
 
@@ -190,26 +190,26 @@ pub(super) fn nothing(delivery: Delivery, batch: &[u8]) -> Result<(), Fault> {
 
 /// Waits until every batch of a ledger has arrived and is acked.
 fn wait_for<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     ledger: &mut Ledger,
     end: End,
-) -> Result<(), Seen> {
+) -> Result<(), EndFault> {
     let receiver = end.other();
-    let mut progress = ((0, 0), stand.now());
-    while !ledger.is_complete() || stand.path(end)?.backlog > 0 {
-        stand.begin_frame();
-        stand.poll_batches(end, nothing)?;
-        stand.poll_batches(receiver, |_, batch| ledger.handle_batch(batch))?;
-        stand.end_frame(IDLE);
+    let mut progress = ((0, 0), harness.now());
+    while !ledger.is_complete() || harness.path(end)?.backlog > 0 {
+        harness.begin_frame();
+        harness.poll_batches(end, nothing)?;
+        harness.poll_batches(receiver, |_, batch| ledger.handle_batch(batch))?;
+        harness.end_frame(IDLE);
         // A large batch arrives in fragments.
-        let state = (ledger.figures().arrived, stand.path(end)?.backlog);
+        let state = (ledger.counts().arrived, harness.path(end)?.backlog);
         if state != progress.0 {
-            progress = (state, stand.now());
+            progress = (state, harness.now());
         }
-        if stand.now() - progress.1 > stand.options.patience {
-            ledger.check_complete().map_err(|fault| Seen { end: receiver, fault })?;
+        if harness.now() - progress.1 > harness.options.patience {
+            ledger.check_complete().map_err(|fault| EndFault { end: receiver, fault })?;
             let fault = Fault::Path("there is a backlog, and everything has come");
-            return Err(Seen { end, fault });
+            return Err(EndFault { end, fault });
         }
     }
     Ok(())

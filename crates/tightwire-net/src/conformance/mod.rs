@@ -22,7 +22,7 @@
 //!   arrived before; the closing end gets no event.
 //!
 //! That a lost batch of [`Delivery::Reliable`] delays no other batch cannot be verified for certain
-//! from outside: over a lossy network, [`Figures::overtaken`] should not be 0.
+//! from outside: over a lossy network, [`DeliveryCounts::overtaken`] should not be 0.
 //!
 //! ```
 //! use tightwire::transport::conformance::{self, Clock, Options, Pair};
@@ -42,10 +42,10 @@ mod batch;
 mod broken;
 mod clock;
 mod close;
+mod harness;
 mod ledger;
 mod limits;
 mod report;
-mod stand;
 mod traffic;
 mod unreliable;
 
@@ -57,11 +57,11 @@ use crate::message::Delivery;
 
 pub use broken::{ConformanceError, Fault};
 pub use clock::Clock;
-pub use report::{Figures, Report};
+pub use report::{DeliveryCounts, Report};
 
 use crate::transport::Transport;
-use broken::Seen;
-use stand::Stand;
+use broken::EndFault;
+use harness::Harness;
 
 /// Two ends that are connected, or connecting, with their clock.
 #[derive(Debug)]
@@ -155,12 +155,12 @@ pub fn run<A: Transport, B: Transport>(
 ) -> Result<Report, ConformanceError> {
     let mut report = Report::default();
     let mut judge = |name, check: Check<A, B>, end| {
-        let connected = Stand::connect(make_pair(), options);
-        let mut stand = connected.map_err(|seen| seen.by("connect"))?;
-        check(&mut stand, end, &mut report).map_err(|seen| seen.by(name))?;
-        report.time += stand.now();
-        report.frames += stand.frames();
-        report.digest = batch::mix(report.digest ^ stand.digest());
+        let connected = Harness::connect(make_pair(), options);
+        let mut harness = connected.map_err(|seen| seen.by("connect"))?;
+        check(&mut harness, end, &mut report).map_err(|seen| seen.by(name))?;
+        report.time += harness.now();
+        report.frames += harness.frames();
+        report.digest = batch::mix(report.digest ^ harness.digest());
         Ok(())
     };
     // This check covers both ends at once.
@@ -178,14 +178,14 @@ pub fn run<A: Transport, B: Transport>(
 }
 
 /// A check, run for the end that acts.
-type Check<A, B> = fn(&mut Stand<A, B>, End, &mut Report) -> Result<(), Seen>;
+type Check<A, B> = fn(&mut Harness<A, B>, End, &mut Report) -> Result<(), EndFault>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_of_each_field_has_its_default() {
+    fn every_config_field_documents_its_default() {
         crate::limits::check_documented(include_str!("mod.rs"), &Options::default());
     }
 }

@@ -10,7 +10,7 @@ use crate::message::Delivery;
 #[non_exhaustive]
 pub struct Report {
     /// Counts of each delivery, in the order of [`Delivery::ALL`], both directions together.
-    pub deliveries: [Figures; Delivery::ALL.len()],
+    pub deliveries: [DeliveryCounts; Delivery::ALL.len()],
     /// Duration of all checks, on the clocks of the pairs.
     pub time: Duration,
     /// Number of frames of all checks.
@@ -22,20 +22,20 @@ pub struct Report {
 /// Counts of a delivery's batches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
-pub struct Figures {
+pub struct DeliveryCounts {
     /// Number of batches that were sent.
     pub sent: u64,
     /// Number of batches that arrived, each counted once.
     pub arrived: u64,
     /// Number of batches that arrived again.
-    pub doubled: u64,
+    pub duplicated: u64,
     /// Number of batches that arrived after one that was sent later.
     pub overtaken: u64,
     /// Number of bytes that were sent.
     pub bytes: u64,
 }
 
-impl Figures {
+impl DeliveryCounts {
     /// Returns the number of batches that never arrived.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
@@ -45,7 +45,7 @@ impl Figures {
     pub(super) fn add(&mut self, other: &Self) {
         self.sent += other.sent;
         self.arrived += other.arrived;
-        self.doubled += other.doubled;
+        self.duplicated += other.duplicated;
         self.overtaken += other.overtaken;
         self.bytes += other.bytes;
     }
@@ -54,14 +54,14 @@ impl Figures {
 /// Writes the results as a table.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (delivery, figures) in Delivery::ALL.iter().zip(&self.deliveries) {
-            let Figures { sent, arrived, doubled, overtaken, bytes } = figures;
-            let dropped = figures.dropped();
+        for (delivery, counts) in Delivery::ALL.iter().zip(&self.deliveries) {
+            let DeliveryCounts { sent, arrived, duplicated, overtaken, bytes } = counts;
+            let dropped = counts.dropped();
             let name = format!("{delivery:?}");
             writeln!(
                 f,
                 "{name:27} {sent:>7} sent, {bytes:>9} bytes; {arrived:>7} arrived, \
-                 {dropped:>6} dropped, {doubled:>5} doubled, {overtaken:>6} overtaken"
+                 {dropped:>6} dropped, {duplicated:>5} duplicated, {overtaken:>6} overtaken"
             )?;
         }
         write!(f, "{:.3} s in {} frames", self.time.as_secs_f64(), self.frames)

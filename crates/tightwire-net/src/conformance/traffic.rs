@@ -5,9 +5,9 @@ use core::time::Duration;
 use crate::message::Delivery;
 
 use super::batch;
+use super::harness::Harness;
 use super::ledger::Ledger;
-use super::stand::Stand;
-use super::{End, Fault, Report, Seen};
+use super::{End, EndFault, Fault, Report};
 use crate::transport::{NotSentError, Path, Transport};
 
 /// Time without progress after which missing unreliable batches count as lost.
@@ -25,43 +25,43 @@ struct Flow {
 }
 
 pub(super) fn check<A: Transport, B: Transport>(
-    stand: &mut Stand<A, B>,
+    harness: &mut Harness<A, B>,
     _: End,
     report: &mut Report,
-) -> Result<(), Seen> {
-    let options = stand.options;
+) -> Result<(), EndFault> {
+    let options = harness.options;
     let mut flows = End::BOTH.map(Flow::new);
-    let mut next_burst = stand.now();
-    let mut progress = (0, stand.now());
+    let mut next_burst = harness.now();
+    let mut progress = (0, harness.now());
     loop {
-        stand.begin_frame();
-        let now = stand.now();
+        harness.begin_frame();
+        let now = harness.now();
         for end in End::BOTH {
             let flow = &mut flows[end.other() as usize];
-            stand.poll_batches(end, |delivery, batch| {
+            harness.poll_batches(end, |delivery, batch| {
                 flow.ledgers[delivery as usize].handle_batch(batch)
             })?;
         }
         if now >= next_burst {
             next_burst = now + options.frame;
             for flow in &mut flows {
-                flow.send(stand)?;
+                flow.send(harness)?;
             }
         }
-        stand.end_frame(options.frame);
+        harness.end_frame(options.frame);
 
         // While a large batch arrives in fragments, progress shows in its sender's backlog.
         let mut state = flows.iter().map(Flow::moved).sum::<u64>();
         for end in End::BOTH {
-            state = batch::mix(state ^ stand.path(end)?.backlog as u64);
+            state = batch::mix(state ^ harness.path(end)?.backlog as u64);
         }
         if state != progress.0 {
             progress = (state, now);
         }
         let quiet = now - progress.1;
         let is_sent = flows.iter().all(|flow| flow.is_sent(options.batches));
-        let has_come = |all| flows.iter().all(|flow| flow.has_come(all));
-        if is_sent && (has_come(true) || has_come(false) && quiet > SETTLED)
+        let has_arrived = |all| flows.iter().all(|flow| flow.has_arrived(all));
+        if is_sent && (has_arrived(true) || has_arrived(false) && quiet > SETTLED)
             || quiet > options.patience
         {
             break;
@@ -69,9 +69,9 @@ pub(super) fn check<A: Transport, B: Transport>(
     }
     for flow in &flows {
         flow.check(options.batches, options.is_perfect)
-            .map_err(|fault| Seen { end: flow.from.other(), fault })?;
-        for (figures, ledger) in report.deliveries.iter_mut().zip(&flow.ledgers) {
-            figures.add(ledger.figures());
+            .map_err(|fault| EndFault { end: flow.from.other(), fault })?;
+        for (counts, ledger) in report.deliveries.iter_mut().zip(&flow.ledgers) {
+            counts.add(ledger.counts());
         }
     }
     Ok(())
@@ -84,7 +84,7 @@ impl Flow {
 
     /// Returns a count that grows with every batch that is sent or arrives.
     fn moved(&self) -> u64 {
-        self.ledgers.iter().map(|ledger| ledger.figures().sent + ledger.figures().arrived).sum()
+        self.ledgers.iter().map(|ledger| ledger.counts().sent + ledger.counts().arrived).sum()
     }
 
     fn is_sent(&self, batches: u32) -> bool {
@@ -92,14 +92,17 @@ impl Flow {
     }
 
     /// Returns whether the reliable batches have arrived; with `all`, whether all have.
-    fn has_come(&self, all: bool) -> bool {
+    fn has_arrived(&self, all: bool) -> bool {
         self.ledgers.iter().all(|ledger| ledger.is_complete() || !all && !ledger.is_reliable())
     }
 
     /// Sends a burst of each delivery, as far as there is room.
-    fn send<A: Transport, B: Transport>(&mut self, stand: &mut Stand<A, B>) -> Result<(), Seen> {
-        let options = stand.options;
-        let path = stand.path(self.from)?;
+    fn send<A: Transport, B: Transport>(
+        &mut self,
+        harness: &mut Harness<A, B>,
+    ) -> Result<(), EndFault> {
+        let options = harness.options;
+        let path = harness.path(self.from)?;
         for (ledger, delivery) in self.ledgers.iter_mut().zip(Delivery::ALL) {
             for _ in 0..options.burst {
                 let number = ledger.next();
@@ -107,12 +110,12 @@ impl Flow {
                     break;
                 }
                 let length = length(delivery, number, &path, options.batches);
-                match stand.send(self.from, delivery, number, length) {
+                match harness.send(self.from, delivery, number, length) {
                     Ok(()) => ledger.handle_sent(length),
                     Err(NotSentError::Full { .. }) => break,
                     Err(why) => {
                         let fault = Fault::Refused(delivery, why);
-                        return Err(Seen { end: self.from, fault });
+                        return Err(EndFault { end: self.from, fault });
                     }
                 }
             }
@@ -126,7 +129,7 @@ impl Flow {
                 ledger.check_complete()?;
             }
             if ledger.next() < batches {
-                let backlog = ledger.figures().bytes as usize;
+                let backlog = ledger.counts().bytes as usize;
                 return Err(Fault::Refused(delivery, NotSentError::Full { backlog }));
             }
         }

@@ -26,10 +26,10 @@ use queue::{Amount, Queue};
 /// more; of unreliable ones 1 MiB can wait, then the oldest are dropped. Each batch counts for 64
 /// bytes more than it has.
 ///
-/// The ends can be in different threads: a single-player game with its server beside it. There is one
-/// connection at a time, from the first [`handle_input`](Transport::handle_input) of an end on. The
-/// connection of an end ends when the other closes it, or is dropped; either end can
-/// [connect again](Transport::reconnect) then.
+/// The ends can be in different threads: a single-player game with its server beside it. There is
+/// one connection at a time, from the first [`handle_input`](Transport::handle_input) of an end on.
+/// The connection of an end ends when the other closes it, or is dropped; either end can [connect
+/// again](Transport::reconnect) then.
 ///
 /// It is no transport for a real network: it has neither encryption nor authentication.
 ///
@@ -54,7 +54,7 @@ use queue::{Amount, Queue};
 /// ```
 #[derive(Debug)]
 pub struct InProcess {
-    lobby: Arc<Mutex<Lobby>>,
+    rendezvous: Arc<Mutex<Rendezvous>>,
     /// The connection of this end, and its number.
     pipe: Arc<Mutex<Pipe>>,
     connection: Connection,
@@ -93,7 +93,7 @@ enum State {
 
 /// Where the ends find each other.
 #[derive(Debug)]
-struct Lobby {
+struct Rendezvous {
     /// The newest connection. The other end may have an older one until it has polled its end.
     pipe: Arc<Mutex<Pipe>>,
     connection: Connection,
@@ -143,14 +143,15 @@ impl InProcess {
     #[must_use]
     pub fn pair() -> (Self, Self) {
         let pipe = Arc::new(Mutex::new(Pipe::default()));
-        let lobby = Lobby { pipe: pipe.clone(), connection: FIRST, are_dropped: [false; 2] };
-        let lobby = Arc::new(Mutex::new(lobby));
-        (Self::new(lobby.clone(), pipe.clone(), 0), Self::new(lobby, pipe, 1))
+        let rendezvous =
+            Rendezvous { pipe: pipe.clone(), connection: FIRST, are_dropped: [false; 2] };
+        let rendezvous = Arc::new(Mutex::new(rendezvous));
+        (Self::new(rendezvous.clone(), pipe.clone(), 0), Self::new(rendezvous, pipe, 1))
     }
 
-    fn new(lobby: Arc<Mutex<Lobby>>, pipe: Arc<Mutex<Pipe>>, side: usize) -> Self {
+    fn new(rendezvous: Arc<Mutex<Rendezvous>>, pipe: Arc<Mutex<Pipe>>, side: usize) -> Self {
         Self {
-            lobby,
+            rendezvous,
             pipe,
             connection: FIRST,
             side,
@@ -183,8 +184,9 @@ impl InProcess {
         if !matches!(self.state, State::Over) {
             return None;
         }
-        let lobby = lock(&self.lobby);
-        (lobby.connection > self.connection).then(|| (lobby.pipe.clone(), lobby.connection))
+        let rendezvous = lock(&self.rendezvous);
+        (rendezvous.connection > self.connection)
+            .then(|| (rendezvous.pipe.clone(), rendezvous.connection))
     }
 
     /// Takes part in another connection.
@@ -326,13 +328,13 @@ impl Transport for InProcess {
             // The other end has connected again.
             Some(newer) => newer,
             None => {
-                let mut lobby = lock(&self.lobby);
-                if lobby.are_dropped[1 - self.side] {
+                let mut rendezvous = lock(&self.rendezvous);
+                if rendezvous.are_dropped[1 - self.side] {
                     return Err(ReconnectError::Failed("the other end was dropped".into()));
                 }
-                lobby.connection = Connection(self.connection.0 + 1);
-                lobby.pipe = Arc::default();
-                (lobby.pipe.clone(), lobby.connection)
+                rendezvous.connection = Connection(self.connection.0 + 1);
+                rendezvous.pipe = Arc::default();
+                (rendezvous.pipe.clone(), rendezvous.connection)
             }
         };
         self.begin(pipe, connection);
@@ -370,7 +372,7 @@ impl Transport for InProcess {
 
 impl Drop for InProcess {
     fn drop(&mut self) {
-        lock(&self.lobby).are_dropped[self.side] = true;
+        lock(&self.rendezvous).are_dropped[self.side] = true;
         let reason = match &self.state {
             State::New | State::Open => Reason::failed("the other end was dropped"),
             State::Closing(reason) => reason.clone(),

@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_come_out_as_they_went_in_whatever_is_moved_and_dropped() {
+    fn batches_round_trip_through_the_queue() {
         let (mut here, mut there) = (Queue::default(), Queue::default());
         let (mut next, mut expected) = (0u64, 0u64);
         for round in 0..1000u64 {

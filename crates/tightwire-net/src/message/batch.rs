@@ -4,7 +4,7 @@ use core::mem;
 
 use super::header::{Header, Sizes};
 use super::pool::Pool;
-use super::{Delivery, Message, Route};
+use super::{Bound, Delivery, Message, Route};
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::WriteError;
 
@@ -73,22 +73,23 @@ impl Batch {
         }
     }
 
-    /// Writes a message of at most `bound` bytes in place, then its header in the space before it.
-    /// Returns the bytes of its body. A refused message leaves the batch as it was.
+    /// Writes a message of at most `most` bytes in place, then its header and binding in the space
+    /// before it. Returns the bytes of its body. A refused message leaves the batch as it was.
     pub(super) fn write<M: Message>(
         &mut self,
         message: &M,
-        bound: usize,
+        most: usize,
         packing: Packing,
         pool: &mut Pool,
-        header: impl FnOnce(usize) -> Header,
+        (number, route): (u8, Route),
     ) -> Result<usize, WriteError> {
         let sizes = Sizes::of(self.delivery);
         let start = self.bytes.len();
-        let body = start + sizes.header();
+        let binding = start + sizes.header();
+        let body = binding + Bound::size_of(route.bound);
         // Writers are fastest with whole words. The words are zeroed, so that no bytes of an
         // earlier batch can be sent.
-        let room = bound.next_multiple_of(8);
+        let room = most.next_multiple_of(8);
         self.make_room(body + room, pool);
         if body + room <= start + SMALL && start + SMALL <= self.bytes.capacity() {
             // With a length known at compile time, or this would be a call.
@@ -101,12 +102,13 @@ impl Batch {
         let size = *written.as_ref().unwrap_or(&0);
         self.bytes.truncate(if written.is_ok() { body + size } else { start });
         written?;
-        if size > bound {
+        if size > most {
             self.bytes.truncate(start);
-            let [needed_bits, capacity_bits] = [size, bound].map(|bytes| bytes as u64 * 8);
+            let [needed_bits, capacity_bits] = [size, most].map(|bytes| bytes as u64 * 8);
             return Err(WriteError::Full { needed_bits, capacity_bits });
         }
-        sizes.put_header(&mut self.bytes[start..], header(size));
+        sizes.put_header(&mut self.bytes[start..], Header::new(number, route, size));
+        Bound::put(route.bound, &mut self.bytes[binding..]);
         self.messages += 1;
         Ok(size)
     }
@@ -174,5 +176,6 @@ const SMALL: usize = 64;
 /// room for a header.
 pub(super) fn max_body(route: Route, limit: usize) -> Option<usize> {
     let sizes = Sizes::of(route.delivery);
-    limit.min(sizes.max_batch()).checked_sub(sizes.header() + sizes.batch())
+    let before = sizes.header() + Bound::size_of(route.bound) + sizes.batch();
+    limit.min(sizes.max_batch()).checked_sub(before)
 }

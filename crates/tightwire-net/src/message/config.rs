@@ -25,7 +25,8 @@ pub struct MessengerConfig {
     /// ever.
     /// Default: all of them.
     pub stages: &'static [Stage],
-    /// Largest batch of a delivery that fragments, in bytes.
+    /// Largest batch of a delivery that fragments, in bytes. Two of them can wait for each peer: see
+    /// [`peer_bytes`](Self::peer_bytes).
     /// Default: 1,048,576.
     pub max_fragmented: usize,
     /// Largest number of messages of a batch. A receiver that has room for so many can take any
@@ -45,30 +46,19 @@ pub struct MessengerConfig {
     /// least twice `batch_messages`.
     /// Default: 512.
     pub peer_messages: usize,
-    /// Largest number of bytes of one peer's waiting batches in all, unless it is a single batch.
-    /// Their memory is at most twice as much, or 2048 bytes for each waiting message.
-    /// Default: 2,097,152.
-    pub peer_bytes: usize,
     /// Largest number of bytes of free buffers that are kept for later batches.
     /// Default: 16,777,216.
     pub pool_bytes: usize,
 }
 
 impl MessengerConfig {
-    /// With messages of up to so many bytes, and limits that follow from it: as many for
-    /// [`peer_bytes`](Self::peer_bytes) that two of the largest can wait.
-    ///
-    /// ```
-    /// use tightwire::message::MessengerConfig;
-    ///
-    /// let config = MessengerConfig::default().with_max_fragmented(3_000_000);
-    /// assert_eq!((config.max_fragmented, config.peer_bytes), (3_000_000, 6_000_000));
-    /// ```
+    /// Largest number of bytes of one peer's waiting batches in all, unless it is a single batch:
+    /// twice [`max_fragmented`](Self::max_fragmented), since the largest batch would otherwise wait
+    /// for ever beside others. Their memory is at most twice as much, or 2048 bytes for each waiting
+    /// message.
     #[must_use]
-    pub const fn with_max_fragmented(mut self, bytes: usize) -> Self {
-        self.max_fragmented = bytes;
-        self.peer_bytes = bytes.saturating_mul(2);
-        self
+    pub const fn peer_bytes(&self) -> usize {
+        self.max_fragmented.saturating_mul(2)
     }
 }
 
@@ -83,7 +73,6 @@ impl Default for MessengerConfig {
             send_queue: 64,
             receive_queue: 4096,
             peer_messages: 512,
-            peer_bytes: 2 << 20,
             pool_bytes: 16 << 20,
         }
     }
@@ -97,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_of_each_field_has_its_default() {
+    fn every_config_field_documents_its_default() {
         let source = include_str!("config.rs").split("#[cfg(test)]").next().unwrap_or_default();
         let mut fields = 0;
         for line in format!("{:#?}", MessengerConfig::default()).lines() {
@@ -113,6 +102,6 @@ mod tests {
             assert!(said.contains(&format!("Default: {value}.")), "{name} is {value}: {doc}");
             fields += 1;
         }
-        assert_eq!(fields, 10);
+        assert_eq!(fields, 9);
     }
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::header::Sizes;
-use super::{Message, Messenger, PeerId, Route, SendError, SentTo};
+use super::{Bound, Message, Messenger, PeerId, Route, SendError, SentTo};
 
 /// The second argument of a handler: the application's own state, the sender and route of the
 /// message, and functions to answer.
@@ -31,12 +31,12 @@ pub struct Context<'a, C> {
     /// The application's own state.
     pub state: &'a mut C,
     messenger: &'a mut Messenger<C>,
-    origin: Origin,
+    origin: MessageOrigin,
 }
 
-/// Origin of a message.
+/// MessageOrigin of a message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin {
+pub(super) struct MessageOrigin {
     pub(super) sender: PeerId,
     pub(super) route: Route,
     pub(super) time: Duration,
@@ -44,7 +44,11 @@ pub(super) struct Origin {
 }
 
 impl<'a, C: 'static> Context<'a, C> {
-    pub(super) fn new(state: &'a mut C, messenger: &'a mut Messenger<C>, origin: Origin) -> Self {
+    pub(super) fn new(
+        state: &'a mut C,
+        messenger: &'a mut Messenger<C>,
+        origin: MessageOrigin,
+    ) -> Self {
         Self { state, messenger, origin }
     }
 
@@ -70,6 +74,13 @@ impl<'a, C: 'static> Context<'a, C> {
     #[must_use]
     pub fn received_at(&self) -> Duration {
         self.origin.time
+    }
+
+    /// Returns the tick or object that the message is bound to; `None` if it is not. A handler gets
+    /// it at once: see [`Drain::next_ready`](super::Drain::next_ready) for one that waits.
+    #[must_use]
+    pub fn bound(&self) -> Option<Bound> {
+        self.origin.route.bound
     }
 
     /// Returns the number of the message's type.

@@ -5,9 +5,9 @@ use core::marker::PhantomData;
 use core::mem;
 use core::time::Duration;
 
-use super::context::Origin;
+use super::context::MessageOrigin;
 use super::handling::Handling;
-use super::inbox::Lane;
+use super::inbox::{QueueIndex, QueuedMessage};
 use super::{Message, Messenger, PeerId, Route, Stage};
 
 /// A drained message, or a reference to one, with its origin.
@@ -23,6 +23,9 @@ pub struct ReceivedMessage<M> {
     /// Time at which its batch came, as passed to [`Messenger::receive`]; for a message of this
     /// side to itself, the time of the frame, as passed to [`Messenger::begin_frame`].
     pub received_at: Duration,
+    /// The message was held for too long, and its tick or object is not there: see
+    /// [`Drain::next_ready`].
+    pub is_overdue: bool,
 }
 
 /// Iterator over the waiting messages of a type, in the order in which they came: see
@@ -30,8 +33,8 @@ pub struct ReceivedMessage<M> {
 // It has no destructor, so that the messenger can be used in
 // `while let Some(chat) = messenger.drain::<Chat>().next()`.
 pub struct Drain<'m, M, C> {
-    messenger: &'m mut Messenger<C>,
-    lane: Option<Lane>,
+    pub(super) messenger: &'m mut Messenger<C>,
+    pub(super) lane: Option<QueueIndex>,
     messages: PhantomData<fn() -> M>,
 }
 
@@ -113,15 +116,24 @@ impl<M: Message, C: 'static> Drain<'_, M, C> {
     }
 
     /// Reads messages until one is not refused.
-    fn read_next(&mut self) -> Option<(Origin, &mut M)> {
+    fn read_next(&mut self) -> Option<(MessageOrigin, &mut M)> {
         let origin = loop {
             let (origin, item) = self.messenger.inbox.pop(self.lane?)?;
+            self.messenger.release_held(&origin, &item);
             if Handling::new(self.messenger, origin, Some(item)).read::<M>() {
                 break origin;
             }
         };
         let entry = self.messenger.registry.entry(origin.number)?;
         Some((origin, entry.value_mut()?))
+    }
+
+    /// Reads a message; `None` if it was refused.
+    pub(super) fn read(&mut self, origin: MessageOrigin, item: QueuedMessage) -> Option<&mut M> {
+        if !Handling::new(self.messenger, origin, Some(item)).read::<M>() {
+            return None;
+        }
+        self.messenger.registry.entry(origin.number)?.value_mut()
     }
 }
 
@@ -140,7 +152,7 @@ impl<M: Message, C> fmt::Debug for Drain<'_, M, C> {
     }
 }
 
-fn received<M>(origin: Origin, message: M) -> ReceivedMessage<M> {
-    let Origin { sender, route, time, .. } = origin;
-    ReceivedMessage { message, sender, route, received_at: time }
+pub(super) fn received<M>(origin: MessageOrigin, message: M) -> ReceivedMessage<M> {
+    let MessageOrigin { sender, route, time, .. } = origin;
+    ReceivedMessage { message, sender, route, received_at: time, is_overdue: false }
 }

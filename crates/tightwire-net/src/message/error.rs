@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Delivery, PeerId, Stage};
+use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ExplainedError, ReadError};
 
 /// Reason why a message was not sent. The batches are unchanged.
@@ -27,6 +28,14 @@ pub enum SendError {
         message: &'static str,
         /// The channel.
         channel: u8,
+    },
+    /// The message is [bound](crate::message::Route::with_object) to an id that no replicated
+    /// object has.
+    UnknownObject {
+        /// Name of the message.
+        message: &'static str,
+        /// The object.
+        object: ObjectId,
     },
     /// The message is to this side, which does not run its stage.
     UnknownStage {
@@ -159,37 +168,44 @@ impl fmt::Display for SendError {
                 write!(f, "{message} is not registered: give it to the messenger's builder")
             }
             Self::NotHandled { message } => {
-                write!(f, "{message} is only sent by this side: register a handler for it")
+                write!(f, "{message} has no handler on this side: register one")
             }
             Self::UnknownPeer(peer) => write!(f, "{peer} is not connected"),
             Self::UnknownChannel { message, channel } => {
-                write!(f, "{message}: there is no channel {channel}: configure more `channels`")
+                write!(f, "{message}: channel {channel} does not exist: raise `channels`")
+            }
+            Self::UnknownObject { message, object } => {
+                write!(
+                    f,
+                    "{message} is bound to object {object}, which is no id of a replicated object"
+                )
             }
             Self::UnknownStage { message, stage } => {
                 write!(
                     f,
-                    "{message}: {stage:?} is not run here: add it to `stages`, or send to another"
+                    "{message}: stage {stage:?} is not run here: add it to `stages`, or use \
+                     another stage"
                 )
             }
             Self::TooLarge { message, delivery, size, limit } => {
                 let way_out = match delivery.fragments() {
                     true => "raise `max_fragmented` of both sides",
-                    false => "send it by a delivery that fragments",
+                    false => "use a delivery that fragments",
                 };
                 write!(
                     f,
-                    "{message} takes {size} bytes, and there are {limit} for it by {delivery:?}: make it \
-                     smaller, or {way_out}"
+                    "{message} takes {size} bytes, but {delivery:?} carries at most {limit}: make \
+                     it smaller, or {way_out}"
                 )
             }
-            Self::NotWritten { message, error } => write!(f, "{message} is not sent: {error}"),
+            Self::NotWritten { message, error } => write!(f, "{message} was not sent: {error}"),
             Self::Blocked(peer) => {
-                write!(f, "{peer} does not keep up: send it less, and this later")
+                write!(f, "{peer} does not keep up: send less to it, and retry later")
             }
             Self::QueueFull(peer) => {
                 write!(
                     f,
-                    "the send queue of {peer} is full: send less in a frame, or configure a longer one"
+                    "the send queue of {peer} is full: send less per frame, or raise its limit"
                 )
             }
             Self::Vetoed { message } => write!(f, "{message} was vetoed by a hook"),
@@ -200,27 +216,27 @@ impl fmt::Display for SendError {
 impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownPeer => f.write_str("not a peer"),
+            Self::UnknownPeer => f.write_str("unknown peer"),
             Self::BatchTooLong { length, limit } => {
-                write!(f, "a batch of {length} bytes, where {limit} are the most")
+                write!(f, "the batch has {length} bytes: at most {limit} are allowed")
             }
-            Self::NoMessages => f.write_str("a batch without a message"),
+            Self::NoMessages => f.write_str("the batch has no messages"),
             Self::BatchSize { says, has } => {
-                write!(f, "a batch that says it has {says} bytes, and has {has}")
+                write!(f, "the batch declares {says} bytes, but has {has}")
             }
             Self::BeyondBatch { size, left } => {
-                write!(f, "{size} bytes, where the batch has {left} left")
+                write!(f, "the message declares {size} bytes, but the batch has {left} left")
             }
             Self::UnknownMessage { number } => {
-                write!(f, "no message that is handled here has the number {number}")
+                write!(f, "no handler for message number {number}")
             }
             Self::UnknownStage { stage } => write!(f, "stage {stage} is not run here"),
-            Self::UnknownChannel { channel } => write!(f, "there is no channel {channel}"),
+            Self::UnknownChannel { channel } => write!(f, "channel {channel} does not exist"),
             Self::Malformed(refused) => refused.fmt(f),
-            Self::QueueFull(stage) => write!(f, "the queue of {stage:?} is full"),
-            Self::NotDrained => f.write_str("too many of its type wait to be drained"),
-            Self::PeerLimit => f.write_str("too much of this peer waits already"),
-            Self::Handler => f.write_str("its handler failed"),
+            Self::QueueFull(stage) => write!(f, "the queue of stage {stage:?} is full"),
+            Self::NotDrained => f.write_str("too many messages of this type wait to be drained"),
+            Self::PeerLimit => f.write_str("too many messages of this peer wait already"),
+            Self::Handler => f.write_str("the handler failed"),
             Self::Vetoed => f.write_str("vetoed by a hook"),
         }
     }
@@ -240,11 +256,15 @@ impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::SameName(name) => {
-                write!(f, "two messages are called {name}: give one `#[message(name = \"…\")]`")
+                write!(f, "two messages are named {name}: rename one by `#[message(name = \"…\")]`")
             }
-            Self::Twice(name) => write!(f, "{name} is registered twice: once is enough"),
+            Self::Twice(name) => write!(f, "{name} is registered twice: remove one registration"),
             Self::TooMany(count) => {
-                write!(f, "{count} messages, where there are numbers for {}", super::MAX_MESSAGES)
+                write!(
+                    f,
+                    "{count} messages are registered: at most {} are allowed",
+                    super::MAX_MESSAGES
+                )
             }
             Self::Config(wrong) => f.write_str(wrong),
         }

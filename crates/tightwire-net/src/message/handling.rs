@@ -1,11 +1,11 @@
 //! Handling of a message by its handler.
 
-use super::context::Origin;
+use super::context::MessageOrigin;
 use super::error::HandlerError;
-use super::inbox::Item;
-use super::registry::{Entry, NotHandled, Receive};
+use super::inbox::QueuedMessage;
+use super::registry::{Entry, HandleError, Receive};
 use super::{Context, Message, MessageError, MessageEvent, Messenger, Stage};
-use tightwire_core::stream::ExplainedError;
+use tightwire_core::stream::{ExplainedError, ReadError, Trace};
 
 impl<C: 'static> Messenger<C> {
     /// Handles one message and the following ones of its run, at most `left`; `false` if there is
@@ -23,16 +23,20 @@ impl<C: 'static> Messenger<C> {
 /// catches the panic goes on with a messenger that misses nothing.
 pub(super) struct Handling<'m, C: 'static> {
     messenger: &'m mut Messenger<C>,
-    origin: Origin,
+    origin: MessageOrigin,
     /// Position of the body; `None` if the message was never written.
-    item: Option<Item>,
+    item: Option<QueuedMessage>,
     receiver: Option<Box<dyn Receive<C>>>,
     /// The handler was called and has not returned.
     is_running: bool,
 }
 
 impl<'m, C: 'static> Handling<'m, C> {
-    pub(super) fn new(messenger: &'m mut Messenger<C>, origin: Origin, item: Option<Item>) -> Self {
+    pub(super) fn new(
+        messenger: &'m mut Messenger<C>,
+        origin: MessageOrigin,
+        item: Option<QueuedMessage>,
+    ) -> Self {
         Self { messenger, origin, item, receiver: None, is_running: false }
     }
 
@@ -41,7 +45,7 @@ impl<'m, C: 'static> Handling<'m, C> {
         let Self { messenger, origin, item: Some(item), receiver, is_running } = self else {
             return;
         };
-        let Origin { sender, route, number, .. } = *origin;
+        let MessageOrigin { sender, route, number, .. } = *origin;
         messenger.count_popped(sender, left);
         let Some(entry) = messenger.registry.entry(number) else { return };
         let (message, size) = (entry.name, Some(item.size()));
@@ -57,8 +61,8 @@ impl<'m, C: 'static> Handling<'m, C> {
         *is_running = false;
         match handled {
             Ok(()) => messenger.count_handled(number, Ok(()), event),
-            Err(NotHandled::Failed(error)) => messenger.count_handled(number, Err(error), event),
-            Err(NotHandled::Malformed(refused)) => {
+            Err(HandleError::Failed(error)) => messenger.count_handled(number, Err(error), event),
+            Err(HandleError::Malformed(refused)) => {
                 let packing = messenger.packing();
                 let fault = MessageError::Malformed(refused);
                 messenger.refuse_explained(sender, Some(number), fault, |inbox| {
@@ -74,29 +78,53 @@ impl<'m, C: 'static> Handling<'m, C> {
     /// Reads a message of a drained type into the value that is kept for the type: `false` if it
     /// was refused.
     pub(super) fn read<M: Message>(&mut self) -> bool {
+        let packing = self.messenger.packing();
+        self.read_with(
+            |body, value: &mut M| packing.decode_into(body, value),
+            |body| Some(packing.explain::<M>(body)),
+        )
+    }
+
+    /// Copies the body of a message that is known by name and schema; `false` if it was refused.
+    pub(super) fn read_raw(&mut self) -> bool {
+        let copy = |body: &[u8], value: &mut Vec<u8>| {
+            value.clear();
+            value.extend_from_slice(body);
+            Ok(())
+        };
+        self.read_with(copy, |_| None)
+    }
+
+    fn read_with<V: 'static>(
+        &mut self,
+        read: impl FnOnce(&[u8], &mut V) -> Result<(), ReadError>,
+        explain: impl Fn(&[u8]) -> Option<Trace>,
+    ) -> bool {
         let Self { messenger, origin, item: Some(item), is_running, .. } = self else {
             return false;
         };
-        let Origin { sender, route, number, .. } = *origin;
+        let MessageOrigin { sender, route, number, .. } = *origin;
         messenger.count_popped(sender, &mut 1);
         let size = Some(item.size());
-        let event = || MessageEvent { peer: sender, message: M::NAME, route, size };
+        let Some(message) = messenger.registry.entry(number).map(|entry| entry.name) else {
+            return false;
+        };
+        let event = || MessageEvent { peer: sender, message, route, size };
         if messenger.hooks.as_mut().is_some_and(|hooks| !hooks.before_handle(&event())) {
             messenger.refuse(sender, Some(number), MessageError::Vetoed);
             return false;
         }
-        let packing = messenger.packing();
         let Messenger { registry, inbox, .. } = &mut **messenger;
-        let Some(value) = registry.entry(number).and_then(Entry::value_mut::<M>) else {
+        let Some(value) = registry.entry(number).and_then(Entry::value_mut::<V>) else {
             return false;
         };
         *is_running = true;
-        let read = packing.decode_into(inbox.body(item), value);
+        let read = read(inbox.body(item), value);
         *is_running = false;
         if let Err(refused) = read {
             let fault = MessageError::Malformed(refused);
             messenger.refuse_explained(sender, Some(number), fault, |inbox| {
-                let trace = packing.explain::<M>(inbox.body(item));
+                let trace = explain(inbox.body(item))?;
                 Some(ExplainedError::new(refused.kind, refused.bit, trace))
             });
         } else {
@@ -148,7 +176,7 @@ impl<C: 'static> Drop for Handling<'_, C> {
 
 impl<C: 'static> Messenger<C> {
     #[cold]
-    fn count_panic(&mut self, origin: &Origin) {
+    fn count_panic(&mut self, origin: &MessageOrigin) {
         self.faults.count(MessageError::Handler);
         if let Some(entry) = self.registry.entry(origin.number) {
             entry.stats.refused += 1;

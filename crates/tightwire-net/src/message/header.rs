@@ -1,6 +1,6 @@
 //! Headers of messages and batches.
 
-use super::{Delivery, Route};
+use super::{Bound, Delivery, Route};
 use tightwire_core::Wire;
 use tightwire_core::stream::{Field, ReadError, Shape, decode_into, encode};
 
@@ -9,9 +9,9 @@ use tightwire_core::stream::{Field, ReadError, Shape, decode_into, encode};
 pub(super) struct Header {
     /// Number of the message's type.
     pub(super) number: u8,
-    /// Number of the stage; not yet validated.
+    /// Number of the stage and kind of the binding; not yet validated.
     pub(super) stage: u8,
-    /// Bytes of the body.
+    /// Bytes of the binding and the body.
     pub(super) size: u32,
     /// Channel.
     pub(super) channel: u8,
@@ -24,6 +24,19 @@ struct Sent<Size> {
     stage: u8,
     size: Size,
     channel: u8,
+}
+
+/// The form of a header in a capture, with the binding of the message.
+#[derive(Wire, Default)]
+struct RecordHeader {
+    number: u8,
+    stage: u8,
+    size: u16,
+    channel: u8,
+    #[wire(when = self.stage & 0xc0 == 0x40)]
+    at_tick: u16,
+    #[wire(when = self.stage & 0xc0 == 0x80)]
+    with_object: u32,
 }
 
 /// Sizes of headers in batches of a delivery.
@@ -95,14 +108,17 @@ impl Sizes {
 }
 
 impl Header {
+    /// Makes the header of a message with a body of `size` bytes.
     pub(super) fn new(number: u8, route: Route, size: usize) -> Self {
-        Self { number, stage: route.stage as u8, size: size as u32, channel: route.channel }
+        let stage = Bound::stage_byte(route.bound, route.stage);
+        let size = Bound::size_of(route.bound) + size;
+        Self { number, stage, size: size as u32, channel: route.channel }
     }
 }
 
-/// Returns the fields of a header whose size has 16 bits.
+/// Returns the fields of a header in a capture.
 pub(super) fn described() -> Vec<Field> {
-    match Sent::<u16>::describe() {
+    match RecordHeader::describe() {
         Shape::Struct { fields, .. } => fields,
         _ => Vec::new(),
     }

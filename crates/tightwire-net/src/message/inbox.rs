@@ -8,10 +8,10 @@ use core::ops::Range;
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use super::context::Origin;
+use super::context::MessageOrigin;
 use super::header::Sizes;
 use super::pool::Pool;
-use super::{Delivery, PeerId, Route, Stage};
+use super::{Bound, Delivery, PeerId, Route, Stage};
 
 /// A queue of messages for each stage and for each drained type, and the batches that the messages
 /// are in.
@@ -20,7 +20,7 @@ pub(super) struct Inbox {
     /// Queues of the stages, then those of drained types.
     queues: Vec<Queue>,
     queue_length: usize,
-    batches: Vec<Option<Held>>,
+    batches: Vec<Option<HeldBatch>>,
     free: Vec<usize>,
     /// The batch to which messages of this side to itself are added; `None` if there is no open
     /// one.
@@ -29,7 +29,7 @@ pub(super) struct Inbox {
 
 /// Index of a queue: of a stage, or of a drained type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lane(usize);
+pub(super) struct QueueIndex(usize);
 
 /// A queue of runs of messages.
 #[derive(Debug, Default)]
@@ -39,15 +39,17 @@ struct Queue {
     messages: usize,
 }
 
-/// Waiting messages that are adjacent in a batch and have the same header. Small, since there can
-/// be thousands: values that all messages of a batch share are in [`Held`].
+/// DeferredMessage messages that are adjacent in a batch and have the same header. Small, since there can
+/// be thousands: values that all messages of a batch share are in [`HeldBatch`].
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Position of the next body, and the bytes of each body.
-    start: usize,
+    start: u32,
     size: u32,
     messages: u32,
     batch: u32,
+    /// Binding of the message, which is then alone in its run; and whether it is held.
+    bound: u32,
     number: u8,
     delivery: Delivery,
     channel: u8,
@@ -56,37 +58,50 @@ struct Run {
 
 /// A message from a queue, and the position of its body.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct QueuedMessage {
     body: Range<usize>,
     batch: usize,
     /// Number of messages of its run that still wait.
     behind: u32,
+    is_held: bool,
+}
+
+/// A bound message that waits.
+pub(super) struct DeferredMessage {
+    pub(super) sender: PeerId,
+    pub(super) bound: Bound,
+    /// Time at which it came.
+    pub(super) time: Duration,
+    /// Bytes of its batch.
+    pub(super) batch_len: usize,
+    /// The message counts as held.
+    pub(super) is_held: bool,
 }
 
 /// A batch that is kept until all of its messages are handled.
 #[derive(Debug)]
-struct Held {
+struct HeldBatch {
     owner: PeerId,
     time: Duration,
     bytes: Vec<u8>,
     waiting: usize,
 }
 
-impl Item {
+impl QueuedMessage {
     /// Returns the bytes of the body.
     pub(super) fn size(&self) -> usize {
         self.body.len()
     }
 }
 
-impl Lane {
+impl QueueIndex {
     /// Returns the queue of the drained type with this index.
     pub(super) fn drained(place: usize) -> Self {
         Self(Stage::ALL.len() + place)
     }
 }
 
-impl From<Stage> for Lane {
+impl From<Stage> for QueueIndex {
     #[inline]
     fn from(stage: Stage) -> Self {
         Self(stage as usize)
@@ -120,10 +135,10 @@ impl Inbox {
     ) -> usize {
         let mut bytes = pool.take(batch.len());
         bytes.extend_from_slice(batch);
-        self.keep(Held { owner, time, bytes, waiting: 0 })
+        self.keep(HeldBatch { owner, time, bytes, waiting: 0 })
     }
 
-    fn keep(&mut self, held: Held) -> usize {
+    fn keep(&mut self, held: HeldBatch) -> usize {
         let Some(place) = self.free.pop() else {
             self.batches.push(Some(held));
             return self.batches.len() - 1;
@@ -139,7 +154,7 @@ impl Inbox {
         time: Duration,
         pool: &mut Pool,
     ) -> (usize, Range<usize>) {
-        let fits = |held: &Held| {
+        let fits = |held: &HeldBatch| {
             held.time == time && held.bytes.len() + body.len() <= held.bytes.capacity()
         };
         let open = self.local.filter(|place| self.batches[*place].as_ref().is_some_and(fits));
@@ -157,18 +172,18 @@ impl Inbox {
         (place, start..start + body.len())
     }
 
-    pub(super) fn has_room(&self, lane: Lane) -> bool {
+    pub(super) fn has_room(&self, lane: QueueIndex) -> bool {
         self.room(lane) > 0
     }
 
     /// Returns the number of messages that a queue can still take.
-    pub(super) fn room(&self, lane: Lane) -> usize {
+    pub(super) fn room(&self, lane: QueueIndex) -> usize {
         self.queue_length.saturating_sub(self.queues[lane.0].messages)
     }
 
     /// Iterates over the queues of the drained types.
-    pub(super) fn drained(&self) -> impl Iterator<Item = Lane> {
-        (Stage::ALL.len()..self.queues.len()).map(Lane)
+    pub(super) fn drained(&self) -> impl Iterator<Item = QueueIndex> {
+        (Stage::ALL.len()..self.queues.len()).map(QueueIndex)
     }
 
     /// Queues `messages` with the same header, whose bodies are kept, the first one at `body`;
@@ -176,8 +191,8 @@ impl Inbox {
     #[inline]
     pub(super) fn push(
         &mut self,
-        origin: &Origin,
-        lane: Lane,
+        origin: &MessageOrigin,
+        lane: QueueIndex,
         batch: usize,
         first: Range<usize>,
         messages: usize,
@@ -185,9 +200,9 @@ impl Inbox {
         if let Some(held) = &mut self.batches[batch] {
             held.waiting += messages;
         }
-        let Origin { route, number, .. } = *origin;
-        let Route { delivery, channel, stage } = route;
-        let (start, size) = (first.start, first.len() as u32);
+        let MessageOrigin { route, number, .. } = *origin;
+        let Route { delivery, channel, stage, bound } = route;
+        let (start, size) = (first.start as u32, first.len() as u32);
         let queue = &mut self.queues[lane.0];
         queue.messages += messages;
         let (messages, batch) = (messages as u32, batch as u32);
@@ -196,6 +211,7 @@ impl Inbox {
             size,
             messages,
             batch,
+            bound: Bound::pack(bound),
             number,
             delivery,
             channel,
@@ -205,32 +221,79 @@ impl Inbox {
 
     /// Returns the next message of a queue, and its origin. Its batch is kept until it is released.
     #[inline]
-    pub(super) fn pop(&mut self, lane: Lane) -> Option<(Origin, Item)> {
+    pub(super) fn pop(&mut self, lane: QueueIndex) -> Option<(MessageOrigin, QueuedMessage)> {
         let run = *self.queues[lane.0].runs.front()?;
-        let item = self.take(lane)?;
-        let held = self.batches[item.batch].as_ref()?;
-        let route = Route { delivery: run.delivery, channel: run.channel, stage: run.stage };
-        Some((Origin { sender: held.owner, route, time: held.time, number: run.number }, item))
+        let item = self.take(lane, 0)?;
+        Some((self.origin(&run)?, item))
+    }
+
+    #[inline]
+    fn origin(&self, run: &Run) -> Option<MessageOrigin> {
+        let held = self.batches[run.batch as usize].as_ref()?;
+        let &Run { delivery, channel, stage, number, .. } = run;
+        let route = Route { delivery, channel, stage, bound: Bound::unpack(run.bound) };
+        Some(MessageOrigin { sender: held.owner, route, time: held.time, number })
+    }
+
+    /// Returns the next message of a queue that is not bound, or that `takes` returns `true` for.
+    pub(super) fn pop_if(
+        &mut self,
+        lane: QueueIndex,
+        mut takes: impl FnMut(&mut DeferredMessage) -> bool,
+    ) -> Option<(MessageOrigin, QueuedMessage)> {
+        let runs = &mut self.queues[lane.0].runs;
+        for (place, run) in runs.iter_mut().enumerate() {
+            if let Some(bound) = Bound::unpack(run.bound) {
+                let held = self.batches[run.batch as usize].as_ref()?;
+                let (sender, time, batch_len) = (held.owner, held.time, held.bytes.len());
+                let is_held = run.bound & HELD != 0;
+                let mut waiting = DeferredMessage { sender, bound, time, batch_len, is_held };
+                let is_taken = takes(&mut waiting);
+                run.bound = Bound::pack(Some(bound)) | if waiting.is_held { HELD } else { 0 };
+                if !is_taken {
+                    continue;
+                }
+            }
+            let run = *run;
+            let item = self.take(lane, place)?;
+            return Some((self.origin(&run)?, item));
+        }
+        None
+    }
+
+    /// Returns the bytes of a message's batch, if the message counted as held.
+    pub(super) fn held_bytes(&self, item: &QueuedMessage) -> Option<usize> {
+        let held = self.batches[item.batch].as_ref().filter(|_| item.is_held)?;
+        Some(held.bytes.len())
     }
 
     /// Returns the next message of a queue, if it is in the run of the one before: it has the same
     /// origin, and is in the same batch.
     #[inline]
-    pub(super) fn pop_behind(&mut self, lane: Lane, before: &Item) -> Option<Item> {
-        if before.behind == 0 { None } else { self.take(lane) }
+    pub(super) fn pop_behind(
+        &mut self,
+        lane: QueueIndex,
+        before: &QueuedMessage,
+    ) -> Option<QueuedMessage> {
+        if before.behind == 0 { None } else { self.take(lane, 0) }
     }
 
     #[inline]
-    fn take(&mut self, lane: Lane) -> Option<Item> {
+    fn take(&mut self, lane: QueueIndex, place: usize) -> Option<QueuedMessage> {
         let queue = &mut self.queues[lane.0];
-        let run = queue.runs.front_mut()?;
-        let (batch, body) = (run.batch as usize, run.start..run.start + run.size as usize);
+        let run = queue.runs.get_mut(place)?;
+        let start = run.start as usize;
+        let (batch, body) = (run.batch as usize, start..start + run.size as usize);
         run.messages -= 1;
-        let behind = run.messages;
-        run.start = body.end + Sizes::of(run.delivery).header();
+        let (behind, is_held) = (run.messages, run.bound & HELD != 0);
+        run.start = (body.end + Sizes::of(run.delivery).header()) as u32;
         queue.messages -= 1;
         if behind == 0 {
-            queue.runs.pop_front();
+            if place == 0 {
+                queue.runs.pop_front();
+            } else {
+                queue.runs.remove(place);
+            }
             if queue.runs.is_empty() {
                 // Starts again at its beginning, in memory that is still in the cache.
                 queue.runs.clear();
@@ -239,11 +302,11 @@ impl Inbox {
         if let Some(held) = &mut self.batches[batch] {
             held.waiting -= 1;
         }
-        Some(Item { body, batch, behind })
+        Some(QueuedMessage { body, batch, behind, is_held })
     }
 
     #[inline]
-    pub(super) fn body(&self, item: &Item) -> &[u8] {
+    pub(super) fn body(&self, item: &QueuedMessage) -> &[u8] {
         let held = self.batches[item.batch].as_ref();
         held.map_or(&[], |held| &held.bytes[item.body.clone()])
     }
@@ -254,7 +317,11 @@ impl Inbox {
 
     /// Frees the batch of a handled message, if the message was the last in it. Returns the owner
     /// of the batch, and its length.
-    pub(super) fn release(&mut self, item: &Item, pool: &mut Pool) -> Option<(PeerId, usize)> {
+    pub(super) fn release(
+        &mut self,
+        item: &QueuedMessage,
+        pool: &mut Pool,
+    ) -> Option<(PeerId, usize)> {
         let place = item.batch;
         // More may be added to the batch of this side until it is closed.
         self.batches[place].as_ref().filter(|held| held.waiting == 0)?;
@@ -276,7 +343,8 @@ impl Inbox {
 
     /// Drops all batches and messages of a sender.
     pub(super) fn discard(&mut self, sender: PeerId, pool: &mut Pool) {
-        let is_its = |held: &Option<Held>| held.as_ref().is_some_and(|held| held.owner == sender);
+        let is_its =
+            |held: &Option<HeldBatch>| held.as_ref().is_some_and(|held| held.owner == sender);
         let Self { queues, batches, .. } = self;
         for Queue { runs, messages } in queues {
             runs.retain(|run| !is_its(&batches[run.batch as usize]));
@@ -297,6 +365,9 @@ impl Inbox {
         Some((held.owner, length))
     }
 }
+
+/// Bit of a packed binding: the message counts as held.
+const HELD: u32 = 1 << 31;
 
 /// Messages that a queue reserves memory for at the start; a longer queue grows as it fills.
 const RESERVED: usize = 4096;

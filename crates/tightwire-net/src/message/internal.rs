@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_but_one_internal_message_is_one() {
+    fn only_a_single_internal_message_is_an_internal_batch() {
         let mut batch = vec![9; 100];
         assert_eq!(InternalBatch::write(2, &0x0102_0304_u32, &mut batch), Ok(()));
         assert_eq!(InternalBatch::read(&batch), Some((2, &[4, 3, 2, 1][..])));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_leaves_nothing() {
+    fn unwritable_messages_leave_the_batch_unchanged() {
         #[derive(tightwire_derive::Wire, Default)]
         struct Percent(#[wire(range = 0..=100)] u8);
         let mut batch = vec![9; 100];

@@ -1,10 +1,10 @@
 //! Messages of this side to itself.
 
-use super::context::Origin;
+use super::context::MessageOrigin;
 use super::handling::Handling;
 use super::header::Sizes;
 use super::send::not_written;
-use super::{Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use super::{Bound, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use tightwire_core::stream::check;
 
 impl<C: 'static> Messenger<C> {
@@ -56,7 +56,7 @@ impl<C: 'static> Messenger<C> {
         route: Route,
         written: Option<&[u8]>,
     ) -> Result<Option<usize>, SendError> {
-        let origin = Origin { sender: PeerId::LOCAL, route, time: self.now, number };
+        let origin = MessageOrigin { sender: PeerId::LOCAL, route, time: self.now, number };
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
         let lane = entry.ok_or(SendError::NotHandled { message: M::NAME })?.lane(route.stage);
         if !self.config.stages.contains(&route.stage) {
@@ -74,7 +74,7 @@ impl<C: 'static> Messenger<C> {
         if !self.inbox.has_room(lane) {
             return Err(SendError::QueueFull(PeerId::LOCAL));
         }
-        let header_len = Sizes::of(route.delivery).header();
+        let header_len = Sizes::of(route.delivery).header() + Bound::size_of(route.bound);
         let (batch, body) = match written {
             Some(bytes) => self.inbox.add_local(&bytes[header_len..], self.now, &mut self.pool),
             None => {
@@ -96,7 +96,7 @@ impl<C: 'static> Messenger<C> {
     fn handle_now<M: Message>(
         &mut self,
         state: &mut C,
-        origin: Origin,
+        origin: MessageOrigin,
         message: &M,
         event: &MessageEvent,
     ) -> Result<(), SendError> {

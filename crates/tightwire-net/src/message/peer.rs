@@ -4,6 +4,7 @@ use core::{fmt, mem};
 
 use super::batch::Batch;
 use super::header::Sizes;
+use super::held::HeldMessages;
 use super::pool::Pool;
 use super::registry::FIRST;
 use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError, Traffic};
@@ -41,6 +42,8 @@ pub(super) struct Peer {
     /// Bytes of its batches without a waiting message; they count until the frame ends, or a peer
     /// could send any number of them.
     pub(super) refused_bytes: usize,
+    /// Bound messages of the peer that are held.
+    pub(super) held: HeldMessages,
     stats: PeerStats,
     /// Sent and received traffic of each type, by its index.
     types: Vec<[Traffic; 2]>,
@@ -85,7 +88,7 @@ impl Peer {
     /// Whether there is room for a batch of any size from the peer.
     pub(super) fn has_room(&self, config: &MessengerConfig) -> bool {
         let longest = config.max_fragmented.max(self.largest_mtu);
-        self.waiting_bytes == 0 || self.waiting_bytes.saturating_add(longest) <= config.peer_bytes
+        self.waiting_bytes == 0 || self.waiting_bytes.saturating_add(longest) <= config.peer_bytes()
     }
 
     pub(super) fn set_mtu(&mut self, mtu: usize) {
@@ -249,6 +252,7 @@ impl Peers {
             waiting_messages: 0,
             waiting_bytes: 0,
             refused_bytes: 0,
+            held: HeldMessages::default(),
             stats: PeerStats::default(),
             types: vec![Default::default(); types],
         };

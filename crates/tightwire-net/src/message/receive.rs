@@ -2,13 +2,15 @@
 
 use core::time::Duration;
 
-use super::context::Origin;
+use super::bound::STAGE;
+use super::context::MessageOrigin;
 use super::error::HandlerError;
 use super::header::{Header, Sizes};
-use super::inbox::{Inbox, Item, Lane};
-use super::split::{Broken, Split};
+use super::inbox::{Inbox, QueueIndex, QueuedMessage};
+use super::split::{BatchFault, Split};
 use super::{
-    Delivery, MessageError, MessageEvent, Messenger, PeerId, RefusedMessageError, Route, Stage,
+    Bound, Delivery, MessageError, MessageEvent, Messenger, PeerId, RefusedMessageError, Route,
+    Stage,
 };
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::ExplainedError;
@@ -37,7 +39,7 @@ impl<C: 'static> Messenger<C> {
     /// assert_eq!((jumps, messenger.faults().unknown_message), (1, 1));
     ///
     /// let refused = messenger.receive(peer, Delivery::Reliable, &batch[..9], Duration::ZERO);
-    /// let sentence = "peer 0: a batch that says it has 10 bytes, and has 7";
+    /// let sentence = "peer 0: the batch declares 10 bytes, but has 7";
     /// assert_eq!(refused.unwrap_err().to_string(), sentence);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
@@ -52,7 +54,7 @@ impl<C: 'static> Messenger<C> {
         batch: &[u8],
         now: Duration,
     ) -> Result<(), RefusedMessageError> {
-        self.receive_batch(from, delivery, batch, now).map_err(|Broken { fault, number }| {
+        self.receive_batch(from, delivery, batch, now).map_err(|BatchFault { fault, number }| {
             let message = self.refuse(from, number, fault);
             RefusedMessageError { peer: from, message, fault }
         })
@@ -79,7 +81,7 @@ impl<C: 'static> Messenger<C> {
     #[must_use]
     pub fn room(&self, peer: PeerId) -> usize {
         let Some(peer) = self.peers.get(peer) else { return 0 };
-        let stages = self.config.stages.iter().map(|stage| Lane::from(*stage));
+        let stages = self.config.stages.iter().map(|stage| QueueIndex::from(*stage));
         let rooms = stages.chain(self.inbox.drained()).map(|lane| self.inbox.room(lane));
         let own = self.config.peer_messages.saturating_sub(peer.waiting_messages);
         rooms.fold(own, usize::min)
@@ -117,7 +119,7 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         batch: &[u8],
         now: Duration,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), BatchFault> {
         let peer = self.peers.get_mut(from).ok_or(MessageError::UnknownPeer)?;
         let (length, limit) = (batch.len(), peer.receive_limit(delivery, &self.config));
         if length > limit {
@@ -125,14 +127,14 @@ impl<C: 'static> Messenger<C> {
         }
         let split = Split::new(batch, Sizes::of(delivery))?;
         // A single batch is always taken, or the largest could never come.
-        if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes {
+        if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes() {
             return Err(MessageError::PeerLimit.into());
         }
         peer.waiting_bytes += length;
         peer.count_batch();
 
         let room = self.config.peer_messages.saturating_sub(peer.waiting_messages);
-        let mut taken = Taken { held: None, room, messages: 0 };
+        let mut taken = BatchProgress { held: None, room, messages: 0 };
         let walked = self.receive_messages(from, delivery, (batch, split), now, &mut taken);
         if let Some(peer) = self.peers.get_mut(from) {
             peer.waiting_messages += taken.messages;
@@ -147,13 +149,14 @@ impl<C: 'static> Messenger<C> {
         delivery: Delivery,
         (batch, mut split): (&[u8], Split<'_>),
         now: Duration,
-        taken: &mut Taken,
-    ) -> Result<(), Broken> {
+        taken: &mut BatchProgress,
+    ) -> Result<(), BatchFault> {
         let sizes = Sizes::of(delivery);
         while let Some(message) = split.next() {
             let (header, body) = message?;
             let (number, size) = (header.number, header.size as usize);
-            let (route, lane) = match self.admit(from, delivery, &header, taken.room) {
+            let content = batch.get(body.clone()).unwrap_or_default();
+            let (route, lane) = match self.admit(from, delivery, (&header, content), taken.room) {
                 Ok(admitted) => admitted,
                 Err(fault) => {
                     self.refuse(from, Some(number), fault);
@@ -165,9 +168,11 @@ impl<C: 'static> Messenger<C> {
             // Adjacent messages with the same header are queued together, as long as there is room.
             // Hooks are called for each message.
             let room = taken.room.min(inbox.room(lane));
-            let more = if self.hooks.is_none() { split.skip_same(room - 1) } else { 0 };
+            let is_alone = self.hooks.is_some() || route.bound.is_some();
+            let more = if !is_alone { split.skip_same(room - 1) } else { 0 };
             let messages = 1 + more;
-            let origin = Origin { sender: from, route, time: now, number };
+            let origin = MessageOrigin { sender: from, route, time: now, number };
+            let body = body.start + Bound::size_of(route.bound)..body.end;
             inbox.push(&origin, lane, held, body, messages);
             taken.room -= messages;
             taken.messages += messages;
@@ -193,21 +198,22 @@ impl<C: 'static> Messenger<C> {
         &mut self,
         peer: PeerId,
         delivery: Delivery,
-        header: &Header,
+        (header, content): (&Header, &[u8]),
         room: usize,
-    ) -> Result<(Route, Lane), MessageError> {
+    ) -> Result<(Route, QueueIndex), MessageError> {
         let &Header { number, stage, size, channel } = header;
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
         let entry = entry.ok_or(MessageError::UnknownMessage { number })?;
         let message = entry.name;
-        let known = Stage::ALL.get(usize::from(stage));
+        let known = Stage::ALL.get(usize::from(stage & STAGE));
         let known = known.filter(|stage| self.config.stages.contains(stage));
         let stage = known.ok_or(MessageError::UnknownStage { stage })?;
         let (lane, is_drained) = (entry.lane(*stage), entry.drained.is_some());
         if usize::from(channel) >= self.config.channels {
             return Err(MessageError::UnknownChannel { channel });
         }
-        let route = Route { delivery, channel, stage: *stage };
+        let bound = Bound::read(header.stage, content)?;
+        let route = Route { delivery, channel, stage: *stage, bound };
         if let Some(hooks) = &mut self.hooks {
             let event = MessageEvent { peer, message, route, size: Some(size as usize) };
             if !hooks.before_receive(&event) {
@@ -229,10 +235,10 @@ impl<C: 'static> Messenger<C> {
     #[inline]
     pub(super) fn next_of_run(
         &mut self,
-        handled: &Item,
-        origin: &Origin,
+        handled: &QueuedMessage,
+        origin: &MessageOrigin,
         left: &mut usize,
-    ) -> Option<Item> {
+    ) -> Option<QueuedMessage> {
         if *left == 0 || self.hooks.is_some() {
             return None;
         }
@@ -254,7 +260,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     #[inline]
-    pub(super) fn body(&self, item: &Item) -> &[u8] {
+    pub(super) fn body(&self, item: &QueuedMessage) -> &[u8] {
         self.inbox.body(item)
     }
 
@@ -320,7 +326,7 @@ impl<C: 'static> Messenger<C> {
 }
 
 /// Progress within a batch, and the room that its sender has left.
-struct Taken {
+struct BatchProgress {
     /// Index of the kept batch; `None` until its first message waits. A batch of refused messages
     /// only takes no memory, however many come.
     held: Option<usize>,

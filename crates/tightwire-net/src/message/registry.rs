@@ -12,9 +12,9 @@ use core::fmt::Display;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::capture_schema::capture_schema;
-use super::context::Origin;
+use super::context::MessageOrigin;
 use super::error::HandlerError;
-use super::inbox::{Item, Lane};
+use super::inbox::{QueueIndex, QueuedMessage};
 use super::{Context, Message, MessageStats, Messenger, MessengerConfig, RegistryError, Stage};
 use tightwire_core::bytes::Packing;
 use tightwire_core::schema::{Schema, SchemaError};
@@ -59,9 +59,9 @@ pub(super) struct Registry<C> {
 pub(super) struct Entry<C> {
     pub(super) name: &'static str,
     type_id: TypeId,
-    shape: fn() -> Shape,
+    shape: Box<dyn Fn() -> Shape + Send + Sync>,
     /// Fingerprint of the type.
-    layout: fn() -> u64,
+    layout: Box<dyn Fn() -> u64 + Send + Sync>,
     /// This side takes messages of this type.
     pub(super) is_handled: bool,
     /// Set if the type is drained instead of handled.
@@ -70,6 +70,9 @@ pub(super) struct Entry<C> {
     pub(super) receiver: Option<Box<dyn Receive<C>>>,
     pub(super) stats: MessageStats,
 }
+
+/// Type of messages that are known by name and schema: nobody else has it.
+struct Untyped;
 
 /// A type whose messages wait until the application drains them.
 pub(super) struct Drained {
@@ -89,12 +92,12 @@ pub(super) trait Receive<C>: Send + Sync {
     /// The fault of the last message, which `item` then is.
     fn handle(
         &mut self,
-        item: &mut Item,
-        origin: Origin,
+        item: &mut QueuedMessage,
+        origin: MessageOrigin,
         messenger: &mut Messenger<C>,
         state: &mut C,
         left: &mut usize,
-    ) -> Result<(), NotHandled>;
+    ) -> Result<(), HandleError>;
 
     /// Handles a message of this type that was never written.
     fn handle_value(
@@ -108,7 +111,7 @@ pub(super) trait Receive<C>: Send + Sync {
 }
 
 /// Reason why a message was not handled.
-pub(super) enum NotHandled {
+pub(super) enum HandleError {
     Malformed(ReadError),
     /// The handler returned an error.
     Failed(HandlerError),
@@ -128,18 +131,18 @@ where
 {
     fn handle(
         &mut self,
-        item: &mut Item,
-        origin: Origin,
+        item: &mut QueuedMessage,
+        origin: MessageOrigin,
         messenger: &mut Messenger<C>,
         state: &mut C,
         left: &mut usize,
-    ) -> Result<(), NotHandled> {
+    ) -> Result<(), HandleError> {
         let packing = messenger.packing();
         loop {
             let read = packing.decode_into(messenger.body(item), &mut self.message);
-            read.map_err(NotHandled::Malformed)?;
+            read.map_err(HandleError::Malformed)?;
             let result = (self.handler)(&self.message, &mut Context::new(state, messenger, origin));
-            result.map_err(NotHandled::Failed)?;
+            result.map_err(HandleError::Failed)?;
             match messenger.next_of_run(item, &origin, left) {
                 Some(next) => *item = next,
                 None => return Ok(()),
@@ -166,13 +169,33 @@ impl<C: 'static> Entry<C> {
         Self {
             name: M::NAME,
             type_id: TypeId::of::<M>(),
-            shape: M::describe,
-            layout: || Schema::of::<M>().fingerprint(),
+            shape: Box::new(M::describe),
+            layout: Box::new(|| Schema::of::<M>().fingerprint()),
             is_handled: false,
             drained: None,
             receiver: None,
             stats: MessageStats::default(),
         }
+    }
+
+    /// Creates the entry of messages that are known by name and schema, and drained as bytes.
+    pub(super) fn raw(name: &'static str, schema: Schema) -> Self {
+        let layout = schema.fingerprint();
+        Self {
+            name,
+            type_id: TypeId::of::<Untyped>(),
+            shape: Box::new(move || schema.root().clone()),
+            layout: Box::new(move || layout),
+            is_handled: true,
+            drained: Some(Drained { place: 0, value: Box::new(Vec::<u8>::new()) }),
+            receiver: None,
+            stats: MessageStats::default(),
+        }
+    }
+
+    /// Whether the messages are known by name and schema.
+    pub(super) fn is_raw(&self) -> bool {
+        self.type_id == TypeId::of::<Untyped>()
     }
 
     /// Creates the entry of a drained type. The registry sets its index.
@@ -183,15 +206,15 @@ impl<C: 'static> Entry<C> {
 
     /// Returns the queue of messages of this type that are sent to this stage.
     #[inline]
-    pub(super) fn lane(&self, stage: Stage) -> Lane {
+    pub(super) fn lane(&self, stage: Stage) -> QueueIndex {
         match &self.drained {
             None => stage.into(),
-            Some(drained) => Lane::drained(drained.place),
+            Some(drained) => QueueIndex::drained(drained.place),
         }
     }
 
     /// Returns the value that messages of a drained type are read into.
-    pub(super) fn value_mut<M: Message>(&mut self) -> Option<&mut M> {
+    pub(super) fn value_mut<M: 'static>(&mut self) -> Option<&mut M> {
         self.drained.as_mut()?.value.downcast_mut()
     }
 

@@ -2,7 +2,7 @@
 
 use super::batch::max_body;
 use super::header::{Header, Sizes};
-use super::{Delivery, Message, MessageEvent, Messenger, PeerId, Route, SendError};
+use super::{Bound, Delivery, Message, MessageEvent, Messenger, PeerId, Route, SendError};
 use tightwire_core::bytes::Packing;
 use tightwire_core::stream::{WriteError, check};
 
@@ -221,21 +221,34 @@ impl<C: 'static> Messenger<C> {
     }
 
     fn number_for<M: Message>(&self, route: Route) -> Result<u8, SendError> {
-        let message = M::NAME;
+        self.check_route(M::NAME, route)?;
+        self.registry.number::<M>().ok_or(SendError::NotRegistered { message: M::NAME })
+    }
+
+    /// Checks the channel and the binding of a message.
+    pub(super) fn check_route(&self, message: &'static str, route: Route) -> Result<(), SendError> {
         if usize::from(route.channel) >= self.config.channels {
             return Err(SendError::UnknownChannel { message, channel: route.channel });
         }
-        self.registry.number::<M>().ok_or(SendError::NotRegistered { message })
+        if let Some(Bound::Object(object)) = route.bound
+            && object > Bound::MAX_OBJECT
+        {
+            return Err(SendError::UnknownObject { message, object });
+        }
+        Ok(())
     }
 
-    fn ask_before_send(&mut self, event: impl Fn() -> MessageEvent) -> Result<(), SendError> {
+    pub(super) fn ask_before_send(
+        &mut self,
+        event: impl Fn() -> MessageEvent,
+    ) -> Result<(), SendError> {
         if self.hooks.as_mut().is_some_and(|hooks| !hooks.before_send(&event())) {
             return Err(SendError::Vetoed { message: event().message });
         }
         Ok(())
     }
 
-    fn after_send(&mut self, event: impl Fn() -> MessageEvent, size: Option<usize>) {
+    pub(super) fn after_send(&mut self, event: impl Fn() -> MessageEvent, size: Option<usize>) {
         if let Some(hooks) = &mut self.hooks {
             hooks.after_send(&MessageEvent { size, ..event() });
         }
@@ -271,10 +284,9 @@ impl<C: 'static> Messenger<C> {
         if limit.is_none_or(|limit| room > limit) {
             return Err(too_large(message, delivery, room, limit.unwrap_or(0)));
         }
-        let header_len = Sizes::of(delivery).header();
+        let header_len = Sizes::of(delivery).header() + Bound::size_of(route.bound);
         let batch = peer.batch(to, delivery, header_len + room, pool, config)?;
-        let header = |size| Header::new(number, route, size);
-        let size = match batch.write(message, room, config.packing, pool, header) {
+        let size = match batch.write(message, room, config.packing, pool, (number, route)) {
             Ok(size) => size,
             Err(error) => {
                 peer.reopen(pool);
@@ -297,6 +309,7 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<Vec<u8>, SendError> {
         let delivery = route.delivery;
         let sizes = Sizes::of(delivery);
+        let start = sizes.header() + Bound::size_of(route.bound);
         // No more than any peer could get.
         let most = if delivery.fragments() { self.config.max_fragmented } else { usize::MAX };
         let limit = max_body(route, most).unwrap_or(0);
@@ -306,12 +319,13 @@ impl<C: 'static> Messenger<C> {
         }
         let mut bytes = core::mem::take(&mut self.scratch);
         bytes.clear();
-        bytes.resize(sizes.header() + room, 0);
-        match self.config.packing.encode(message, &mut bytes[sizes.header()..]) {
+        bytes.resize(start + room, 0);
+        match self.config.packing.encode(message, &mut bytes[start..]) {
             Ok(body) => {
                 let size = body.len();
-                bytes.truncate(sizes.header() + size);
+                bytes.truncate(start + size);
                 sizes.put_header(&mut bytes, Header::new(number, route, size));
+                Bound::put(route.bound, &mut bytes[sizes.header()..]);
                 Ok(bytes)
             }
             Err(error) => {
@@ -322,7 +336,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Copies a written message into the batch of a peer.
-    fn copy(
+    pub(super) fn copy(
         &mut self,
         to: PeerId,
         number: u8,
@@ -331,7 +345,8 @@ impl<C: 'static> Messenger<C> {
         route: Route,
     ) -> Result<usize, SendError> {
         let Self { peers, pool, config, .. } = self;
-        let size = bytes.len() - Sizes::of(route.delivery).header();
+        let header_len = Sizes::of(route.delivery).header() + Bound::size_of(route.bound);
+        let size = bytes.len() - header_len;
         let peer = peers.open_mut(to)?;
         let limit = max_body(route, peer.limit(route.delivery));
         if limit.is_none_or(|limit| size > limit) {

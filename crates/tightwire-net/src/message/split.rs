@@ -4,9 +4,10 @@ use core::ops::Range;
 
 use tightwire_core::Wire;
 
+use super::bound::STAGE;
 use super::header::{Header, Sizes};
 use super::registry::FIRST;
-use super::{Delivery, MessageError};
+use super::{Bound, Delivery, MessageError};
 use tightwire_core::stream::encode;
 
 /// Returns the messages of a batch, in the form that a transport carries, without decoding them:
@@ -71,6 +72,8 @@ pub struct RawMessage<'b> {
     pub stage: u8,
     /// Its channel.
     pub channel: u8,
+    /// Tick or object that it is bound to; `None` if it is not.
+    pub bound: Option<Bound>,
     /// Delivery of its batch.
     pub delivery: Delivery,
     /// The encoded body.
@@ -136,14 +139,21 @@ impl RawMessage<'_> {
     /// # Ok::<(), tightwire::message::MessageError>(())
     /// ```
     pub fn write_record(&self, out: &mut Vec<u8>) -> bool {
-        let &Self { number, stage, channel, body, .. } = self;
+        let &Self { number, stage, channel, bound, body, .. } = self;
         out.clear();
         out.resize(Sizes::SMALL.header(), 0);
         let is_whole = body.len() <= Self::MAX_RECORDED;
+        // A binding is whole numbers here, since fields of a schema are.
+        match bound {
+            Some(Bound::Tick(tick)) => out.extend_from_slice(&tick.to_le_bytes()),
+            Some(Bound::Object(object)) => out.extend_from_slice(&object.0.to_le_bytes()),
+            None => {}
+        }
         match is_whole {
             true => out.extend_from_slice(body),
             false => CutMessage::new(number, body).append_to(out),
         }
+        let stage = stage | Bound::kind_bits(bound);
         let number = if is_whole { number } else { CUT_NUMBER };
         let size = (out.len() - Sizes::SMALL.header()) as u32;
         Sizes::SMALL.put_header(out, Header { number, stage, size, channel });
@@ -198,12 +208,13 @@ impl<'b> Iterator for MessagesIn<'b> {
         if next.is_err() {
             self.split = None;
         }
-        Some(next.map(|(header, body)| RawMessage {
-            number: header.number,
-            stage: header.stage,
-            channel: header.channel,
-            delivery: self.delivery,
-            body: self.batch.get(body).unwrap_or_default(),
+        Some(next.map(|(Header { number, stage, channel, .. }, content)| {
+            let content = self.batch.get(content).unwrap_or_default();
+            // With a malformed binding, the stage is one that does not exist.
+            let bound = Bound::read(stage, content).unwrap_or_default();
+            let stage = if bound.is_some() { stage & STAGE } else { stage };
+            let body = content.get(Bound::size_of(bound)..).unwrap_or_default();
+            RawMessage { number, stage, channel, bound, delivery: self.delivery, body }
         }))
     }
 }
@@ -220,12 +231,12 @@ pub(super) struct Split<'b> {
 }
 
 /// The fault that ends a batch, and the number of the message that has it.
-pub(super) struct Broken {
+pub(super) struct BatchFault {
     pub(super) fault: MessageError,
     pub(super) number: Option<u8>,
 }
 
-impl From<MessageError> for Broken {
+impl From<MessageError> for BatchFault {
     fn from(fault: MessageError) -> Self {
         Self { fault, number: None }
     }
@@ -270,7 +281,7 @@ impl<'b> Split<'b> {
 }
 
 impl Iterator for Split<'_> {
-    type Item = Result<(Header, Range<usize>), Broken>;
+    type Item = Result<(Header, Range<usize>), BatchFault>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
@@ -285,7 +296,7 @@ impl Iterator for Split<'_> {
 }
 
 /// Reads the header of the message at the start of `rest`, if the message ends within.
-fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
+fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, BatchFault> {
     let (size, left) = (sizes.header(), rest.len());
     let (header, body) =
         rest.split_at_checked(size).ok_or(MessageError::BeyondBatch { size, left })?;
@@ -293,7 +304,7 @@ fn header_of(rest: &[u8], sizes: Sizes) -> Result<Header, Broken> {
     let (size, left) = (header.size as usize, body.len());
     if size > left {
         let fault = MessageError::BeyondBatch { size, left };
-        return Err(Broken { fault, number: Some(header.number) });
+        return Err(BatchFault { fault, number: Some(header.number) });
     }
     Ok(header)
 }

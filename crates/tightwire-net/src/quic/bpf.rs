@@ -7,26 +7,26 @@
 //! Reading a packet only to drop it takes a microsecond, and a full socket buffer loses the packets
 //! of other peers. Therefore the kernel drops it on Linux, by a socket filter of a few dozen
 //! instructions without privileges: connection ids have a hash that such a program can compute, and
-//! during a flood of strangers it has a list of up to 2,500 known addresses. Packets that it passes
-//! are checked again.
+//! during a flood of unconnected addresses it has a list of up to 2,500 known addresses. Packets
+//! that it passes are checked again.
 
 use std::io;
 use std::net::UdpSocket;
 
 use socket2::{SockFilter, SockRef};
 
-use super::filter::{Filter, Strangers};
+use super::filter::{Filter, Unconnected};
 use super::ids::{FIRST_BYTES, KIND, KeyedHash, LENGTH, LONG, VERSION};
 
 /// Attaches a filter to a socket: without its addresses if there are too many, none if that fails.
 pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
     let socket = SockRef::from(socket);
-    let known = filter.strangers.as_ref().map_or(0, |strangers| strangers.known.len());
+    let known = filter.unconnected.as_ref().map_or(0, |unconnected| unconnected.known.len());
     if filter.loud.len() + known <= MOST && replace(&socket, filter).is_ok() {
         return Ok(());
     }
     // Without the addresses, of which there are too many.
-    replace(&socket, &Filter { loud: Vec::new(), strangers: None, ..filter.clone() })
+    replace(&socket, &Filter { loud: Vec::new(), unconnected: None, ..filter.clone() })
 }
 
 fn replace(socket: &SockRef<'_>, filter: &Filter) -> io::Result<()> {
@@ -61,20 +61,20 @@ struct Op {
 }
 
 fn program(filter: &Filter) -> Program {
-    let strangers = filter.strangers.as_ref();
+    let unconnected = filter.unconnected.as_ref();
     let mut program = Program::new();
-    if strangers.is_some() || !filter.loud.is_empty() {
+    if unconnected.is_some() || !filter.loud.is_empty() {
         program.extend(address_hash(&filter.addresses));
         program.push(op(STORE, 0));
         program.extend(if_in(&filter.loud, DROP));
     }
-    let first = first_packet(strangers);
+    let first = first_packet(unconnected);
     let short = later_packet(&filter.ids);
     let long = long_packet(&filter.ids, first, short.len());
     program.extend([op(LOAD_BYTE, PAYLOAD), jump(JUMP_IF_SET, LONG.into(), 0, long.len())]);
     program.extend(long);
     program.extend(short);
-    program.extend(ours(strangers));
+    program.extend(ours(unconnected));
     program
 }
 
@@ -97,7 +97,7 @@ fn long_packet(ids: &KeyedHash, first: Program, short: usize) -> Program {
 }
 
 /// Checks whether a packet may be the first of a connection.
-fn first_packet(strangers: Option<&Strangers>) -> Program {
+fn first_packet(unconnected: Option<&Unconnected>) -> Program {
     let mut program = vec![
         op(LOAD_BYTE, PAYLOAD),
         jump(JUMP_IF_SET, KIND.into(), 2, 0),
@@ -105,9 +105,9 @@ fn first_packet(strangers: Option<&Strangers>) -> Program {
         jump(JUMP_IF_LESS_NOT, PAYLOAD + FIRST_BYTES as u32, 1, 0),
         op(RETURN, DROP),
     ];
-    match strangers {
-        Some(strangers) => {
-            program.extend(some(strangers.share));
+    match unconnected {
+        Some(unconnected) => {
+            program.extend(some(unconnected.share));
             program.push(op(RETURN, DROP));
         }
         None => program.push(op(RETURN, PASS)),
@@ -122,11 +122,11 @@ fn later_packet(ids: &KeyedHash) -> Program {
     program
 }
 
-fn ours(strangers: Option<&Strangers>) -> Program {
-    let Some(strangers) = strangers else { return vec![op(RETURN, PASS)] };
-    let mut program = some(strangers.share).to_vec();
+fn ours(unconnected: Option<&Unconnected>) -> Program {
+    let Some(unconnected) = unconnected else { return vec![op(RETURN, PASS)] };
+    let mut program = some(unconnected.share).to_vec();
     program.push(op(LOAD_STORED, 0));
-    program.extend(if_in(&strangers.known, PASS));
+    program.extend(if_in(&unconnected.known, PASS));
     program.push(op(RETURN, DROP));
     program
 }
@@ -265,7 +265,7 @@ mod tests {
             server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
             let ids = ConnectionIds::new(KeyedHash::random());
             let addresses = KeyedHash::random();
-            let filter = Filter { ids: ids.hash, addresses, loud: Vec::new(), strangers: None };
+            let filter = Filter { ids: ids.hash, addresses, loud: Vec::new(), unconnected: None };
             Self { server, ids, filter }
         }
 
@@ -283,7 +283,7 @@ mod tests {
         fn passed(&mut self, client: &UdpSocket, packets: &[Vec<u8>]) -> Vec<bool> {
             attach(&self.server, &self.filter).unwrap();
             packets.iter().for_each(|packet| _ = client.send(packet).unwrap());
-            let plain = Filter { loud: Vec::new(), strangers: None, ..self.filter.clone() };
+            let plain = Filter { loud: Vec::new(), unconnected: None, ..self.filter.clone() };
             attach(&self.server, &plain).unwrap();
             let last = [&[0x40][..], &self.ids.generate_cid(), b"last"].concat();
             client.send(&last).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_drops_what_the_server_would_not_read() {
+    fn the_kernel_drops_packets_that_the_server_would_not_read() {
         let mut random = 1u64;
         let mut byte = move || {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_flood_those_who_are_known_pass_and_a_share_of_the_others() {
+    fn in_a_flood_connected_addresses_pass_and_a_share_of_others() {
         for (ip, others) in ips().into_iter().flat_map(|ip| [0, 20, 400].map(|n| (ip, n))) {
             let mut stand = Stand::new(ip);
             let [known, stranger, loud] = [0; 3].map(|_| stand.client());
@@ -362,14 +362,14 @@ mod tests {
             listed.push(stand.hash_of(&known));
             listed.sort_unstable();
             stand.filter.loud = vec![stand.hash_of(&loud)];
-            stand.filter.strangers = Some(Strangers { share: 0, known: listed });
+            stand.filter.unconnected = Some(Unconnected { share: 0, known: listed });
             let packets = [stand.ours(), stand.handshake(), first(), vec![0x40; 30]];
             assert_eq!(stand.passed(&known, &packets), [true, true, false, false]);
             assert_eq!(stand.passed(&stranger, &packets), [false; 4]);
-            stand.filter.strangers.as_mut().unwrap().share = u32::MAX;
+            stand.filter.unconnected.as_mut().unwrap().share = u32::MAX;
             assert_eq!(stand.passed(&stranger, &packets), [true, true, true, false]);
             assert_eq!(stand.passed(&loud, &packets), [false; 4]);
-            stand.filter.strangers.as_mut().unwrap().share = u32::MAX / 4;
+            stand.filter.unconnected.as_mut().unwrap().share = u32::MAX / 4;
             let many: Vec<_> = (0..200).map(|_| packets[0].clone()).collect();
             let some = stand.passed(&stranger, &many).iter().filter(|passed| **passed).count();
             assert!((15..=95).contains(&some), "{some} of 200 for a quarter");
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn more_addresses_than_a_program_can_have_are_left_out() {
+    fn addresses_beyond_the_program_size_are_left_out() {
         let mut stand = Stand::new(Ipv4Addr::LOCALHOST.into());
         let client = stand.client();
         let packets = [stand.ours(), vec![0x40; 30]];
@@ -387,7 +387,7 @@ mod tests {
         let is_enough = memory.trim().parse::<u32>().unwrap() >= 100_000;
         for (count, ours_pass) in [(MOST, !is_enough), (MOST + 1, true)] {
             let known = (0..count as u32).collect();
-            stand.filter.strangers = Some(Strangers { share: 0, known });
+            stand.filter.unconnected = Some(Unconnected { share: 0, known });
             assert!(program(&stand.filter).len() <= 4096 || count > MOST);
             assert_eq!(stand.passed(&client, &packets), [ours_pass, false], "{count}");
         }

@@ -4,12 +4,12 @@ use core::time::Duration;
 
 /// The limits of a [`Quic`](crate::quic::Quic) endpoint. Both sides can have their own.
 ///
-/// The memory that a connection can take on this side is at most [`max_backlog`](Self::max_backlog)
-/// and [`send_window`](Self::send_window) for what is sent, and for what is received
-/// [`receive_window`](Self::receive_window), one batch of [`max_fragmented`](Self::max_fragmented) and
-/// [`receive_datagrams`](Self::receive_datagrams). A hostile peer can make it more by sending little in
-/// each packet, since packets are kept whole: docs/RELIABILITY.md has the sum. One that is not
-/// [welcome](crate::transport::Transport::welcome) yet takes a small part of it.
+/// The memory that a connection can take on this side is at most twice
+/// [`max_fragmented`](Self::max_fragmented) and [`send_window`](Self::send_window) for what is sent,
+/// and for what is received [`receive_window`](Self::receive_window), one batch of `max_fragmented`
+/// and [`receive_datagrams`](Self::receive_datagrams). A hostile peer can make it more by sending
+/// little in each packet, since packets are kept whole: docs/RELIABILITY.md has the sum. One that
+/// is not [welcome](crate::transport::Transport::welcome) yet takes a small part of it.
 ///
 /// ```
 /// use tightwire::quic::QuicConfig;
@@ -23,18 +23,15 @@ pub struct QuicConfig {
     /// Newcomers beyond are refused.
     /// Default: 1,100.
     pub max_connections: usize,
-    /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from one
-    /// site (/48) four times as many.
-    /// Default: 64.
+    /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from
+    /// one site (/48) four times as many. Default: 64.
     pub max_per_address: usize,
-    /// Largest number of connections that are not welcome yet; a session welcomes those that show their
-    /// token. Beyond, a newcomer with a validated address takes the place of one of the oldest. They count
-    /// among all connections too.
-    /// Default: 256.
-    pub max_strangers: usize,
-    /// Largest number of incomplete handshakes until newcomers must validate their address first, which
-    /// takes a round trip more.
-    /// Default: 64.
+    /// Largest number of connections that are not welcome yet; a session welcomes those that show
+    /// their token. Beyond, a new connection with a validated address takes the place of one of the
+    /// oldest. They count among all connections too. Default: 256.
+    pub max_unauthenticated: usize,
+    /// Largest number of incomplete handshakes until new connections must validate their address
+    /// first, which takes a round trip more. Default: 64.
     pub max_handshakes: usize,
     /// Packets per second that one remote address and port can send for each of its connections;
     /// packets beyond are dropped unread.
@@ -54,12 +51,10 @@ pub struct QuicConfig {
     /// Time without a packet after which one is sent, so that the other side does not time out.
     /// Default: 2 s.
     pub keep_alive: Duration,
-    /// Largest batch of a delivery that fragments, in bytes, in both directions.
+    /// Largest batch of a delivery that fragments, in bytes, in both directions. Reliable batches of
+    /// twice as many bytes wait to be sent; more are refused.
     /// Default: 1,048,576.
     pub max_fragmented: usize,
-    /// Largest backlog of a connection, in bytes of reliable batches, until more are refused.
-    /// Default: 2,097,152.
-    pub max_backlog: usize,
     /// Largest number of bytes of reliable batches in flight.
     /// Default: 262,144.
     pub send_window: u32,
@@ -86,20 +81,9 @@ pub struct QuicConfig {
 }
 
 impl QuicConfig {
-    /// With batches of up to so many bytes, and room for two of the largest to wait:
-    /// [`max_backlog`](Self::max_backlog).
-    ///
-    /// ```
-    /// use tightwire::quic::QuicConfig;
-    ///
-    /// let config = QuicConfig::default().with_max_fragmented(3_000_000);
-    /// assert_eq!((config.max_fragmented, config.max_backlog), (3_000_000, 6_000_000));
-    /// ```
-    #[must_use]
-    pub const fn with_max_fragmented(mut self, bytes: usize) -> Self {
-        self.max_fragmented = bytes;
-        self.max_backlog = bytes.saturating_mul(2);
-        self
+    /// Largest backlog of a connection, in bytes of reliable batches: room for two of the largest.
+    pub(super) const fn max_backlog(&self) -> usize {
+        self.max_fragmented.saturating_mul(2)
     }
 }
 
@@ -108,7 +92,7 @@ impl Default for QuicConfig {
         Self {
             max_connections: 1100,
             max_per_address: 64,
-            max_strangers: 256,
+            max_unauthenticated: 256,
             max_handshakes: 64,
             packets_per_second: 4000,
             packets_per_input: 4096,
@@ -116,7 +100,6 @@ impl Default for QuicConfig {
             handshake_timeout: Duration::from_secs(5),
             keep_alive: Duration::from_secs(2),
             max_fragmented: 1 << 20,
-            max_backlog: 2 << 20,
             send_window: 256 << 10,
             receive_window: 512 << 10,
             send_datagrams: 16 << 10,
@@ -132,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_of_each_field_has_its_default() {
+    fn every_config_field_documents_its_default() {
         crate::limits::check_documented(include_str!("config.rs"), &QuicConfig::default());
     }
 }

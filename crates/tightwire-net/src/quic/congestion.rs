@@ -15,27 +15,27 @@ use quinn_proto::congestion::{Controller, ControllerFactory};
 
 /// Makes the [`Window`] of a connection.
 #[derive(Debug)]
-pub(super) struct Windows {
-    pub(super) more: More,
+pub(super) struct WindowFactory {
+    pub(super) state: WindowState,
 }
 
 /// State that a connection shares with its window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct More(Arc<Shared>);
+pub(super) struct WindowState(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     /// Number of acks.
-    acknowledgements: AtomicU64,
+    acks: AtomicU64,
     /// Whether a packet may be sent although the window is full, to probe when nothing is acked.
-    is_allowed: AtomicBool,
+    is_unlimited: AtomicBool,
     /// Jitter of the round-trip time, in nanoseconds.
     jitter: AtomicU64,
 }
 
-impl More {
-    pub(super) fn acknowledgements(&self) -> u64 {
-        self.0.acknowledgements.load(Ordering::Relaxed)
+impl WindowState {
+    pub(super) fn acks(&self) -> u64 {
+        self.0.acks.load(Ordering::Relaxed)
     }
 
     /// Returns the jitter: the smoothed deviation of round-trip times from their average.
@@ -43,20 +43,20 @@ impl More {
         Duration::from_nanos(self.0.jitter.load(Ordering::Relaxed))
     }
 
-    pub(super) fn allow(&self, is_allowed: bool) {
-        self.0.is_allowed.store(is_allowed, Ordering::Relaxed);
+    pub(super) fn set_unlimited(&self, is_unlimited: bool) {
+        self.0.is_unlimited.store(is_unlimited, Ordering::Relaxed);
     }
 
     fn bytes(&self) -> u64 {
-        if self.0.is_allowed.load(Ordering::Relaxed) { UNLIMITED } else { 0 }
+        if self.0.is_unlimited.load(Ordering::Relaxed) { UNLIMITED } else { 0 }
     }
 
-    fn acknowledge(&self) {
-        self.0.acknowledgements.fetch_add(1, Ordering::Relaxed);
+    fn count_ack(&self) {
+        self.0.acks.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds a deviation from the average to the jitter.
-    fn vary(&self, deviation: Duration) {
+    fn add_deviation(&self, deviation: Duration) {
         let jitter = (self.jitter() * 15 + deviation) / 16;
         self.0.jitter.store(jitter.as_nanos() as u64, Ordering::Relaxed);
     }
@@ -72,7 +72,7 @@ impl More {
 #[derive(Clone, Debug)]
 struct Window {
     bytes: u64,
-    more: More,
+    state: WindowState,
     mtu: u64,
     /// The window doubles each round trip, until packets wait in a queue.
     is_starting: bool,
@@ -100,10 +100,10 @@ struct Round {
 }
 
 impl Window {
-    fn new(now: Instant, mtu: u16, more: More) -> Self {
+    fn new(now: Instant, mtu: u16, state: WindowState) -> Self {
         Self {
             bytes: START,
-            more,
+            state,
             mtu: mtu.into(),
             is_starting: true,
             shortest: [Duration::MAX; 2],
@@ -164,7 +164,7 @@ impl Controller for Window {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
-        self.more.acknowledge();
+        self.state.count_ack();
         let round_trip = now.saturating_duration_since(sent);
         let deviation = round_trip.abs_diff(rtt.get());
         self.newest = Some(deviation);
@@ -181,7 +181,7 @@ impl Controller for Window {
     fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
         // Those before it have waited for the acknowledgement.
         if let Some(deviation) = self.newest.take() {
-            self.more.vary(deviation);
+            self.state.add_deviation(deviation);
         }
     }
 
@@ -198,7 +198,7 @@ impl Controller for Window {
     }
 
     fn window(&self) -> u64 {
-        self.bytes + self.more.bytes()
+        self.bytes + self.state.bytes()
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
@@ -214,9 +214,9 @@ impl Controller for Window {
     }
 }
 
-impl ControllerFactory for Windows {
+impl ControllerFactory for WindowFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn Controller> {
-        Box::new(Window::new(now, mtu, self.more.clone()))
+        Box::new(Window::new(now, mtu, self.state.clone()))
     }
 }
 

@@ -13,8 +13,8 @@ use quinn_proto::{
     Incoming, ServerConfig, Transmit,
 };
 
-use super::arrivals::{Arrivals, Decision, Newcomer};
-use super::congestion::More;
+use super::acceptor::{Acceptor, ConnectionAttempt, Decision};
+use super::congestion::WindowState;
 use super::filter::Filter;
 use super::flood::{Flood, Rate};
 use super::guard::{Guard, WORK};
@@ -39,18 +39,18 @@ pub(super) struct Connections {
     /// longer than their work.
     due: Vec<Due>,
     flood: Flood,
-    arrivals: Arrivals,
+    acceptor: Acceptor,
     /// Number of connections that are not welcome yet, and whether they wait for the application's
     /// welcome.
-    strangers: usize,
-    holds_strangers: bool,
+    unauthenticated: usize,
+    holds_unauthenticated: bool,
     frames_read: u64,
     /// Slots that may have packets to send, or events for the application.
     dirty: Vec<usize>,
     ready: VecDeque<usize>,
     paused: Vec<usize>,
     /// Connections that QUIC has dropped, and that still have events.
-    departed: Vec<Slot>,
+    drained: Vec<Slot>,
     refused: VecDeque<(SocketAddr, Reason)>,
     /// Packets of no connection.
     responses: Vec<(Transmit, Vec<u8>)>,
@@ -74,7 +74,7 @@ impl Connections {
         let server = server.map(|(server, _)| server);
         let is_server = server.is_some();
         let first = server.as_deref().and_then(|server| {
-            setup::server_for(server, &config, More::default(), Guard::new(true)).ok()
+            setup::server_for(server, &config, WindowState::default(), Guard::new(true)).ok()
         });
         let endpoint =
             Endpoint::new(Arc::new(endpoint_config), first.map(Arc::new), finds_mtu, None);
@@ -87,14 +87,14 @@ impl Connections {
             slots: Vec::new(),
             due: Vec::new(),
             flood: Flood::new(secrets.connection_ids, is_server),
-            arrivals: Arrivals::default(),
-            strangers: 0,
-            holds_strangers: false,
+            acceptor: Acceptor::default(),
+            unauthenticated: 0,
+            holds_unauthenticated: false,
             frames_read: 0,
             dirty: Vec::new(),
             ready: VecDeque::new(),
             paused: Vec::new(),
-            departed: Vec::new(),
+            drained: Vec::new(),
             refused: VecDeque::new(),
             responses: Vec::new(),
         }
@@ -103,7 +103,7 @@ impl Connections {
     pub(super) fn connect(
         &mut self,
         client: ClientConfig,
-        shared: (More, Guard),
+        shared: (WindowState, Guard),
         server: SocketAddr,
         name: &str,
         now: Duration,
@@ -119,9 +119,9 @@ impl Connections {
     }
 
     /// Whether everybody knows of every connection how it ended.
-    pub(super) fn are_over(&self) -> bool {
+    pub(super) fn have_ended(&self) -> bool {
         let mut slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
-        self.departed.is_empty() && slots.all(Slot::is_over)
+        self.drained.is_empty() && slots.all(Slot::is_over)
     }
 
     pub(super) fn config(&self) -> &QuicConfig {
@@ -156,7 +156,7 @@ impl Connections {
         handle: ConnectionHandle,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
-        shared: (More, Guard),
+        shared: (WindowState, Guard),
     ) {
         let place = handle.0;
         if self.slots.len() <= place {
@@ -168,7 +168,7 @@ impl Connections {
         let (generation, slot) = &mut self.slots[place];
         let id = Connection(u64::from(*generation) << 32 | place as u64);
         let new = slot.insert(Slot::new(id, address, quinn, shared, until, &self.config));
-        self.strangers += usize::from(!new.is_welcome);
+        self.unauthenticated += usize::from(!new.is_welcome);
         self.flood.add(address);
         self.mark(place);
     }
@@ -180,10 +180,10 @@ impl Connections {
         *generation = generation.wrapping_add(1);
         self.due[place] = Due::default();
         self.flood.remove(slot.address);
-        self.arrivals.remove(&mut slot);
-        self.strangers -= usize::from(!slot.is_welcome);
+        self.acceptor.remove(&mut slot);
+        self.unauthenticated -= usize::from(!slot.is_welcome);
         if !slot.is_over() {
-            self.departed.push(slot);
+            self.drained.push(slot);
         }
     }
 
@@ -191,7 +191,7 @@ impl Connections {
         self.slots.get_mut(place)?.1.as_mut()
     }
 
-    fn place_of(&self, connection: Connection) -> Option<usize> {
+    fn index_of(&self, connection: Connection) -> Option<usize> {
         let place = connection.0 as u32 as usize;
         let slot = self.slots.get(place)?.1.as_ref()?;
         (slot.id == connection).then_some(place)
@@ -211,7 +211,7 @@ impl Connections {
             }
             self.mark(place);
         }
-        self.departed.iter_mut().for_each(Slot::resume);
+        self.drained.iter_mut().for_each(Slot::resume);
         self.advance(now)
     }
 
@@ -231,7 +231,7 @@ impl Connections {
                 return self.handle_packet_of(handle.0, packet.from, event);
             }
             // At once: QUIC lets only so many wait.
-            Some(DatagramEvent::NewConnection(incoming)) => self.handle_newcomer(incoming, instant),
+            Some(DatagramEvent::NewConnection(incoming)) => self.handle_attempt(incoming, instant),
             Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
             None => {}
         }
@@ -246,26 +246,30 @@ impl Connections {
         let rate = if slot.is_welcome && !slot.has_ended() {
             Rate::of(self.config.packets_per_second)
         } else {
-            Rate::of_stranger(self.strangers)
+            Rate::of_unauthenticated(self.unauthenticated)
         };
-        if !slot.allowance.take(rate, self.now) {
-            let is_from_there = from == slot.address && slot.has_answered();
+        if !slot.bucket.take(rate, self.now) {
+            let is_from_there = from == slot.address && slot.is_validated();
             self.flood.handle_dropped(is_from_there.then_some(slot.address), rate);
             return DROPPED;
         }
         let work = slot.handle_packet(event, times, &self.config);
-        slot.allowance.charge(work.units.saturating_sub(WORK) as f32 / WORK as f32);
+        slot.bucket.charge(work.units.saturating_sub(WORK) as f32 / WORK as f32);
         slot.mark(place, &mut self.dirty, &mut self.ready);
         self.frames_read += work.frames;
         work.units.max(WORK)
     }
 
-    fn handle_newcomer(&mut self, incoming: Incoming, now: Instant) {
+    fn handle_attempt(&mut self, incoming: Incoming, now: Instant) {
         let mut answer = Vec::new();
         let connections = self.endpoint.open_connections();
         let address = incoming.remote_address();
-        let decision =
-            self.arrivals.decide(Newcomer::from(&incoming), connections, &self.config, self.now);
+        let decision = self.acceptor.decide(
+            ConnectionAttempt::from(&incoming),
+            connections,
+            &self.config,
+            self.now,
+        );
         if let Decision::Replace(connection) = decision {
             self.evict(connection);
         }
@@ -279,22 +283,22 @@ impl Connections {
                     self.refused.push_back((canonical(address), Reason::Busy));
                 }
             }
-            Decision::AskAgain => {
+            Decision::Retry => {
                 if let Ok(response) = self.endpoint.retry(incoming, &mut answer) {
                     self.responses.push((response, answer));
                 }
             }
             Decision::Accept | Decision::Replace(_) => {
                 let is_validated = incoming.remote_address_validated();
-                let (more, guard) = (More::default(), Guard::new(true));
+                let (window, guard) = (WindowState::default(), Guard::new(true));
                 let server = self.server.as_ref().and_then(|server| {
-                    setup::server_for(server, &self.config, more.clone(), guard.clone()).ok()
+                    setup::server_for(server, &self.config, window.clone(), guard.clone()).ok()
                 });
                 match self.endpoint.accept(incoming, now, &mut answer, server.map(Arc::new)) {
                     Ok((handle, quinn)) => {
-                        self.add(handle, address, quinn, (more, guard));
+                        self.add(handle, address, quinn, (window, guard));
                         if let Some((_, Some(slot))) = self.slots.get_mut(handle.0) {
-                            self.arrivals.add(slot, is_validated, self.now);
+                            self.acceptor.add(slot, is_validated, self.now);
                         }
                     }
                     Err(error) => {
@@ -306,14 +310,15 @@ impl Connections {
         }
     }
 
-    /// Ends a connection for a newcomer, and forgets it at once: what is closed as usual takes a second.
+    /// Ends a connection for a newcomer, and forgets it at once: what is closed as usual takes a
+    /// second.
     fn evict(&mut self, connection: Connection) {
         let instant = self.instant(self.now);
-        let Some(place) = self.place_of(connection) else { return };
+        let Some(place) = self.index_of(connection) else { return };
         if let Some(slot) = self.slot(place) {
-            slot.forget(instant, Reason::Busy);
+            slot.drop_now(instant, Reason::Busy);
         }
-        self.settle(place);
+        self.exchange_events(place);
     }
 
     /// Does what is due.
@@ -330,18 +335,18 @@ impl Connections {
             if slot.timeout.is_some_and(|timeout| timeout <= instant) {
                 slot.handle_timeout(instant);
                 self.mark(place);
-            } else if slot.handle_time(now, instant) || slot.handle_silence(now) {
+            } else if slot.handle_time(now, instant) || slot.handle_probe_timeout(now) {
                 self.mark(place);
             }
         }
-        self.arrivals.set_handshakes(handshakes);
+        self.acceptor.set_handshakes(handshakes);
         for index in 0..self.dirty.len() {
-            self.settle(self.dirty[index]);
+            self.exchange_events(self.dirty[index]);
         }
     }
 
     /// Exchanges events between a connection and the endpoint.
-    fn settle(&mut self, place: usize) {
+    fn exchange_events(&mut self, place: usize) {
         loop {
             let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
             slot.poll_quinn();
@@ -359,12 +364,12 @@ impl Connections {
         let Some((_, Some(slot))) = self.slots.get_mut(place) else { return };
         let mut has_room = true;
         let before = slot.address;
-        if let Some(address) = slot.poll_move() {
-            has_room = self.arrivals.handle_move(slot, address, &self.config);
+        if let Some(address) = slot.poll_migration() {
+            has_room = self.acceptor.handle_migration(slot, address, &self.config);
             self.flood.remove(before);
             self.flood.add(address);
         }
-        if !has_room || !self.arrivals.handle_progress(slot, &self.config) {
+        if !has_room || !self.acceptor.handle_progress(slot, &self.config) {
             slot.refuse(instant, Reason::Busy);
         }
     }
@@ -377,14 +382,14 @@ impl Connections {
         mem::take(&mut self.dirty)
     }
 
-    pub(super) fn put_dirty(&mut self, mut dirty: Vec<usize>) {
+    pub(super) fn return_dirty(&mut self, mut dirty: Vec<usize>) {
         dirty.append(&mut self.dirty);
         self.dirty = dirty;
     }
 
     /// Updates a connection after all or some of its packets were sent.
     pub(super) fn refresh(&mut self, place: usize, is_sent: bool) {
-        self.settle(place);
+        self.exchange_events(place);
         if let Some((_, Some(slot))) = self.slots.get_mut(place) {
             slot.refresh();
             slot.is_dirty = !is_sent;
@@ -399,17 +404,17 @@ impl Connections {
 
     /// Returns the next event of a connection for the application.
     pub(super) fn poll_output(&mut self) -> Option<(Connection, SocketAddr, Output)> {
-        self.poll_departed().or_else(|| self.poll_ready())
+        self.poll_drained().or_else(|| self.poll_ready())
     }
 
-    fn poll_departed(&mut self) -> Option<(Connection, SocketAddr, Output)> {
+    fn poll_drained(&mut self) -> Option<(Connection, SocketAddr, Output)> {
         let instant = self.instant(self.now);
-        let Self { departed, config, .. } = self;
-        let found = departed.iter_mut().find_map(|slot| {
+        let Self { drained, config, .. } = self;
+        let found = drained.iter_mut().find_map(|slot| {
             let output = slot.poll_output(config, instant)?;
             Some((slot.id, canonical(slot.address), output))
         });
-        departed.retain(|slot| !slot.is_over());
+        drained.retain(|slot| !slot.is_over());
         found
     }
 
@@ -419,7 +424,7 @@ impl Connections {
             if let Some((_, Some(slot))) = self.slots.get_mut(place) {
                 if let Some(output) = slot.poll_output(&self.config, instant) {
                     let found = (slot.id, canonical(slot.address), output);
-                    if !self.holds_strangers {
+                    if !self.holds_unauthenticated {
                         self.welcome(found.0);
                     }
                     // What was read makes room, which the other side must be told.
@@ -439,7 +444,7 @@ impl Connections {
         delivery: Delivery,
         batch: &[u8],
     ) -> Result<(), NotSentError> {
-        let place = self.place_of(to).ok_or(NotSentError::NotConnected(to))?;
+        let place = self.index_of(to).ok_or(NotSentError::NotConnected(to))?;
         let Some((_, Some(slot))) = self.slots.get_mut(place) else {
             return Err(NotSentError::NotConnected(to));
         };
@@ -449,10 +454,10 @@ impl Connections {
     }
 
     pub(super) fn pause(&mut self, connection: Connection) {
-        if let Some(slot) = self.departed.iter_mut().find(|slot| slot.id == connection) {
+        if let Some(slot) = self.drained.iter_mut().find(|slot| slot.id == connection) {
             slot.pause();
         }
-        let Some(place) = self.place_of(connection) else { return };
+        let Some(place) = self.index_of(connection) else { return };
         if let Some(slot) = self.slot(place)
             && slot.pause()
         {
@@ -460,25 +465,25 @@ impl Connections {
         }
     }
 
-    pub(super) fn hold_strangers(&mut self) {
-        self.holds_strangers = true;
+    pub(super) fn hold_unauthenticated(&mut self) {
+        self.holds_unauthenticated = true;
     }
 
     pub(super) fn welcome(&mut self, connection: Connection) {
-        let Some(place) = self.place_of(connection) else { return };
+        let Some(place) = self.index_of(connection) else { return };
         if let Some((_, Some(slot))) = self.slots.get_mut(place)
             && slot.welcome(&self.config)
         {
-            self.strangers -= 1;
-            self.arrivals.handle_welcome(connection);
+            self.unauthenticated -= 1;
+            self.acceptor.handle_welcome(connection);
             self.mark(place);
         }
     }
 
     pub(super) fn close(&mut self, connection: Connection, reason: &Reason) {
-        self.departed.retain(|slot| slot.id != connection);
+        self.drained.retain(|slot| slot.id != connection);
         let instant = self.instant(self.now);
-        let Some(place) = self.place_of(connection) else { return };
+        let Some(place) = self.index_of(connection) else { return };
         if let Some(slot) = self.slot(place) {
             slot.close(instant, reason);
         }
@@ -486,7 +491,7 @@ impl Connections {
     }
 
     pub(super) fn path(&self, connection: Connection) -> Option<Path> {
-        let (_, slot) = self.slots.get(self.place_of(connection)?)?;
+        let (_, slot) = self.slots.get(self.index_of(connection)?)?;
         slot.as_ref()?.path(self.config.max_fragmented)
     }
 
@@ -494,7 +499,7 @@ impl Connections {
         let is_waiting = !self.ready.is_empty()
             || !self.dirty.is_empty()
             || !self.paused.is_empty()
-            || !self.departed.is_empty()
+            || !self.drained.is_empty()
             || !self.refused.is_empty();
         if is_waiting {
             return Some(self.now);

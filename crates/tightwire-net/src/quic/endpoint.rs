@@ -12,13 +12,13 @@ use crate::message::Delivery;
 use bytes::Bytes;
 use quinn_proto::{ServerConfig, Transmit};
 
-use super::congestion::More;
+use super::close_repeater::CloseRepeater;
+use super::congestion::WindowState;
 use super::connections::Connections;
-use super::farewell::Farewells;
 use super::guard::{Guard, WORK};
 use super::slot::Output;
 use super::socket::{Packets, Socket};
-use super::{Certificate, QuicConfig, QuicError, Trust, setup};
+use super::{Certificate, Fingerprint, QuicConfig, QuicError, Trust, setup};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
@@ -74,7 +74,7 @@ use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Tr
 pub struct Quic<S> {
     socket: S,
     connections: Connections,
-    farewells: Farewells,
+    close_repeater: CloseRepeater,
     /// Packets that the socket did not take; `None` if there are none.
     stalled: Option<(Transmit, Vec<u8>)>,
     /// The last batch that was handed out.
@@ -84,6 +84,8 @@ pub struct Quic<S> {
     has_filter: bool,
     /// Where a client connects to.
     remote: Option<Remote>,
+    /// Fingerprint of a server's certificate.
+    fingerprint: Option<Fingerprint>,
 }
 
 /// The server of a client.
@@ -106,7 +108,9 @@ impl<S: Socket> Quic<S> {
         config: QuicConfig,
     ) -> Result<Self, QuicError> {
         let server = Arc::new(setup::server(certificate, &config)?);
-        Ok(Self::new(socket, Some((server, certificate)), config))
+        let mut quic = Self::new(socket, Some((server, certificate)), config);
+        quic.fingerprint = Some(certificate.fingerprint());
+        Ok(quic)
     }
 
     /// Creates a client, which connects to a server at this address that has a certificate for this
@@ -138,18 +142,25 @@ impl<S: Socket> Quic<S> {
         Self {
             connections: Connections::new(server, socket.finds_mtu(), config),
             socket,
-            farewells: Farewells::default(),
+            close_repeater: CloseRepeater::default(),
             stalled: None,
             current: Bytes::new(),
             send_buffer: Vec::new(),
             has_filter: true,
             remote: None,
+            fingerprint: None,
         }
     }
 
     /// Returns the local address.
     pub fn address(&self) -> SocketAddr {
         self.socket.address()
+    }
+
+    /// Returns the fingerprint of a server's certificate, which its clients can
+    /// [pin](Trust::Pinned); `None` for a client.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.fingerprint
     }
 
     /// Returns the number of packets that were dropped unread, since their sender sent too many or
@@ -177,8 +188,8 @@ impl<S: Socket> Quic<S> {
             let Some(transmit) = slot.poll_transmit(instant, max_packets, &mut buffer) else {
                 break;
             };
-            if slot.says_farewell() {
-                self.farewells.add(packets(&transmit, &buffer), now);
+            if slot.is_first_close() {
+                self.close_repeater.add(packets(&transmit, &buffer), now);
             }
             is_sent = self.socket.send(now, &packets(&transmit, &buffer));
             if !is_sent {
@@ -197,7 +208,7 @@ impl<S: Socket> Quic<S> {
             self.stalled = Some((transmit, bytes));
             return false;
         }
-        self.farewells.send(&mut self.socket, now);
+        self.close_repeater.send(&mut self.socket, now);
         for (transmit, bytes) in self.connections.take_responses() {
             // They are answers to packets: who does not get one asks again.
             let _ = self.socket.send(now, &packets(&transmit, &bytes));
@@ -253,8 +264,8 @@ impl<S: Socket> Transport for Quic<S> {
         self.connections.pause(connection);
     }
 
-    fn hold_strangers(&mut self) {
-        self.connections.hold_strangers();
+    fn hold_unauthenticated(&mut self) {
+        self.connections.hold_unauthenticated();
     }
 
     fn welcome(&mut self, connection: Connection) {
@@ -277,12 +288,12 @@ impl<S: Socket> Transport for Quic<S> {
             self.connections.refresh(place, is_sent);
             !is_sent
         });
-        self.connections.put_dirty(dirty);
+        self.connections.return_dirty(dirty);
     }
 
     fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
         let Some(remote) = &self.remote else { return Err(ReconnectError::Unsupported) };
-        if !self.connections.are_over() {
+        if !self.connections.have_ended() {
             return Err(ReconnectError::Connected);
         }
         let begun = self.connections.connect_to(remote, now);
@@ -294,8 +305,11 @@ impl<S: Socket> Transport for Quic<S> {
     }
 
     fn next_time(&self) -> Option<Duration> {
-        let times =
-            [self.connections.next_time(), self.farewells.next_time(), self.socket.next_time()];
+        let times = [
+            self.connections.next_time(),
+            self.close_repeater.next_time(),
+            self.socket.next_time(),
+        ];
         times.into_iter().flatten().min()
     }
 }
@@ -303,10 +317,10 @@ impl<S: Socket> Transport for Quic<S> {
 impl Connections {
     /// Begins a connection to a server.
     fn connect_to(&mut self, remote: &Remote, now: Duration) -> Result<(), QuicError> {
-        let (more, guard) = (More::default(), Guard::new(false));
+        let (window, guard) = (WindowState::default(), Guard::new(false));
         guard.welcome(self.config());
-        let client = setup::client(&remote.trust, self.config(), more.clone(), guard.clone())?;
-        self.connect(client, (more, guard), remote.address, &remote.name, now)
+        let client = setup::client(&remote.trust, self.config(), window.clone(), guard.clone())?;
+        self.connect(client, (window, guard), remote.address, &remote.name, now)
     }
 }
 

@@ -7,7 +7,7 @@ use super::ids::KeyedHash;
 /// The packets that a server does not read in any case, for a [`Socket`](crate::quic::Socket) that
 /// can drop them earlier, at best in the operating system: packets that are not QUIC or go to no
 /// connection of this server, all packets from addresses that flood it, and during a flood of
-/// strangers most packets that are not from connected addresses.
+/// unconnected addresses most packets that are not from connected addresses.
 ///
 /// A [`Udp`](crate::quic::Udp) socket does so on Linux. It is optional: the server drops them
 /// itself.
@@ -17,12 +17,12 @@ pub struct Filter {
     pub(super) addresses: KeyedHash,
     /// Hashes of addresses whose packets are all dropped, in ascending order.
     pub(super) loud: Vec<u32>,
-    pub(super) strangers: Option<Strangers>,
+    pub(super) unconnected: Option<Unconnected>,
 }
 
 /// Limit of packets from unknown addresses: only a share of them passes.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Strangers {
+pub(super) struct Unconnected {
     /// Share of the packets, in 2^-32.
     pub(super) share: u32,
     /// Hashes of the known addresses, in ascending order.

@@ -1,7 +1,7 @@
 //! Protection against floods: peers that send too much must not take the time of the others.
 //!
 //! Packets are counted by source address before any work is done for them: addresses with
-//! connections one by one, strangers in a table of fixed size. Packets beyond a limit are dropped
+//! connections one by one, others in a table of fixed size. Packets beyond a limit are dropped
 //! unread.
 
 use core::time::Duration;
@@ -11,32 +11,32 @@ use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
 use super::filter::Filter;
+use super::flood_detector::FloodDetector;
 use super::ids::{ConnectionIds, Form};
-use super::watch::Watch;
 
-/// Rate limits of packets: each connection has its own, and strangers have one by address and port,
-/// in a table of fixed size. All strangers together have a limit too: an attacker with many ports
-/// or spoofed addresses keeps newcomers out, but does not take the time of connected peers.
+/// Rate limits of packets: each connection has its own, and other addresses have one each,
+/// in a table of fixed size. All these together have a limit too: an attacker with many ports
+/// or spoofed addresses keeps new clients out, but does not take the time of connected peers.
 ///
 /// A packet counts for the connection whose id it has, and for no other: the id is known only to
 /// receivers at the connection's address, while any address can be spoofed.
 #[derive(Debug)]
 pub(super) struct Flood {
-    known: HashMap<SocketAddr, Known>,
-    strangers: Vec<Allowance>,
-    all_strangers: Allowance,
+    connected: HashMap<SocketAddr, ConnectedAddress>,
+    unconnected: Vec<TokenBucket>,
+    all_unconnected: TokenBucket,
     hash: RandomState,
     ids: ConnectionIds,
     /// Clients also take packets without an id of theirs: a server that has lost its state does not
     /// know the id.
     is_server: bool,
-    watch: Watch,
+    detector: FloodDetector,
     pub(super) dropped: u64,
 }
 
 /// An address with connections.
 #[derive(Debug, Default)]
-struct Known {
+struct ConnectedAddress {
     connections: u32,
     /// Number of recent packets beyond the limit, and the limit per second.
     dropped: u32,
@@ -47,12 +47,12 @@ struct Known {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rate {
     per_second: f32,
-    at_once: f32,
+    burst: f32,
 }
 
 /// Token bucket of packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Allowance {
+pub(super) struct TokenBucket {
     used: f32,
     at: Duration,
 }
@@ -60,11 +60,11 @@ pub(super) struct Allowance {
 impl Flood {
     pub(super) fn new(ids: ConnectionIds, is_server: bool) -> Self {
         Self {
-            known: HashMap::new(),
-            strangers: vec![Allowance::default(); STRANGERS],
-            all_strangers: Allowance::default(),
+            connected: HashMap::new(),
+            unconnected: vec![TokenBucket::default(); BUCKETS],
+            all_unconnected: TokenBucket::default(),
             hash: RandomState::new(),
-            watch: Watch::new(ids.hash, ALL_STRANGERS_PER_SECOND),
+            detector: FloodDetector::new(ids.hash, ALL_UNCONNECTED_PER_SECOND),
             ids,
             is_server,
             dropped: 0,
@@ -73,15 +73,15 @@ impl Flood {
 
     /// Counts a new connection of an address.
     pub(super) fn add(&mut self, address: SocketAddr) {
-        self.known.entry(address).or_default().connections += 1;
+        self.connected.entry(address).or_default().connections += 1;
     }
 
     /// Uncounts a connection of an address.
     pub(super) fn remove(&mut self, address: SocketAddr) {
-        let Some(known) = self.known.get_mut(&address) else { return };
-        known.connections -= 1;
-        if known.connections == 0 {
-            self.known.remove(&address);
+        let Some(address_state) = self.connected.get_mut(&address) else { return };
+        address_state.connections -= 1;
+        if address_state.connections == 0 {
+            self.connected.remove(&address);
         }
     }
 
@@ -90,13 +90,13 @@ impl Flood {
         let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
         let admitted = if form == Form::Other || packet.len() > MAX_PACKET {
             false
-        } else if form == Form::Ours && self.known.contains_key(&address) {
+        } else if form == Form::Ours && self.connected.contains_key(&address) {
             true
         } else {
-            self.watch.see_stranger();
-            let place = self.hash.hash_one(address) as usize % STRANGERS;
-            self.strangers[place].take(Rate::of(STRANGERS_PER_SECOND), now)
-                && self.all_strangers.take(Rate::of(ALL_STRANGERS_PER_SECOND), now)
+            self.detector.count_unconnected();
+            let place = self.hash.hash_one(address) as usize % BUCKETS;
+            self.unconnected[place].take(Rate::of(UNCONNECTED_PER_SECOND), now)
+                && self.all_unconnected.take(Rate::of(ALL_UNCONNECTED_PER_SECOND), now)
         };
         self.dropped += u64::from(!admitted);
         admitted
@@ -106,51 +106,51 @@ impl Flood {
     /// came from there.
     pub(super) fn handle_dropped(&mut self, address: Option<SocketAddr>, rate: Rate) {
         self.dropped += 1;
-        if let Some(known) = address.and_then(|address| self.known.get_mut(&address)) {
-            known.dropped = known.dropped.saturating_add(1);
-            known.per_second = known.per_second.max(rate.per_second as u32);
+        if let Some(address_state) = address.and_then(|address| self.connected.get_mut(&address)) {
+            address_state.dropped = address_state.dropped.saturating_add(1);
+            address_state.per_second = address_state.per_second.max(rate.per_second as u32);
         }
     }
 
     /// Returns the filter that the socket should use from now on; `None` if it has not changed.
     pub(super) fn filter(&mut self, now: Duration) -> Option<Filter> {
-        if !self.is_server || !self.watch.is_due(now) {
+        if !self.is_server || !self.detector.is_due(now) {
             return None;
         }
-        for (address, known) in &mut self.known {
-            let most = known.per_second.saturating_mul(known.connections);
-            self.watch.see_known(*address, known.dropped, most, now);
-            (known.dropped, known.per_second) = (0, 0);
+        for (address, address_state) in &mut self.connected {
+            let most = address_state.per_second.saturating_mul(address_state.connections);
+            self.detector.check_connected(*address, address_state.dropped, most, now);
+            (address_state.dropped, address_state.per_second) = (0, 0);
         }
-        self.watch.filter(now, self.known.keys())
+        self.detector.filter(now, self.connected.keys())
     }
 }
 
 impl Rate {
-    pub(super) fn new(per_second: f32, at_once: f32) -> Self {
-        Self { per_second, at_once }
+    pub(super) fn new(per_second: f32, burst: f32) -> Self {
+        Self { per_second, burst }
     }
 
     /// A rate of this many each second, and a quarter of them at once.
     pub(super) fn of(per_second: u32) -> Self {
         let per_second = per_second as f32;
-        Self { per_second, at_once: (per_second / 4.0).max(1.0) }
+        Self { per_second, burst: (per_second / 4.0).max(1.0) }
     }
 
     /// Returns the limit of a connection that is not welcome yet, with this many of them: all share
     /// one limit, except for the burst of first packets that a handshake needs.
-    pub(super) fn of_stranger(strangers: usize) -> Self {
-        let share = ALL_STRANGERS_PER_SECOND as f32 / strangers.max(1) as f32;
-        Self { per_second: share.min(MOST_OF_STRANGER), at_once: AT_ONCE_OF_STRANGER }
+    pub(super) fn of_unauthenticated(unconnected: usize) -> Self {
+        let share = ALL_UNCONNECTED_PER_SECOND as f32 / unconnected.max(1) as f32;
+        Self { per_second: share.min(MAX_UNAUTHENTICATED_RATE), burst: UNAUTHENTICATED_BURST }
     }
 }
 
-impl Allowance {
+impl TokenBucket {
     pub(super) fn take(&mut self, rate: Rate, now: Duration) -> bool {
         let elapsed = now.saturating_sub(self.at).as_secs_f32();
         self.used = (self.used - elapsed * rate.per_second).max(0.0);
         self.at = now;
-        if self.used + 1.0 > rate.at_once {
+        if self.used + 1.0 > rate.burst {
             return false;
         }
         self.used += 1.0;
@@ -163,16 +163,16 @@ impl Allowance {
     }
 }
 
-const STRANGERS: usize = 4096;
+const BUCKETS: usize = 4096;
 /// Limit of one address: a handshake takes about five packets, twice as many if much is lost.
-const STRANGERS_PER_SECOND: u32 = 200;
-/// Limit of all strangers: two packets for each of 2000 newcomers. One that looks like the first of
-/// a connection takes about ten microseconds until it is known to be none.
-const ALL_STRANGERS_PER_SECOND: u32 = 4000;
+const UNCONNECTED_PER_SECOND: u32 = 200;
+/// Limit of all addresses without a connection: two packets for each of 2000 new clients. One that
+/// looks like the first of a connection takes about ten microseconds until it is known to be none.
+const ALL_UNCONNECTED_PER_SECOND: u32 = 4000;
 /// Limits of a connection that is not welcome: it needs about ten packets until then, and a hundred
 /// if the two sides have to exchange their descriptions.
-const MOST_OF_STRANGER: f32 = 50.0;
-const AT_ONCE_OF_STRANGER: f32 = 100.0;
+const MAX_UNAUTHENTICATED_RATE: f32 = 50.0;
+const UNAUTHENTICATED_BURST: f32 = 100.0;
 /// Size of the largest packet that QUIC sends in our configuration, in bytes.
 const MAX_PACKET: usize = 1500;
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_addresses_do_not_use_up_what_a_connection_has() {
+    fn spoofed_packets_do_not_use_up_a_connections_rate() {
         let mut flood = Flood::new(ids(), true);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         flood.add(address);
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_with_many_ports_have_a_limit_together() {
+    fn unconnected_addresses_share_a_limit() {
         let mut flood = Flood::new(ids(), true);
         let mut read = 0;
         for millisecond in 0..2_000 {
@@ -226,15 +226,15 @@ mod tests {
                     u32::from(flood.admits(([127, 0, 0, 1], port).into(), &first_packet(), now));
             }
         }
-        let most = 2 * ALL_STRANGERS_PER_SECOND + ALL_STRANGERS_PER_SECOND / 4;
+        let most = 2 * ALL_UNCONNECTED_PER_SECOND + ALL_UNCONNECTED_PER_SECOND / 4;
         assert!((most - 100..=most).contains(&read), "{read}");
         assert_eq!(flood.dropped, 2_000_000 - u64::from(read));
     }
 
     #[test]
-    fn a_connection_has_its_rate_and_pays_for_frames() {
+    fn connections_have_a_rate_and_pay_for_frames() {
         let (mut quiet, mut loud, mut packed) =
-            (Allowance::default(), Allowance::default(), Allowance::default());
+            (TokenBucket::default(), TokenBucket::default(), TokenBucket::default());
         let (rate, mut read) = (Rate::of(1000), [0; 3]);
         for millisecond in 0..10_000 {
             let now = Duration::from_millis(millisecond);
@@ -251,19 +251,19 @@ mod tests {
     }
 
     #[test]
-    fn strangers_share_what_there_is_but_for_their_first_packets() {
+    fn unauthenticated_connections_share_a_rate_after_their_burst() {
         let now = Duration::from_secs(1);
-        for (strangers, most) in [(1, 150), (80, 150), (400, 110), (4000, 101)] {
-            let (mut one, rate) = (Allowance::default(), Rate::of_stranger(strangers));
+        for (unconnected, most) in [(1, 150), (80, 150), (400, 110), (4000, 101)] {
+            let (mut one, rate) = (TokenBucket::default(), Rate::of_unauthenticated(unconnected));
             let mut read = (0..1000).filter(|_| one.take(rate, Duration::ZERO)).count();
             assert_eq!(read, 100);
             read += (0..1000).filter(|_| one.take(rate, now)).count();
-            assert_eq!(read, most, "{strangers}");
+            assert_eq!(read, most, "{unconnected}");
         }
     }
 
     #[test]
-    fn only_what_comes_from_a_connections_own_address_silences_it() {
+    fn only_packets_from_its_own_address_silence_a_connection() {
         let mut flood = Flood::new(ids(), true);
         let [loud, victim] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         flood.add(loud);
@@ -277,6 +277,6 @@ mod tests {
         assert_eq!(filter.map(|filter| filter.loud.len()), Some(1));
         flood.remove(loud);
         flood.remove(victim);
-        assert!(flood.known.is_empty());
+        assert!(flood.connected.is_empty());
     }
 }

@@ -52,7 +52,8 @@ impl Incoming {
         }
     }
 
-    /// Begins with another stream: one that has something in each frame may leave no room for the others.
+    /// Begins with another stream: one that has something in each frame may leave no room for the
+    /// others.
     pub(super) fn rotate(&mut self) {
         if !self.readable.is_empty() {
             self.readable.rotate_left(1);
@@ -107,7 +108,7 @@ impl Incoming {
         let Self { streams, readable, ordered, .. } = self;
         while let Some(&stream) = readable.front() {
             let assembly = streams.entry(stream).or_default();
-            let mut read = Read::default();
+            let mut read = StreamProgress::default();
             let next = assembly.read(quinn, stream, ordered, config, &mut read);
             match &next {
                 Ok(Next::Batch(..) | Next::Blocked) if read.count == 0 => {}
@@ -117,7 +118,7 @@ impl Incoming {
                 Ok(Next::Last(_) | Next::Nothing) | Err(_) => guard.handle_end(stream.into()),
             }
             match next? {
-                // More may follow in the same stream.
+                // WindowState may follow in the same stream.
                 Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
                 Next::Last(batch) => {
                     readable.pop_front();
@@ -140,7 +141,7 @@ impl Incoming {
 
 /// Number of parts of a stream that were read, and the offset up to which.
 #[derive(Default)]
-struct Read {
+struct StreamProgress {
     count: u32,
     offset: u64,
 }
@@ -163,7 +164,7 @@ impl Assembly {
         stream: StreamId,
         ordered: &mut Vec<Delivery>,
         config: &QuicConfig,
-        read: &mut Read,
+        read: &mut StreamProgress,
     ) -> Result<Next, Violation> {
         if let Some(found) = self.next(config)? {
             return Ok(found);
@@ -283,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_is_queued_once_however_many_frames_come() {
+    fn a_stream_is_queued_once() {
         let mut incoming = Incoming::default();
         for frame in 0..10_000 {
             incoming.handle_readable(StreamId::new(Side::Client, Dir::Uni, frame % 10));

@@ -1,10 +1,14 @@
 //! QUIC over UDP. Without the feature `quic` only its certificates, which tools make for servers.
 
 #[cfg(feature = "quic")]
-mod arrivals;
+mod acceptor;
 #[cfg(all(feature = "quic", any(target_os = "linux", target_os = "android")))]
 mod bpf;
 mod certificate;
+#[cfg(feature = "quic")]
+mod close_repeater;
+#[cfg(feature = "quic")]
+mod conditioned;
 #[cfg(feature = "quic")]
 mod config;
 #[cfg(feature = "quic")]
@@ -14,11 +18,11 @@ mod connections;
 #[cfg(feature = "quic")]
 mod endpoint;
 #[cfg(feature = "quic")]
-mod farewell;
-#[cfg(feature = "quic")]
 mod filter;
 #[cfg(feature = "quic")]
 mod flood;
+#[cfg(feature = "quic")]
+mod flood_detector;
 #[cfg(feature = "quic")]
 mod guard;
 #[cfg(feature = "quic")]
@@ -32,6 +36,8 @@ mod outgoing;
 #[cfg(feature = "quic")]
 mod pair;
 #[cfg(feature = "quic")]
+mod pinned;
+#[cfg(feature = "quic")]
 mod reasons;
 #[cfg(feature = "quic")]
 mod setup;
@@ -39,12 +45,12 @@ mod setup;
 mod slot;
 #[cfg(feature = "quic")]
 mod socket;
-#[cfg(feature = "quic")]
-mod watch;
 
 #[cfg(feature = "quic")]
 pub use certificate::Trust;
 pub use certificate::{Certificate, CertificateError, Fingerprint};
+#[cfg(feature = "quic")]
+pub use conditioned::{Conditioned, Conditions};
 #[cfg(feature = "quic")]
 pub use config::QuicConfig;
 #[cfg(feature = "quic")]

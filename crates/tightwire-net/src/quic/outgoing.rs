@@ -89,7 +89,7 @@ impl Outgoing {
             return Ok(());
         }
         // One is always taken, or the largest could never be sent.
-        if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog {
+        if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog() {
             return Err(NotSentError::Full { backlog: self.backlog });
         }
         let (queue, is_started) = match delivery {

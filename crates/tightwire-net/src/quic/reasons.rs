@@ -10,9 +10,9 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
         ConnectionError::ApplicationClosed(closed) => {
             said(Reason::from_bytes(&closed.reason), side)
         }
-        // Before the handshake is complete, QUIC does not carry the reason of an application (RFC 9000,
-        // 10.2.3). A client ends it by leaving, a server only since the handshake takes too long: the
-        // client may take it for complete when its last packets were lost.
+        // Before the handshake is complete, QUIC does not carry the reason of an application (RFC
+        // 9000, 10.2.3). A client ends it by leaving, a server only since the handshake takes too
+        // long: the client may take it for complete when its last packets were lost.
         ConnectionError::ConnectionClosed(closed)
             if closed.error_code == TransportErrorCode::APPLICATION_ERROR =>
         {
@@ -26,8 +26,8 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
             let text = String::from_utf8_lossy(&closed.reason);
             of_code(closed.error_code, &format!("the other side said: {text}"))
         }
-        // Answers of two servers that have the certificate do not fit together: the first was killed
-        // while this client connected, and the second took a copy of its first packet.
+        // Answers of two servers that have the certificate do not fit together: the first was
+        // killed while this client connected, and the second took a copy of its first packet.
         ConnectionError::TransportError(error)
             if side.is_client() && error.code == TransportErrorCode::TRANSPORT_PARAMETER_ERROR =>
         {
@@ -54,6 +54,7 @@ fn said(reason: Reason, side: Side) -> Reason {
             | Reason::Token(_)
             | Reason::TooSlow
             | Reason::Forgotten
+            | Reason::Replaced
     );
     if side.is_server() && is_for_servers { Reason::Left } else { reason }
 }
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_client_takes_ids_that_do_not_fit_for_a_server_that_was_started_again() {
+    fn only_clients_accept_packets_with_unknown_ids() {
         let code = TransportErrorCode::TRANSPORT_PARAMETER_ERROR;
         let error =
             TransportError { code, frame: None, reason: "CID authentication failure".into() };

@@ -12,8 +12,8 @@ use quinn_proto::{
 use ring::hmac;
 
 use super::certificate::{client_crypto, server_crypto};
-use super::congestion::{More, Windows};
-use super::guard::{Guard, GuardedClient, GuardedServer};
+use super::congestion::{WindowFactory, WindowState};
+use super::guard::{Guard, GuardedClient, GuardedServer, UNAUTHENTICATED_STREAMS};
 use super::ids::{ConnectionIds, KeyedHash};
 use super::{Certificate, CertificateError, QuicConfig, Trust};
 use crate::limits::{LimitError, at_least};
@@ -31,9 +31,16 @@ pub enum QuicError {
         /// The reason.
         why: String,
     },
+    /// The socket cannot be opened.
+    Socket {
+        /// Address of the socket, or of its server.
+        address: SocketAddr,
+        /// The error of the system.
+        why: String,
+    },
     /// A limit is invalid.
     Config(&'static str),
-    /// Two limits cannot work together.
+    /// A limit is too small.
     Limit(LimitError),
 }
 
@@ -43,7 +50,7 @@ pub(super) fn server(
 ) -> Result<ServerConfig, QuicError> {
     let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
     // Each connection gets one of its own; this is to say now what is wrong with it.
-    server.transport_config(Arc::new(stranger(config, More::default())?));
+    server.transport_config(Arc::new(unauthenticated(config, WindowState::default())?));
     // They are answered at once, and wait for nobody.
     server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
     Ok(server)
@@ -53,11 +60,11 @@ pub(super) fn server(
 pub(super) fn server_for(
     server: &ServerConfig,
     config: &QuicConfig,
-    more: More,
+    window: WindowState,
     guard: Guard,
 ) -> Result<ServerConfig, QuicError> {
     let mut server = server.clone();
-    server.transport_config(Arc::new(stranger(config, more)?));
+    server.transport_config(Arc::new(unauthenticated(config, window)?));
     server.crypto = Arc::new(GuardedServer { inner: server.crypto, guard });
     Ok(server)
 }
@@ -65,12 +72,12 @@ pub(super) fn server_for(
 pub(super) fn client(
     trust: &Trust,
     config: &QuicConfig,
-    more: More,
+    window: WindowState,
     guard: Guard,
 ) -> Result<ClientConfig, QuicError> {
     let inner = client_crypto(trust)?;
     let mut client = ClientConfig::new(Arc::new(GuardedClient { inner, guard }));
-    client.transport_config(Arc::new(transport(config, more)?));
+    client.transport_config(Arc::new(transport(config, window)?));
     Ok(client)
 }
 
@@ -114,10 +121,10 @@ pub(super) fn endpoint(secrets: &Secrets, config: &QuicConfig) -> EndpointConfig
     endpoint
 }
 
-fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
+fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig, QuicError> {
     check(config)?;
     let idle = IdleTimeout::try_from(config.idle_timeout)
-        .map_err(|_| QuicError::Config("`idle_timeout`: there are no such times"))?;
+        .map_err(|_| QuicError::Config("`idle_timeout` is longer than QUIC can express"))?;
     // QUIC adds it to the time; one that is longer never comes.
     let keep_alive = Some(config.keep_alive).filter(|pause| *pause < Duration::from_secs(86400));
     let mut transport = TransportConfig::default();
@@ -135,27 +142,26 @@ fn transport(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicErr
         .send_fairness(false)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
-        .congestion_controller_factory(Arc::new(Windows { more }));
+        .congestion_controller_factory(Arc::new(WindowFactory { state: window }));
     Ok(transport)
 }
 
 /// Returns the limits of a connection until it is welcome.
-fn stranger(config: &QuicConfig, more: More) -> Result<TransportConfig, QuicError> {
-    let mut transport = transport(config, more)?;
-    let streams = STRANGER_STREAMS.min(config.reliable_streams.saturating_add(2));
+fn unauthenticated(config: &QuicConfig, window: WindowState) -> Result<TransportConfig, QuicError> {
+    let mut transport = transport(config, window)?;
+    let streams = UNAUTHENTICATED_STREAMS.min(config.reliable_streams.saturating_add(2));
     transport
         .max_concurrent_uni_streams(VarInt::from_u32(streams))
-        .receive_window(VarInt::from_u32(config.receive_window.min(STRANGER_WINDOW)))
-        .crypto_buffer_size(STRANGER_CRYPTO);
+        .receive_window(VarInt::from_u32(config.receive_window.min(UNAUTHENTICATED_WINDOW)))
+        .crypto_buffer_size(UNAUTHENTICATED_CRYPTO);
     Ok(transport)
 }
 
-/// Largest number of streams of a stranger: the two ordered ones, and a few more.
-const STRANGER_STREAMS: u32 = 8;
-/// Bytes that a stranger can send before they are read; its description is most of them.
-const STRANGER_WINDOW: u32 = 32 << 10;
-/// Bytes of a stranger's handshake that can come out of order.
-const STRANGER_CRYPTO: usize = 8 << 10;
+/// Bytes that an unauthenticated peer can send before they are read; its description is most of
+/// them.
+const UNAUTHENTICATED_WINDOW: u32 = 32 << 10;
+/// Bytes of the handshake of an unauthenticated connection that can come out of order.
+const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 
 /// Assumed round-trip time until one is measured. A lost first packet is sent again after three of
 /// them, then after six, and so on: with the 333 ms of RFC 9002, 15 of 1000 clients on a network
@@ -164,27 +170,22 @@ const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
 /// Refuses limits with which nothing would work, without a visible reason.
 fn check(config: &QuicConfig) -> Result<(), QuicError> {
-    let QuicConfig { max_backlog, max_fragmented, .. } = *config;
-    at_least("max_backlog", max_backlog, "max_fragmented", max_fragmented)
-        .map_err(QuicError::Limit)?;
-    let wrong = if config.send_datagrams.min(config.receive_datagrams) < 4096 {
-        "`send_datagrams`, `receive_datagrams`: 4096 are the least"
-    } else if config.send_window.min(config.receive_window) < 16 << 10 {
-        "`send_window`, `receive_window`: 16384 are the least"
-    } else if config.max_strangers == 0 {
-        "`max_strangers`: one is the least"
-    } else if config.packets_per_input == 0 {
-        "`packets_per_input`: one is the least"
-    } else if config.packets_per_second < 50 {
-        "`packets_per_second`: 50 are the least"
-    } else if config.idle_timeout < Duration::from_millis(100) {
-        "`idle_timeout`: 100 ms are the least"
-    } else if !(1..=1 << 16).contains(&config.reliable_streams) {
-        "`reliable_streams`: there are 1 to 65536"
-    } else {
-        return Ok(());
-    };
-    Err(QuicError::Config(wrong))
+    let least = |limit, value, least| at_least(limit, value, "", least).map_err(QuicError::Limit);
+    least("send_datagrams", config.send_datagrams, 4096)?;
+    least("receive_datagrams", config.receive_datagrams, 4096)?;
+    least("send_window", config.send_window as usize, 16 << 10)?;
+    least("receive_window", config.receive_window as usize, 16 << 10)?;
+    least("max_unauthenticated", config.max_unauthenticated, 1)?;
+    least("packets_per_input", config.packets_per_input, 1)?;
+    least("packets_per_second", config.packets_per_second as usize, 50)?;
+    least("reliable_streams", config.reliable_streams as usize, 1)?;
+    if config.idle_timeout < Duration::from_millis(100) {
+        return Err(QuicError::Config("`idle_timeout` must be at least 100 ms"));
+    }
+    if config.reliable_streams > 1 << 16 {
+        return Err(QuicError::Config("`reliable_streams` must be at most 65536"));
+    }
+    Ok(())
 }
 
 impl From<CertificateError> for QuicError {
@@ -198,6 +199,9 @@ impl fmt::Display for QuicError {
         match self {
             Self::Certificate(error) => error.fmt(f),
             Self::Address { server, why } => write!(f, "cannot connect to {server}: {why}"),
+            Self::Socket { address, why } => {
+                write!(f, "cannot open a socket for {address}: {why}")
+            }
             Self::Config(wrong) => f.write_str(wrong),
             Self::Limit(error) => error.fmt(f),
         }

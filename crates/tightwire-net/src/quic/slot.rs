@@ -1,8 +1,8 @@
 //! One connection.
 //!
-//! `quinn` doubles its probe timeout after each unanswered probe, and acks nothing while its window
-//! is full. Therefore a connection without an ack for half a second probes four times a second,
-//! with room in the window for the probe.
+//! `quinn` doubles its probe timeout after each unacked_since probe, and acks nothing while its
+//! window is full. Therefore a connection without an ack for half a second probes four times a
+//! second, with room in the window for the probe.
 
 use core::mem;
 use core::time::Duration;
@@ -15,9 +15,9 @@ use bytes::Bytes;
 use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, StreamEvent, VarInt};
 
 use super::QuicConfig;
-use super::arrivals::Counted;
-use super::congestion::More;
-use super::flood::Allowance;
+use super::acceptor::Counted;
+use super::congestion::WindowState;
+use super::flood::TokenBucket;
 use super::guard::{Guard, Work};
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, datagram_room, max_datagram};
@@ -33,16 +33,16 @@ pub(super) struct Slot {
     quinn: quinn_proto::Connection,
     state: State,
     /// The application knows of the connection: clients know of theirs.
-    is_known: bool,
+    is_reported: bool,
     incoming: Incoming,
     outgoing: Outgoing,
     /// Way in which the connection is counted for its address.
     pub(super) counted: Counted,
     /// This side has closed the connection, and the packet for that was sent.
     has_closed: bool,
-    has_said_farewell: bool,
+    has_sent_close: bool,
     /// A probe: one packet may be sent although the window is full.
-    is_trying: bool,
+    is_probing: bool,
     /// Reliable batches are not handed out.
     is_paused: bool,
     /// They were not, and come first now: or those that leave no room for them would come first for
@@ -57,19 +57,19 @@ pub(super) struct Slot {
     /// The bytes of datagrams that can wait until the oldest is dropped.
     datagram_room: usize,
     /// How often something was acknowledged, and what was sent by the last time.
-    acknowledgements: u64,
+    acks: u64,
     sent: u64,
     /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
-    unanswered: Option<Duration>,
-    last_try: Duration,
-    more: More,
+    unacked_since: Option<Duration>,
+    last_probe: Duration,
+    window: WindowState,
     guard: Guard,
     /// The application knows who the other side is.
     pub(super) is_welcome: bool,
     /// The address that it says to have now.
-    moves_to: Option<SocketAddr>,
+    new_address: Option<SocketAddr>,
     /// Work that this side still does for the connection.
-    pub(super) allowance: Allowance,
+    pub(super) bucket: TokenBucket,
     /// Largest datagram that there ever was room for, in bytes: batches of this size may wait.
     largest_datagram: usize,
 }
@@ -103,14 +103,14 @@ impl Slot {
         id: Connection,
         address: SocketAddr,
         quinn: quinn_proto::Connection,
-        (more, guard): (More, Guard),
+        (window, guard): (WindowState, Guard),
         until: Duration,
         config: &QuicConfig,
     ) -> Self {
         Self {
             id,
             address,
-            is_known: quinn.side().is_client(),
+            is_reported: quinn.side().is_client(),
             is_welcome: quinn.side().is_client(),
             quinn,
             state: State::Handshake { until },
@@ -118,8 +118,8 @@ impl Slot {
             outgoing: Outgoing::new(config),
             counted: Counted::default(),
             has_closed: false,
-            has_said_farewell: false,
-            is_trying: false,
+            has_sent_close: false,
+            is_probing: false,
             is_paused: false,
             was_paused: false,
             is_dirty: false,
@@ -127,14 +127,14 @@ impl Slot {
             timeout: None,
             max_datagram: 0,
             datagram_room: 0,
-            acknowledgements: 0,
+            acks: 0,
             sent: 0,
-            unanswered: None,
-            last_try: Duration::ZERO,
-            more,
+            unacked_since: None,
+            last_probe: Duration::ZERO,
+            window,
             guard,
-            moves_to: None,
-            allowance: Allowance::default(),
+            new_address: None,
+            bucket: TokenBucket::default(),
             largest_datagram: 0,
         }
     }
@@ -198,12 +198,12 @@ impl Slot {
             let is_some = self.quinn.datagrams().recv().is_some();
             self.guard.handle_datagram(is_some);
         }
-        if self.more.acknowledgements() != self.acknowledgements {
-            self.acknowledgements = self.more.acknowledgements();
+        if self.window.acks() != self.acks {
+            self.acks = self.window.acks();
             // Something else may be on its way, unless nothing was sent since the last time.
             let frames = self.quinn.stats().frame_tx;
             let sent = frames.stream + frames.datagram;
-            self.unanswered = (sent != self.sent).then_some(now);
+            self.unacked_since = (sent != self.sent).then_some(now);
             self.sent = sent;
         }
         // At once: QUIC has something to say for each frame, and keeps it until it is asked.
@@ -249,19 +249,21 @@ impl Slot {
     /// QUIC doubles the interval after each probe, so that after an outage of some seconds it waits
     /// for as many again; and quinn acks nothing while its window is full. For a game that is too
     /// long.
-    pub(super) fn handle_silence(&mut self, now: Duration) -> bool {
-        if self.next_try().is_none_or(|time| time > now) {
+    pub(super) fn handle_probe_timeout(&mut self, now: Duration) -> bool {
+        if self.next_probe().is_none_or(|time| time > now) {
             return false;
         }
-        self.last_try = now;
-        self.is_trying = true;
+        self.last_probe = now;
+        self.is_probing = true;
         self.quinn.ping();
         true
     }
 
-    fn next_try(&self) -> Option<Duration> {
-        let since = self.unanswered.filter(|_| self.is_connected())?;
-        Some((since + SILENCE.max(self.quinn.rtt() * 3)).max(self.last_try + BETWEEN_TRIES))
+    fn next_probe(&self) -> Option<Duration> {
+        let since = self.unacked_since.filter(|_| self.is_connected())?;
+        Some(
+            (since + PROBE_TIMEOUT.max(self.quinn.rtt() * 3)).max(self.last_probe + PROBE_INTERVAL),
+        )
     }
 
     /// Handles the events of QUIC.
@@ -296,7 +298,7 @@ impl Slot {
             State::Handshake { .. } | State::Over => return None,
             State::New => {
                 self.state = State::Connected;
-                self.is_known = true;
+                self.is_reported = true;
                 return Some(Output::Connected);
             }
             // Nothing of one that broke the protocol is of use.
@@ -324,7 +326,7 @@ impl Slot {
     /// Returns the end of a connection that the application was not told of.
     fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
-            State::Ended(reason) if self.is_known => Some(Output::Disconnected(reason)),
+            State::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
             State::Ended(reason) => Some(Output::Refused(reason)),
             _ => None,
         }
@@ -362,7 +364,7 @@ impl Slot {
         if batch.len() > limit {
             return Err(NotSentError::TooLarge { size: batch.len(), limit });
         }
-        self.unanswered.get_or_insert(now);
+        self.unacked_since.get_or_insert(now);
         let sent = self.outgoing.send(&mut self.quinn, delivery, batch, config);
         if !delivery.is_reliable() {
             self.datagram_room = datagram_room(&mut self.quinn);
@@ -402,15 +404,15 @@ impl Slot {
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
         // What says why it ends waits for nobody either.
-        let transmit = if !mem::take(&mut self.is_trying) && !self.has_closed {
+        let transmit = if !mem::take(&mut self.is_probing) && !self.has_closed {
             self.quinn.poll_transmit(now, max_packets, buffer)
         } else {
-            self.more.allow(true);
+            self.window.set_unlimited(true);
             let transmit = self.quinn.poll_transmit(now, 1, buffer);
-            self.more.allow(false);
+            self.window.set_unlimited(false);
             transmit
         };
-        if let Some(address) = self.moves_to {
+        if let Some(address) = self.new_address {
             let is_there = transmit.as_ref().is_some_and(|sent| sent.destination == address);
             self.guard.handle_sent(is_there);
         }
@@ -432,44 +434,44 @@ impl Slot {
             State::Handshake { until } => Some(until),
             _ => None,
         };
-        timeout.into_iter().chain(until).chain(self.next_try()).min()
+        timeout.into_iter().chain(until).chain(self.next_probe()).min()
     }
 
-    /// The other address that the client is at now, if it has shown that it receives there: until then
-    /// anybody may have said so.
-    pub(super) fn poll_move(&mut self) -> Option<SocketAddr> {
+    /// The other address that the client is at now, if it has shown that it receives there: until
+    /// then anybody may have said so.
+    pub(super) fn poll_migration(&mut self) -> Option<SocketAddr> {
         let address = self.quinn.remote_address();
         if address == self.address {
-            if self.moves_to.take().is_some() {
-                self.guard.set_moving(false);
+            if self.new_address.take().is_some() {
+                self.guard.set_migrating(false);
             }
             return None;
         }
-        if self.moves_to.replace(address) != Some(address) {
-            self.guard.set_moving(true);
+        if self.new_address.replace(address) != Some(address) {
+            self.guard.set_migrating(true);
             return None;
         }
-        if !self.guard.has_moved() {
+        if !self.guard.has_migrated() {
             return None;
         }
-        self.moves_to = None;
-        self.guard.set_moving(false);
+        self.new_address = None;
+        self.guard.set_migrating(false);
         Some(address)
     }
 
     /// Ends a connection for another, and has nothing to do with it any more.
-    pub(super) fn forget(&mut self, now: Instant, reason: Reason) {
+    pub(super) fn drop_now(&mut self, now: Instant, reason: Reason) {
         self.refuse(now, reason);
-        self.quinn.handle_timeout(now + FORGOTTEN);
+        self.quinn.handle_timeout(now + DRAIN_TIME);
     }
 
     /// Whether the packet that is being sent is the first with the reason of this side's close.
-    pub(super) fn says_farewell(&mut self) -> bool {
-        self.has_closed && !mem::replace(&mut self.has_said_farewell, true)
+    pub(super) fn is_first_close(&mut self) -> bool {
+        self.has_closed && !mem::replace(&mut self.has_sent_close, true)
     }
 
     /// Whether the address of the other side is validated: its handshake is complete.
-    pub(super) fn has_answered(&self) -> bool {
+    pub(super) fn is_validated(&self) -> bool {
         self.is_connected()
     }
 
@@ -488,7 +490,7 @@ impl Slot {
             max_datagram: self.max_datagram,
             max_fragmented,
             round_trip: stats.path.rtt,
-            jitter: self.more.jitter(),
+            jitter: self.window.jitter(),
             loss: if sent == 0 { 0.0 } else { lost as f64 / sent as f64 },
             backlog: self.outgoing.backlog(),
             window: Some(usize::try_from(stats.path.cwnd).unwrap_or(usize::MAX)),
@@ -503,9 +505,9 @@ impl Slot {
 }
 
 /// Longer than QUIC remembers a connection that was closed.
-const FORGOTTEN: Duration = Duration::from_secs(3600);
+const DRAIN_TIME: Duration = Duration::from_secs(3600);
 /// The bytes that a datagram is taken for at least while it waits to be read.
 const BYTES_PER_DATAGRAM: usize = 256;
 /// Time without an ack until the first probe, and between later ones.
-const SILENCE: Duration = Duration::from_millis(500);
-const BETWEEN_TRIES: Duration = Duration::from_millis(250);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);

@@ -33,13 +33,16 @@ impl fmt::Display for RecordingError {
             Self::Io(error) => error.fmt(f),
             Self::NotARecording => f.write_str("not a recording of a session"),
             Self::Version(version) => {
-                write!(f, "a recording of version {version}, where this reads {VERSION}")
+                write!(
+                    f,
+                    "the recording has version {version}, but this program reads version {VERSION}"
+                )
             }
-            Self::Corrupt { record } => write!(f, "record {record} of the recording was changed"),
+            Self::Corrupt { record } => write!(f, "record {record} of the recording is corrupt"),
             Self::Diverged { record, did } => write!(
                 f,
-                "after record {record}, the session {did}, which it did not when it was recorded: the \
-                 program must be the same, and use nothing but the session's messages, time and seed"
+                "after record {record}, the session {did}, unlike the recorded one: the program \
+                 must be the same, and depend only on the session's messages, time and seed"
             ),
         }
     }

@@ -52,14 +52,14 @@ pub(super) enum Record {
     },
     /// `poll_event` returned the end of a connection.
     Disconnected { connection: u64, reason: Reason },
-    /// `poll_event` returned a refused stranger.
+    /// `poll_event` returned a refused connection attempt.
     Refused { address: Option<Address>, reason: Reason },
     /// `send` was called with a batch of this checksum.
     Sent { to: u64, checksum: u32, result: SendResult },
     /// `close` was called.
     Closed { connection: u64, reason: Reason },
     /// `path` was called, and its result differs from the previous one.
-    Path { connection: u64, path: Option<PathSeen> },
+    Path { connection: u64, path: Option<RecordedPath> },
     /// Identity of the session's messages, for tools.
     Identity(Box<Identity>),
     /// `reconnect` was called, and did or did not begin a connection.
@@ -89,7 +89,7 @@ pub(super) struct Address {
 }
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
-pub(super) struct PathSeen {
+pub(super) struct RecordedPath {
     window: Option<u64>,
     datagram_room: u64,
     max_datagram: u64,
@@ -187,7 +187,7 @@ impl From<Address> for SocketAddr {
     }
 }
 
-impl From<Path> for PathSeen {
+impl From<Path> for RecordedPath {
     fn from(path: Path) -> Self {
         Self {
             window: path.window.map(|window| window as u64),
@@ -207,8 +207,8 @@ impl From<Path> for PathSeen {
     }
 }
 
-impl From<PathSeen> for Path {
-    fn from(seen: PathSeen) -> Self {
+impl From<RecordedPath> for Path {
+    fn from(seen: RecordedPath) -> Self {
         Self {
             window: seen.window.map(|window| window as usize),
             datagram_room: seen.datagram_room as usize,

@@ -11,7 +11,7 @@ use tightwire_core::packet::Identity;
 use tightwire_core::stream::Wire;
 
 use super::error::VERSION;
-use super::record::{self, Header, MAGIC, PathSeen, Record, SendResult, nanos};
+use super::record::{self, Header, MAGIC, Record, RecordedPath, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
@@ -80,7 +80,7 @@ struct Log<W> {
     space: Vec<u8>,
     error: Option<io::Error>,
     /// Last recorded path of each connection: paths that did not change would be most of the file.
-    paths: BTreeMap<u64, Option<PathSeen>>,
+    paths: BTreeMap<u64, Option<RecordedPath>>,
 }
 
 impl<T: Transport, W: Write> Recorder<T, W> {
@@ -173,8 +173,8 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         self.transport.pause(connection);
     }
 
-    fn hold_strangers(&mut self) {
-        self.transport.hold_strangers();
+    fn hold_unauthenticated(&mut self) {
+        self.transport.hold_unauthenticated();
     }
 
     fn welcome(&mut self, connection: Connection) {
@@ -203,7 +203,7 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
 
     fn path(&self, connection: Connection) -> Option<Path> {
         let path = self.transport.path(connection);
-        let seen = path.map(PathSeen::from);
+        let seen = path.map(RecordedPath::from);
         let mut log = self.log.borrow_mut();
         // A loss of NaN differs from itself, so it is always recorded.
         if log.paths.insert(connection.0, seen) != Some(seen) {

@@ -10,7 +10,7 @@ use crate::message::Delivery;
 use tightwire_core::packet::Identity;
 
 use super::RecordingError;
-use super::record::{self, Header, MAGIC, PathSeen, Record};
+use super::record::{self, Header, MAGIC, Record, RecordedPath};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
@@ -24,7 +24,7 @@ use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Tr
 /// other reason why the replay ended.
 pub struct Replay<R> {
     header: Header,
-    tape: RefCell<Tape<R>>,
+    reader: RefCell<RecordReader<R>>,
     /// Bytes of the current [`Event::Batch`].
     batch: Vec<u8>,
 }
@@ -41,7 +41,7 @@ pub struct Step {
 }
 
 /// The file, read one step at a time.
-struct Tape<R> {
+struct RecordReader<R> {
     file: R,
     space: Vec<u8>,
     /// Number of records read.
@@ -52,7 +52,7 @@ struct Tape<R> {
     next: Option<u64>,
     has_ended: bool,
     identity: Option<Box<Identity>>,
-    paths: BTreeMap<u64, Option<PathSeen>>,
+    paths: BTreeMap<u64, Option<RecordedPath>>,
     error: Option<RecordingError>,
 }
 
@@ -70,7 +70,7 @@ impl<R: Read> Replay<R> {
         }
         record::read(0, &mut space, &mut file)?.ok_or(RecordingError::NotARecording)?;
         let header = Header::check(&space)?;
-        let mut tape = Tape {
+        let mut reader = RecordReader {
             file,
             space,
             number: 0,
@@ -81,8 +81,8 @@ impl<R: Read> Replay<R> {
             paths: BTreeMap::new(),
             error: None,
         };
-        tape.load();
-        Ok(Self { header, tape: RefCell::new(tape), batch: Vec::new() })
+        reader.load();
+        Ok(Self { header, reader: RefCell::new(reader), batch: Vec::new() })
     }
 
     /// Returns a configuration with the game, version, seed and start time of the recorded session.
@@ -100,18 +100,18 @@ impl<R: Read> Replay<R> {
 
     /// Returns the times of the next step; `None` at the end.
     pub fn next_step(&mut self) -> Option<Step> {
-        let tape = self.tape.get_mut();
-        tape.expect_nothing();
-        let receive_at = tape.next.take()?;
-        tape.records.push_back(Record::Input { nanos: receive_at });
-        tape.load();
-        let output = tape.records.iter().find_map(|record| match record {
+        let reader = self.reader.get_mut();
+        reader.expect_nothing();
+        let receive_at = reader.next.take()?;
+        reader.records.push_back(Record::Input { nanos: receive_at });
+        reader.load();
+        let output = reader.records.iter().find_map(|record| match record {
             Record::Output { nanos } => Some(*nanos),
             _ => None,
         });
         // A step without a transmit may be the one in which the program crashed while it handled
         // messages.
-        let transmit_at = output.or(tape.has_ended.then_some(receive_at));
+        let transmit_at = output.or(reader.has_ended.then_some(receive_at));
         let [receive_at, transmit_at] =
             [Some(receive_at), transmit_at].map(|time| time.map(Duration::from_nanos));
         Some(Step { receive_at: receive_at?, transmit_at })
@@ -120,17 +120,17 @@ impl<R: Read> Replay<R> {
     /// Returns the identity of the session's messages, if it was
     /// [recorded](crate::recording::Recorder::describe) and its record was reached.
     pub fn identity(&mut self) -> Option<&Identity> {
-        self.tape.get_mut().identity.as_deref()
+        self.reader.get_mut().identity.as_deref()
     }
 
     /// Returns the error that ended the replay; `None` before the end, and at the regular end of
     /// the file.
     pub fn error(&mut self) -> Option<&RecordingError> {
-        self.tape.get_mut().error.as_ref()
+        self.reader.get_mut().error.as_ref()
     }
 }
 
-impl<R: Read> Tape<R> {
+impl<R: Read> RecordReader<R> {
     /// Reads the records up to the start of the next step.
     fn load(&mut self) {
         while self.next.is_none() && !self.has_ended {
@@ -157,10 +157,10 @@ impl<R: Read> Tape<R> {
     }
 }
 
-impl<R> Tape<R> {
+impl<R> RecordReader<R> {
     /// Takes the next record if it matches. Paths are skipped: a call of `path` changes no state.
     fn take(&mut self, did: &'static str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
-        self.see_paths(usize::MAX);
+        self.read_paths(usize::MAX);
         match self.records.front() {
             Some(record) if is_it(record) => self.records.pop_front(),
             None if self.has_ended => None,
@@ -172,7 +172,7 @@ impl<R> Tape<R> {
     }
 
     /// Notes up to `most` of the next paths, which the session did not ask for.
-    fn see_paths(&mut self, most: usize) {
+    fn read_paths(&mut self, most: usize) {
         for _ in 0..most {
             let Some(Record::Path { connection, path }) = self.records.front() else { break };
             self.paths.insert(*connection, *path);
@@ -180,21 +180,21 @@ impl<R> Tape<R> {
         }
     }
 
-    fn path(&mut self, connection: u64) -> Option<PathSeen> {
+    fn path(&mut self, connection: u64) -> Option<RecordedPath> {
         // The recorded session may have asked for other paths before, which this one does not.
         let paths = self.records.iter().map_while(|record| match record {
             Record::Path { connection, .. } => Some(*connection),
             _ => None,
         });
         if let Some(place) = paths.into_iter().position(|seen| seen == connection) {
-            self.see_paths(place + 1);
+            self.read_paths(place + 1);
         }
         self.paths.get(&connection).copied().flatten()
     }
 
     /// Checks that all records of the step were replayed.
     fn expect_nothing(&mut self) {
-        self.see_paths(usize::MAX);
+        self.read_paths(usize::MAX);
         if !self.records.is_empty() {
             self.diverge("did less");
         }
@@ -213,7 +213,7 @@ impl<R: Read> Transport for Replay<R> {
     fn handle_input(&mut self, now: Duration) {
         let nanos = record::nanos(now);
         let is_it = |record: &Record| *record == Record::Input { nanos };
-        self.tape.get_mut().take("received at another time", is_it);
+        self.reader.get_mut().take("received at another time", is_it);
     }
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
@@ -227,7 +227,7 @@ impl<R: Read> Transport for Replay<R> {
                     | Record::Reconnected { .. }
             )
         };
-        match self.tape.get_mut().take("looked for events", is_it)? {
+        match self.reader.get_mut().take("looked for events", is_it)? {
             Record::Connected { connection, address } => Some(Event::Connected {
                 connection: Connection(connection),
                 address: address.map(Into::into),
@@ -252,7 +252,7 @@ impl<R: Read> Transport for Replay<R> {
             matches!(record, Record::Sent { to: seen, checksum: same, .. }
                 if (*seen, *same) == (to.0, checksum))
         };
-        match self.tape.get_mut().take("sent something else", is_it) {
+        match self.reader.get_mut().take("sent something else", is_it) {
             Some(Record::Sent { result, .. }) => result.result(to),
             _ => Ok(()),
         }
@@ -265,29 +265,29 @@ impl<R: Read> Transport for Replay<R> {
             matches!(record, Record::Closed { connection: seen, reason: same }
                 if (*seen, same) == (connection.0, reason))
         };
-        self.tape.get_mut().take("closed a connection", is_it);
+        self.reader.get_mut().take("closed a connection", is_it);
     }
 
     fn handle_output(&mut self, now: Duration) {
         let nanos = record::nanos(now);
         let is_it = |record: &Record| *record == Record::Output { nanos };
-        self.tape.get_mut().take("transmitted at another time", is_it);
+        self.reader.get_mut().take("transmitted at another time", is_it);
     }
 
     fn reconnect(&mut self, _: Duration) -> Result<(), ReconnectError> {
         let is_it = |record: &Record| matches!(record, Record::Reconnected { .. });
-        match self.tape.get_mut().take("connected again", is_it) {
+        match self.reader.get_mut().take("connected again", is_it) {
             Some(Record::Reconnected { is_begun: true }) => Ok(()),
             _ => Err(ReconnectError::Failed("it could not when this was recorded".into())),
         }
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {
-        self.tape.borrow_mut().path(connection.0).map(Into::into)
+        self.reader.borrow_mut().path(connection.0).map(Into::into)
     }
 
     fn next_time(&self) -> Option<Duration> {
-        self.tape.borrow().next.map(Duration::from_nanos)
+        self.reader.borrow().next.map(Duration::from_nanos)
     }
 }
 

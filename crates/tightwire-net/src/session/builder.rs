@@ -5,11 +5,12 @@ use core::marker::PhantomData;
 
 use crate::message::{Context, Hooks, Message, Messenger, MessengerBuilder, Outcome};
 use tightwire_core::packet::{Identity, Protection};
+use tightwire_core::schema::Schema;
 
 use super::common::Session;
-use super::gate::Anyone;
+use super::control::MAX_TOKEN;
+use super::gate::OpenToAnyone;
 use super::role::{ClientRole, ServerRole};
-use super::said::MAX_TOKEN;
 use super::{Admit, Client, Server, SessionConfig, SessionError};
 use crate::transport::Transport;
 
@@ -52,6 +53,12 @@ macro_rules! registers_messages {
             #[must_use]
             pub fn queue<M: Message>(self) -> Self {
                 self.register(MessengerBuilder::queue::<M>)
+            }
+
+            /// Registers messages by their name and schema: see [`MessengerBuilder::queue_raw`].
+            #[must_use]
+            pub fn queue_raw(self, name: &'static str, schema: Schema) -> Self {
+                self.register(|messages| messages.queue_raw(name, schema))
             }
 
             /// Registers a type that this side only sends: see [`MessengerBuilder::send_only`].
@@ -164,7 +171,7 @@ impl<C: 'static, T: Transport> ServerBuilder<C, T> {
             Some(gate) => gate,
             None if is_open => {
                 log::warn!("{} {}: open to anyone, without tokens", config.game, config.version);
-                Box::new(Anyone::default())
+                Box::new(OpenToAnyone::default())
             }
             None => return Err(SessionError::NoGate),
         };

@@ -3,12 +3,12 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::message::{Drain, Message, Messenger, PeerId, Route, SendError, Stage};
+use crate::message::{Drain, Message, Messenger, PeerId, RawDrain, Route, SendError, Stage};
 use tightwire_core::packet::Identity;
 
 use super::common::Session;
+use super::control::MAX_TOKEN;
 use super::role::ClientRole;
-use super::said::MAX_TOKEN;
 use super::{ClientBuilder, PeerReport, SessionConfig, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::{ReconnectError, Transport};
@@ -84,6 +84,27 @@ impl<C: 'static, T: Transport> Client<C, T> {
         self.session.hub.messenger.send(to, message, route)
     }
 
+    /// Sends a message that is known by its name and schema to the server: see
+    /// [`Messenger::send_raw`], and for its number [`Messenger::number_of`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] with the reason why the message was not sent.
+    pub fn send_raw(
+        &mut self,
+        number: u8,
+        body: &[u8],
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        let to = self.server().unwrap_or(self.nobody);
+        self.session.hub.messenger.send_raw(to, number, body, route)
+    }
+
+    /// Takes messages that are known by their name and schema: see [`Messenger::drain_raw`].
+    pub fn drain_raw(&mut self, number: u8) -> RawDrain<'_, C> {
+        self.session.hub.messenger.drain_raw(number)
+    }
+
     /// Sends a message to this side, which handles it at once if its stage is running: see
     /// [`Messenger::send_local`].
     ///
@@ -121,9 +142,9 @@ impl<C: 'static, T: Transport> Client<C, T> {
     /// [`SessionEvent::Connected`] or [`SessionEvent::Disconnected`] follows.
     ///
     /// Messages, handlers, hooks and totals stay as they are. Nothing stays of the last connection:
-    /// what was sent over it and did not arrive is lost, the server is another [`PeerId`], and this client
-    /// is a new one for the server. A token works once, so the game's backend has to give another; a
-    /// server that is open to anyone takes an empty one.
+    /// what was sent over it and did not arrive is lost, the server is another [`PeerId`], and this
+    /// client is a new one for the server. A token works once, so the game's backend has to give
+    /// another; a server that is open to anyone takes an empty one.
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,11 +203,11 @@ impl<C: 'static, T: Transport> Client<C, T> {
         Ok(())
     }
 
-    /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers once
-    /// a second; asking again before it has is asking once.
+    /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers
+    /// once a second; asking again before it has is asking once.
     pub fn request_schema(&mut self) {
         if let Some(server) = self.server() {
-            self.session.ask_schema(server);
+            self.session.request_schema(server);
         }
     }
 

@@ -2,14 +2,15 @@
 
 use core::time::Duration;
 
-use crate::message::{Disconnected, InternalBatch, Messenger, PeerId, Stage};
+use crate::message::{Delivery, Disconnected, InternalBatch, Messenger, PeerId, Stage, put_frame};
 
+use super::control::{ControlMessage, MAX_DESCRIPTION};
 use super::description::{Description, UNKNOWN, protocol_id};
 use super::events::Events;
+use super::frames::Frames;
 use super::hub::{Hub, MAX_DATAGRAM, Step};
 use super::links::{Links, Open, State};
 use super::role::Role;
-use super::said::{MAX_DESCRIPTION, Said};
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, Transport};
@@ -44,13 +45,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             links: Links::default(),
             opened: Vec::new(),
             events: Events::default(),
+            frames: None,
             has_left: false,
             has_ended: false,
             now: Duration::ZERO,
             out: Vec::new(),
         };
         if R::IS_SERVER {
-            transport.hold_strangers();
+            transport.hold_unauthenticated();
         }
         Ok(Self { transport, hub, role, failed: Vec::new() })
     }
@@ -59,7 +61,11 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         self.hub.now = now;
         self.hub.messenger.begin_frame(now);
         self.transport.handle_input(now);
+        let has_polled_frames = self.hub.frames.as_mut().is_none_or(Frames::begin);
         for (connection, open) in self.hub.links.open_mut() {
+            if has_polled_frames {
+                open.frames.restart();
+            }
             if !self.hub.messenger.can_receive(open.peer) {
                 self.transport.pause(connection);
             }
@@ -70,12 +76,12 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 _ => None,
             };
             let step = self.hub.handle(&mut self.role, event);
-            self.take(step);
+            self.apply(step);
             if let Some(connection) = connected {
                 self.check_path(connection);
             }
         }
-        self.look_at_new_paths();
+        self.set_limits_of_new_peers();
     }
 
     pub(super) fn run_stages(&mut self, state: &mut C) {
@@ -94,9 +100,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             self.close(peer, &Reason::kicked(&text));
         }
         self.close_timed_out_handshakes();
-        self.send_what_waited();
-        self.look_at_paths();
-        self.answer();
+        self.send_waiting();
+        self.update_paths();
+        self.send_schemas();
         let Self { transport, hub, failed, .. } = self;
         let Hub { messenger, links, .. } = hub;
         messenger.end_frame(|peer, delivery, batch| {
@@ -133,11 +139,11 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             messenger.set_blocked(open.peer, true);
         }
         self.close_failed();
-        self.hub.forget_the_gone();
+        self.hub.remove_disconnected();
         self.transport.handle_output(now);
     }
 
-    pub(super) fn take(&mut self, step: Step) {
+    pub(super) fn apply(&mut self, step: Step) {
         match step {
             Step::Nothing => {}
             Step::Pause(connection) => self.transport.pause(connection),
@@ -146,9 +152,9 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 self.transport.welcome(connection);
                 self.send_internal(connection);
             }
-            Step::Close(connection, told, shown) => {
-                self.transport.close(connection, &told);
-                self.hub.end(connection, shown, R::IS_SERVER);
+            Step::Close(connection, remote_reason, local_reason) => {
+                self.transport.close(connection, &remote_reason);
+                self.hub.end(connection, local_reason, R::IS_SERVER);
             }
         }
     }
@@ -173,11 +179,11 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
             Err(error) => Reason::failed(&error.to_string()),
         };
-        self.take(Step::close(connection, reason));
+        self.apply(Step::close(connection, reason));
     }
 
     /// Sends the waiting batches in their order, as far as the transport has room now.
-    fn send_what_waited(&mut self) {
+    fn send_waiting(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         for (connection, open) in hub.links.open_mut() {
             while let Some((delivery, batch)) = open.waiting.front() {
@@ -196,7 +202,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 
     fn close_failed(&mut self) {
         while let Some((connection, reason)) = self.failed.pop() {
-            self.take(Step::close(connection, reason));
+            self.apply(Step::close(connection, reason));
         }
     }
 
@@ -211,14 +217,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                  configure the same"
             );
             log::error!("{connection}: {wrong}");
-            self.take(Step::close(connection, Reason::failed(&wrong)));
+            self.apply(Step::close(connection, Reason::failed(&wrong)));
         }
     }
 
     /// Closes the connection of a peer. Its received messages that were not handled are dropped.
     pub(super) fn close(&mut self, peer: PeerId, reason: &Reason) {
         if let Some((connection, _)) = self.hub.links.peer_mut(peer) {
-            self.take(Step::close(connection, reason.clone()));
+            self.apply(Step::close(connection, reason.clone()));
         }
     }
 
@@ -226,17 +232,47 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     pub(super) fn close_all(&mut self, reason: &Reason) {
         let all: Vec<_> = self.hub.links.iter().map(|(connection, _)| connection).collect();
         for connection in all {
-            self.take(Step::close(connection, reason.clone()));
+            self.apply(Step::close(connection, reason.clone()));
         }
     }
 
-    pub(super) fn ask_schema(&mut self, peer: PeerId) {
+    /// Sends a frame at once. `batch` has [`FRAME_PREFIX`](crate::message::FRAME_PREFIX) bytes in
+    /// front of the body, which are filled here.
+    pub(super) fn send_frame(
+        &mut self,
+        peer: PeerId,
+        number: u8,
+        batch: &mut [u8],
+    ) -> Result<(), NotSentError> {
+        let Some((connection, open)) = self.hub.links.peer_mut(peer) else {
+            return Err(NotSentError::NotConnected(Connection(u64::MAX)));
+        };
+        let (size, limit) = (batch.len(), MAX_DATAGRAM);
+        let sent = match put_frame(number, batch) {
+            true => self.transport.send(connection, Delivery::Unreliable, batch),
+            false => Err(NotSentError::TooLarge { size, limit }),
+        };
+        open.dropped += u64::from(sent.is_err());
+        sent
+    }
+
+    /// Returns the state of a peer's connection; `None` if there is no such peer.
+    pub(super) fn path(&self, peer: PeerId) -> Option<Path> {
+        self.transport.path(self.hub.links.connection(peer)?)
+    }
+
+    /// Returns the number of frames of a peer that were dropped since it sent too many.
+    pub(super) fn frames_dropped(&self, peer: PeerId) -> u64 {
+        self.hub.links.peer(peer).map_or(0, |open| open.frames.dropped)
+    }
+
+    pub(super) fn request_schema(&mut self, peer: PeerId) {
         let Some((connection, open)) = self.hub.links.peer_mut(peer) else { return };
-        if core::mem::replace(&mut open.has_asked, true) {
+        if core::mem::replace(&mut open.has_requested_schema, true) {
             return;
         }
-        let step = self.hub.say(connection, Said::Ask);
-        self.take(step);
+        let step = self.hub.send_control(connection, ControlMessage::SchemaRequest);
+        self.apply(step);
     }
 
     pub(super) fn report(&self, peer: PeerId) -> Option<PeerReport> {
@@ -256,7 +292,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 
     /// Sets the limits of new peers. The others are updated once a frame: a path is a lot of
     /// numbers, and `receive` may be called each millisecond.
-    fn look_at_new_paths(&mut self) {
+    fn set_limits_of_new_peers(&mut self) {
         let Hub { links, messenger, opened, .. } = &mut self.hub;
         for peer in opened.drain(..) {
             let path =
@@ -273,10 +309,10 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         for (connection, link) in links.iter() {
             let is_late = now.saturating_sub(link.since) >= config.hello_timeout;
             match &link.state {
-                State::New | State::Welcomed(_) if is_late => {
+                State::Connecting | State::Welcomed(_) if is_late => {
                     self.failed.push((connection, Reason::TimedOut));
                 }
-                State::Different(reason) if is_late => {
+                State::Mismatched(reason) if is_late => {
                     let reason = reason.clone().unwrap_or_else(|| Reason::mismatch(UNKNOWN));
                     self.failed.push((connection, reason));
                 }
@@ -288,47 +324,49 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 
     /// Updates the limits of all peers. Sends less to peers that do not keep up, and closes those
     /// that have not kept up for too long.
-    fn look_at_paths(&mut self) {
+    fn update_paths(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         let Hub { config, links, messenger, now, .. } = hub;
         for (connection, open) in links.open_mut() {
             let Some(path) = transport.path(connection) else { continue };
             set_limits(messenger, open.peer, &path);
-            let is_slow = path.backlog > config.refuse_above || !open.waiting.is_empty();
+            let is_slow = path.backlog > config.max_backlog || !open.waiting.is_empty();
             let backlog = path.backlog.saturating_add(open.waiting_bytes());
             if !is_slow {
-                open.keeps_up();
-            } else if open.slow_for(backlog, *now) >= config.patience {
+                open.clear_stall();
+            } else if open.stalled_for(backlog, *now) >= config.patience {
                 failed.push((connection, Reason::TooSlow));
             }
-            open.is_dropping = path.backlog > config.drop_unreliable_above;
+            open.is_dropping = path.backlog > config.drop_unreliable_above();
             messenger.set_blocked(open.peer, is_slow);
         }
         self.close_failed();
     }
 
     /// Answers requests for the schema; not often, since the answer is long.
-    fn answer(&mut self) {
+    fn send_schemas(&mut self) {
         let now = self.hub.now;
         let is_due = |open: &Open| {
-            let is_early = |last| now.saturating_sub(last) < BETWEEN_ANSWERS;
+            let is_early = |last| now.saturating_sub(last) < SCHEMA_INTERVAL;
             // Nor while batches wait: a peer that takes nothing could ask for more and more.
-            open.is_asked && open.waiting.is_empty() && !open.answered.is_some_and(is_early)
+            open.is_schema_requested
+                && open.waiting.is_empty()
+                && !open.schema_sent_at.is_some_and(is_early)
         };
         loop {
             let next = self.hub.links.open_mut().find(|(_, open)| is_due(open));
             let Some((connection, open)) = next else { break };
-            open.is_asked = false;
-            open.answered = Some(now);
+            open.is_schema_requested = false;
+            open.schema_sent_at = Some(now);
             let description = Box::new(self.hub.description.clone());
-            let step = self.hub.say(connection, Said::Answer(description));
+            let step = self.hub.send_control(connection, ControlMessage::SchemaReply(description));
             let path = self.transport.path(connection).unwrap_or_default();
             let size = self.hub.out.len();
             if size == 0 || size > MAX_DESCRIPTION.min(path.max_fragmented) {
                 log::warn!("{connection} asked for the schema, which is too long to be sent");
                 continue;
             }
-            self.take(step);
+            self.apply(step);
         }
     }
 }
@@ -340,4 +378,4 @@ fn set_limits<C: 'static>(messenger: &mut Messenger<C>, peer: PeerId, path: &Pat
 }
 
 /// Interval of answers to one peer.
-const BETWEEN_ANSWERS: Duration = Duration::from_secs(1);
+const SCHEMA_INTERVAL: Duration = Duration::from_secs(1);

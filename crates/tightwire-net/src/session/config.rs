@@ -31,6 +31,9 @@ pub struct SessionConfig {
     /// [`with_snapshots`](Self::with_snapshots).
     /// Default: None.
     pub snapshots: Option<snapshot::Description>,
+    /// Description of the players' input, which is part of the protocol id:
+    /// [`Game::input`](crate::play::Game::input) sets it. Default: `None`.
+    pub input: Option<snapshot::Description>,
     /// Limits of messages. `max_fragmented` is at most that of the transport, or no connection is
     /// established. A server makes `receive_queue` so long that no client takes another's room.
     /// Default: that of [`MessengerConfig`].
@@ -41,13 +44,11 @@ pub struct SessionConfig {
     /// Time limit of a handshake.
     /// Default: 5 s.
     pub hello_timeout: Duration,
-    /// Backlog of a peer in bytes above which its unreliable batches are dropped.
-    /// Default: 65,536.
-    pub drop_unreliable_above: usize,
     /// Backlog of a peer in bytes above which sending to it is an error: see
-    /// [`SendError::Blocked`](crate::message::SendError::Blocked).
+    /// [`SendError::Blocked`](crate::message::SendError::Blocked). Above an eighth of it, the peer's
+    /// unreliable batches are dropped.
     /// Default: 524,288.
-    pub refuse_above: usize,
+    pub max_backlog: usize,
     /// Time after which a blocked peer is disconnected. It starts over whenever the backlog becomes
     /// smaller than before: a slow line takes its time.
     /// Default: 5 s.
@@ -86,42 +87,24 @@ impl SessionConfig {
         self
     }
 
-    /// With messages of up to so many bytes: see [`MessengerConfig::with_max_fragmented`]. The transport
-    /// has to carry as many: see
-    #[cfg_attr(
-        feature = "quic",
-        doc = "[`QuicConfig::with_max_fragmented`](crate::quic::QuicConfig::with_max_fragmented)."
-    )]
-    #[cfg_attr(
-        not(feature = "quic"),
-        doc = "[`Path::max_fragmented`](crate::transport::Path::max_fragmented)."
-    )]
-    ///
-    /// ```
-    /// use tightwire::SessionConfig;
-    ///
-    /// let config = SessionConfig::new("arena", "1.0").with_max_fragmented(3_000_000);
-    /// assert_eq!(config.messenger.peer_bytes, 6_000_000);
-    /// ```
+    /// Sets the [input](Self::input) of the session.
     #[must_use]
-    pub fn with_max_fragmented(mut self, bytes: usize) -> Self {
-        self.messenger = self.messenger.with_max_fragmented(bytes);
+    pub(crate) fn with_input(mut self, protocol: &snapshot::Protocol) -> Self {
+        self.input = Some(protocol.description());
         self
+    }
+
+    /// Returns the backlog of a peer in bytes above which its unreliable batches are dropped.
+    pub(super) const fn drop_unreliable_above(&self) -> usize {
+        self.max_backlog / 8
     }
 
     /// Refuses limits that cannot work together.
     pub(super) fn check(&self) -> Result<(), LimitError> {
-        let MessengerConfig {
-            max_fragmented, batch_messages, peer_messages, receive_queue, ..
-        } = self.messenger;
-        // A batch of any size has room while others wait, or it would wait for ever beside them.
-        at_least("peer_bytes", self.messenger.peer_bytes, "max_fragmented", max_fragmented)?;
+        let MessengerConfig { batch_messages, peer_messages, receive_queue, .. } = self.messenger;
         let twice = batch_messages.saturating_mul(2);
         at_least("peer_messages", peer_messages, "twice batch_messages", twice)?;
-        at_least("receive_queue", receive_queue, "twice batch_messages", twice)?;
-        let Self { drop_unreliable_above, refuse_above, .. } = *self;
-        // What is dropped first is what can be.
-        at_least("refuse_above", refuse_above, "drop_unreliable_above", drop_unreliable_above)
+        at_least("receive_queue", receive_queue, "twice batch_messages", twice)
     }
 }
 
@@ -131,11 +114,11 @@ impl Default for SessionConfig {
             game: String::new(),
             version: String::new(),
             snapshots: None,
+            input: None,
             messenger: MessengerConfig::default(),
             max_clients: 64,
             hello_timeout: Duration::from_secs(5),
-            drop_unreliable_above: 64 << 10,
-            refuse_above: 512 << 10,
+            max_backlog: 512 << 10,
             patience: Duration::from_secs(5),
             unix_start: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             seed: RandomState::new().hash_one(0),
@@ -148,34 +131,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_documentation_of_each_field_has_its_default() {
+    fn every_config_field_documents_its_default() {
         crate::limits::check_documented(include_str!("config.rs"), &SessionConfig::default());
     }
 
     #[test]
-    fn limits_that_cannot_work_together_are_refused_with_both_numbers() {
+    fn contradicting_limits_are_refused_with_both_numbers() {
         let refused = |change: fn(&mut SessionConfig)| {
             let mut config = SessionConfig::default();
             change(&mut config);
             config.check().err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(refused(|_| {}), "");
-        assert_eq!(refused(|config| *config = config.clone().with_max_fragmented(50 << 20)), "");
-        assert_eq!(
-            refused(|config| config.messenger.max_fragmented = 3_000_000),
-            "`peer_bytes` is 2097152, and has to be at least max_fragmented, which is 3000000"
-        );
+        assert_eq!(refused(|config| config.messenger.max_fragmented = 50 << 20), "");
         assert_eq!(
             refused(|config| config.messenger.peer_messages = 511),
-            "`peer_messages` is 511, and has to be at least twice batch_messages, which is 512"
+            "`peer_messages` is 511, but must be at least twice batch_messages, which is 512"
         );
         assert_eq!(
             refused(|config| config.messenger.receive_queue = 0),
-            "`receive_queue` is 0, and has to be at least twice batch_messages, which is 512"
-        );
-        assert_eq!(
-            refused(|config| config.refuse_above = 1000),
-            "`refuse_above` is 1000, and has to be at least drop_unreliable_above, which is 65536"
+            "`receive_queue` is 0, but must be at least twice batch_messages, which is 512"
         );
     }
 }

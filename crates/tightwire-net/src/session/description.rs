@@ -16,6 +16,8 @@ pub(super) struct Description {
     max_fragmented: u64,
     batch_messages: u64,
     snapshots: Option<snapshot::Description>,
+    /// Class of the players' input; `None` for a session without.
+    input: Option<snapshot::Description>,
 }
 
 impl Description {
@@ -36,6 +38,7 @@ impl Description {
             max_fragmented: max_fragmented as u64,
             batch_messages: batch_messages as u64,
             snapshots: config.snapshots.clone(),
+            input: config.input.clone(),
         })
     }
 
@@ -46,7 +49,7 @@ impl Description {
         snapshots: Option<snapshot::Description>,
     ) -> Self {
         let [channels, max_fragmented, batch_messages] = limits;
-        Self { identity, channels, max_fragmented, batch_messages, snapshots }
+        Self { identity, channels, max_fragmented, batch_messages, snapshots, input: None }
     }
 
     pub(super) fn into_identity(self) -> Identity {
@@ -76,13 +79,17 @@ impl Description {
                 lines.push(format!("{what}: {here} here, {there} there"));
             }
         }
-        match (&self.snapshots, &there.snapshots) {
-            (Some(here), Some(there)) => {
-                lines.extend(here.diff(there).iter().map(Difference::to_string));
+        for (what, here, there) in
+            [("snapshots", &self.snapshots, &there.snapshots), ("input", &self.input, &there.input)]
+        {
+            match (here, there) {
+                (Some(here), Some(there)) => {
+                    lines.extend(here.diff(there).iter().map(Difference::to_string));
+                }
+                (Some(_), None) => lines.push(format!("{what}: only here")),
+                (None, Some(_)) => lines.push(format!("{what}: only there")),
+                (None, None) => {}
             }
-            (Some(_), None) => lines.push("snapshots: only here".into()),
-            (None, Some(_)) => lines.push("snapshots: only there".into()),
-            (None, None) => {}
         }
         if lines.is_empty() {
             return UNKNOWN.into();
@@ -98,7 +105,9 @@ pub(super) const UNKNOWN: &str = "the ids are different, and it is not known why
 /// both sides must share, and the classes and settings of snapshots.
 pub(super) fn protocol_id<C: 'static>(description: &Description, messenger: &Messenger<C>) -> u64 {
     let snapshots = description.snapshots.as_ref().map_or(0, snapshot::Description::fingerprint);
-    description.identity.id().rotate_left(32) ^ messenger.id() ^ snapshots.rotate_left(16)
+    let input = description.input.as_ref().map_or(0, snapshot::Description::fingerprint);
+    let classes = snapshots.rotate_left(16) ^ input.rotate_left(48);
+    description.identity.id().rotate_left(32) ^ messenger.id() ^ classes
 }
 
 /// Whether the difference is the name of a message.

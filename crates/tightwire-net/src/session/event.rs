@@ -97,7 +97,8 @@ impl fmt::Display for SessionError {
             Self::Config(wrong) => f.write_str(wrong),
             Self::Limit(error) => error.fmt(f),
             Self::NoGate => f.write_str(
-                "who may connect? Call `with_tokens`, or `open_to_anyone` if it is meant so",
+                "the server has no admission: call `with_tokens`, or `open_to_anyone` to admit \
+                 everybody",
             ),
         }
     }

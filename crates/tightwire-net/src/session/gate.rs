@@ -108,12 +108,12 @@ impl<G: Admit> Admit for Arc<Mutex<G>> {
 
 /// Admits every client, without a token.
 #[derive(Debug, Default)]
-pub(super) struct Anyone {
+pub struct OpenToAnyone {
     /// Number of admitted clients.
     count: u64,
 }
 
-impl Admit for Anyone {
+impl Admit for OpenToAnyone {
     fn check(&mut self, _: &[u8], _: Duration) -> Result<Admitted, TokenError> {
         Ok(Admitted { client: self.count + 1, user_data: Vec::new() })
     }

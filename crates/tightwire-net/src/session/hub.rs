@@ -6,13 +6,14 @@
 
 use core::time::Duration;
 
-use crate::message::{Delivery, InternalBatch, Messenger, PeerId};
+use crate::message::{Delivery, InternalBatch, Messenger, PeerId, frame_in};
 
+use super::control::ControlMessage;
 use super::description::{Description, UNKNOWN};
 use super::events::Events;
+use super::frames::{Frames, INPUT_FRAME, SNAPSHOT_FRAME};
 use super::links::{Link, Links, Open, State};
 use super::role::Role;
-use super::said::Said;
 use super::{SessionConfig, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event};
@@ -27,6 +28,8 @@ pub(super) struct Hub<C> {
     /// New peers whose limits are not yet set.
     pub(super) opened: Vec<PeerId>,
     pub(super) events: Events,
+    /// Received frames; `None` if this session has none, and a peer that sends one is closed.
+    pub(super) frames: Option<Frames>,
     /// A client that has left does not connect any more; one that has ended has pushed its event.
     pub(super) has_left: bool,
     pub(super) has_ended: bool,
@@ -59,8 +62,13 @@ impl Step {
     }
 
     /// Closes a connection whose peer sent a control message that does not fit the state.
-    pub(super) fn unexpected(connection: Connection, said: &Said, state: &State) -> Self {
-        let text = format!("unexpected control message {} in state {}", said.name(), state.name());
+    pub(super) fn unexpected(
+        connection: Connection,
+        message: &ControlMessage,
+        state: &State,
+    ) -> Self {
+        let text =
+            format!("unexpected control message {} in state {}", message.name(), state.name());
         Self::violation(connection, &text)
     }
 }
@@ -98,12 +106,12 @@ impl<C: 'static> Hub<C> {
         let is_internal = delivery == InternalBatch::DELIVERY;
         if let Some((number, body)) = InternalBatch::read(batch).filter(|_| is_internal) {
             // Ignoring an unrequested answer costs nothing; reading it costs much.
-            if Said::is_answer(number) && !self.links.waits_for_answer(from) {
+            if ControlMessage::is_schema_reply(number) && !self.links.waits_for_schema(from) {
                 return Step::Nothing;
             }
-            return match Said::read(number, body) {
-                Ok(said) => self.said(role, from, said),
-                Err(error) => role.not_understood(from, error),
+            return match ControlMessage::read(number, body) {
+                Ok(message) => self.handle_control(role, from, message),
+                Err(error) => role.refuse_control(from, error),
             };
         }
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
@@ -116,6 +124,14 @@ impl<C: 'static> Hub<C> {
             return Step::violation(from, "a message before the welcome");
         };
         let peer = open.peer;
+        if let Some((number @ (SNAPSHOT_FRAME | INPUT_FRAME), body)) = frame_in(batch, delivery) {
+            let expected = if R::IS_SERVER { INPUT_FRAME } else { SNAPSHOT_FRAME };
+            let Some(frames) = self.frames.as_mut().filter(|_| number == expected) else {
+                return Step::violation(from, &format!("unexpected frame {number}"));
+            };
+            frames.push(peer, number, body, &mut open.frames);
+            return Step::Nothing;
+        }
         // A refusal is counted by the messenger.
         let _ = self.messenger.receive(peer, delivery, batch, self.now);
         if self.messenger.can_receive(peer) { Step::Nothing } else { Step::Pause(from) }
@@ -123,24 +139,29 @@ impl<C: 'static> Hub<C> {
 
     /// Handles the internal messages that both roles accept at any time; passes the others to the
     /// role.
-    fn said<R: Role>(&mut self, role: &mut R, from: Connection, said: Said) -> Step {
+    fn handle_control<R: Role>(
+        &mut self,
+        role: &mut R,
+        from: Connection,
+        message: ControlMessage,
+    ) -> Step {
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
-        match (&mut link.state, said) {
-            (State::Open(open), Said::Ask) => open.is_asked = true,
-            (State::Open(open), Said::Answer(description)) => {
-                open.has_asked = false;
+        match (&mut link.state, message) {
+            (State::Open(open), ControlMessage::SchemaRequest) => open.is_schema_requested = true,
+            (State::Open(open), ControlMessage::SchemaReply(description)) => {
+                open.has_requested_schema = false;
                 let identity = Box::new(description.into_identity());
                 self.events.push(SessionEvent::Schema { peer: open.peer, identity });
             }
-            (State::Gone(..), _) => {}
-            (_, said) => return role.said(self, from, said),
+            (State::Disconnected(..), _) => {}
+            (_, message) => return role.handle_control(self, from, message),
         }
         Step::Nothing
     }
 
     /// Writes an internal message, to be sent.
-    pub(super) fn say(&mut self, to: Connection, mut said: Said) -> Step {
-        said.write(&mut self.out);
+    pub(super) fn send_control(&mut self, to: Connection, mut message: ControlMessage) -> Step {
+        message.write(&mut self.out);
         Step::Send(to)
     }
 
@@ -150,7 +171,7 @@ impl<C: 'static> Hub<C> {
         // The peer's own sending has another limit, which its transport enforces. The limits of
         // this side are set at the end of `receive`.
         let peer = self.messenger.add_peer(MAX_DATAGRAM);
-        let (client, user_data) = match core::mem::replace(&mut link.state, State::New) {
+        let (client, user_data) = match core::mem::replace(&mut link.state, State::Connecting) {
             State::Welcomed(admitted) => (admitted.client, admitted.user_data),
             _ => (0, Vec::new()),
         };
@@ -172,12 +193,12 @@ impl<C: 'static> Hub<C> {
             return;
         };
         match &mut link.state {
-            State::Open(open) => link.state = State::Gone(open.peer, reason),
-            State::Different(Some(reason)) => {
+            State::Open(open) => link.state = State::Disconnected(open.peer, reason),
+            State::Mismatched(Some(reason)) => {
                 let reason = reason.clone();
                 self.end(connection, reason, is_server);
             }
-            State::Different(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
+            State::Mismatched(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
             // Strangers that leave cause no event.
             _ if is_server => drop(self.links.remove(connection)),
             _ => self.end(connection, reason, is_server),
@@ -190,7 +211,7 @@ impl<C: 'static> Hub<C> {
         let address = link.address;
         self.has_ended = true;
         self.events.push(match link.state {
-            State::Open(Open { peer, .. }) | State::Gone(peer, _) => {
+            State::Open(Open { peer, .. }) | State::Disconnected(peer, _) => {
                 self.messenger.remove_peer(peer);
                 SessionEvent::Disconnected { peer: Some(peer), reason }
             }
@@ -209,9 +230,9 @@ impl<C: 'static> Hub<C> {
     }
 
     /// Removes the disconnected peers, whose last messages were handled.
-    pub(super) fn forget_the_gone(&mut self) {
+    pub(super) fn remove_disconnected(&mut self) {
         let gone = |(connection, link): (Connection, &Link)| match &link.state {
-            State::Gone(_, reason) => Some((connection, reason.clone())),
+            State::Disconnected(_, reason) => Some((connection, reason.clone())),
             _ => None,
         };
         loop {

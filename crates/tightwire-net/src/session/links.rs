@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use crate::message::{Delivery, PeerId};
 
 use super::Admitted;
+use super::frames::FrameQuota;
 use crate::reason::Reason;
 use crate::transport::Connection;
 
@@ -25,27 +26,27 @@ pub(super) struct Link {
 #[derive(Debug)]
 pub(super) enum State {
     /// Waits for the client's hello, or for the server's answer to it.
-    New,
+    Connecting,
     /// The server has sent its welcome, which the client may not have got.
     Welcomed(Admitted),
     /// The protocol ids differ, and the sides exchange their descriptions; the mismatch, once this
     /// side knows it.
-    Different(Option<Reason>),
+    Mismatched(Option<Reason>),
     /// Messages flow both ways.
     Open(Open),
     /// The connection has ended, for this reason; received messages still have to be handled.
-    Gone(PeerId, Reason),
+    Disconnected(PeerId, Reason),
 }
 
 impl State {
     /// Name of the state in the reason of a disconnect.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Self::New => "Connecting",
+            Self::Connecting => "Connecting",
             Self::Welcomed(_) => "Welcomed",
-            Self::Different(_) => "Mismatched",
+            Self::Mismatched(_) => "Mismatched",
             Self::Open(_) => "Connected",
-            Self::Gone(..) => "Disconnected",
+            Self::Disconnected(..) => "Disconnected",
         }
     }
 }
@@ -64,11 +65,12 @@ pub(super) struct Open {
     /// Unreliable batches are dropped now, and the number that was dropped.
     pub(super) is_dropping: bool,
     pub(super) dropped: u64,
+    pub(super) frames: FrameQuota,
     /// This side has requested the schema of the other.
-    pub(super) has_asked: bool,
+    pub(super) has_requested_schema: bool,
     /// The other side has requested the schema of this one, and the time of the last answer.
-    pub(super) is_asked: bool,
-    pub(super) answered: Option<Duration>,
+    pub(super) is_schema_requested: bool,
+    pub(super) schema_sent_at: Option<Duration>,
 }
 
 /// A peer that does not keep up.
@@ -96,9 +98,10 @@ impl Open {
             waiting: VecDeque::new(),
             is_dropping: false,
             dropped: 0,
-            has_asked: false,
-            is_asked: false,
-            answered: None,
+            frames: FrameQuota::default(),
+            has_requested_schema: false,
+            is_schema_requested: false,
+            schema_sent_at: None,
         }
     }
 
@@ -108,7 +111,7 @@ impl Open {
     }
 
     /// Records a backlog that is too large; returns for how long it has not become smaller.
-    pub(super) fn slow_for(&mut self, backlog: usize, now: Duration) -> Duration {
+    pub(super) fn stalled_for(&mut self, backlog: usize, now: Duration) -> Duration {
         let slow = self.slow.get_or_insert(Slow { least: backlog, since: now });
         if backlog < slow.least {
             *slow = Slow { least: backlog, since: now };
@@ -117,7 +120,7 @@ impl Open {
     }
 
     /// Records that the peer keeps up.
-    pub(super) fn keeps_up(&mut self) {
+    pub(super) fn clear_stall(&mut self) {
         self.slow = None;
     }
 }
@@ -133,7 +136,7 @@ impl Links {
         address: Option<SocketAddr>,
         now: Duration,
     ) {
-        self.links.insert(connection, Link { address, since: now, state: State::New });
+        self.links.insert(connection, Link { address, since: now, state: State::Connecting });
     }
 
     pub(super) fn get_mut(&mut self, connection: Connection) -> Option<&mut Link> {
@@ -141,21 +144,21 @@ impl Links {
     }
 
     /// Whether an answer from a connection is to be read: only a requested one.
-    pub(super) fn waits_for_answer(&self, connection: Connection) -> bool {
+    pub(super) fn waits_for_schema(&self, connection: Connection) -> bool {
         match self.links.get(&connection).map(|link| &link.state) {
-            Some(State::Open(open)) => open.has_asked,
-            Some(State::Gone(..)) | None => false,
+            Some(State::Open(open)) => open.has_requested_schema,
+            Some(State::Disconnected(..)) | None => false,
             // An answer is not valid in this state: it is read, and closes the connection.
             Some(_) => true,
         }
     }
 
-    /// Returns the oldest connection without a hello, other than `newcomer`.
-    pub(super) fn oldest_stranger(&self, newcomer: Connection) -> Option<Connection> {
-        let is_stranger = |link: &Link| matches!(link.state, State::New);
-        let others = self.iter().filter(|(connection, _)| *connection != newcomer);
-        let strangers = others.filter(|(_, link)| is_stranger(link));
-        strangers.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
+    /// Returns the oldest connection without a hello, other than `newest`.
+    pub(super) fn oldest_unauthenticated(&self, newest: Connection) -> Option<Connection> {
+        let is_unauthenticated = |link: &Link| matches!(link.state, State::Connecting);
+        let others = self.iter().filter(|(connection, _)| *connection != newest);
+        let unauthenticated = others.filter(|(_, link)| is_unauthenticated(link));
+        unauthenticated.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
     }
 
     /// Opens a connection for messages.
@@ -168,7 +171,7 @@ impl Links {
 
     pub(super) fn remove(&mut self, connection: Connection) -> Option<Link> {
         let link = self.links.remove(&connection)?;
-        if let State::Open(Open { peer, .. }) | State::Gone(peer, _) = &link.state {
+        if let State::Open(Open { peer, .. }) | State::Disconnected(peer, _) = &link.state {
             self.peers.remove(peer);
         }
         Some(link)
@@ -182,6 +185,14 @@ impl Links {
     pub(super) fn peer_mut(&mut self, peer: PeerId) -> Option<(Connection, &mut Open)> {
         let connection = self.connection(peer)?;
         Some((connection, self.opened_mut(connection)?))
+    }
+
+    /// Returns the open state of a peer that has not disconnected.
+    pub(super) fn peer(&self, peer: PeerId) -> Option<&Open> {
+        match &self.links.get(&self.connection(peer)?)?.state {
+            State::Open(open) => Some(open),
+            _ => None,
+        }
     }
 
     /// Returns the open state of a connection, if messages flow over it.

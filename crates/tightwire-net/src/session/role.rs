@@ -7,10 +7,10 @@
 
 use core::time::Duration;
 
+use super::control::{ControlError, ControlMessage, FORMAT, Hello, MAX_DESCRIPTION, Welcome};
 use super::description::{Description, UNKNOWN};
 use super::hub::{Hub, Step};
 use super::links::State;
-use super::said::{FORMAT, Hello, MAX_DESCRIPTION, NotUnderstood, Said, Welcome};
 use super::{Admit, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::Connection;
@@ -23,17 +23,22 @@ pub(super) trait Role {
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step;
 
     /// Handles an internal message of the handshake.
-    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step;
+    fn handle_control<C: 'static>(
+        &mut self,
+        hub: &mut Hub<C>,
+        from: Connection,
+        message: ControlMessage,
+    ) -> Step;
 
     /// Handles a malformed internal message.
-    fn not_understood(&self, from: Connection, error: NotUnderstood) -> Step {
+    fn refuse_control(&self, from: Connection, error: ControlError) -> Step {
         match error {
-            NotUnderstood::Format(there) => {
+            ControlError::Format(there) => {
                 let of = |here, there| format!("session format: {here} here, {there} there");
-                let told = Reason::mismatch(&of(there, FORMAT));
-                Step::Close(from, told, Reason::mismatch(&of(FORMAT, there)))
+                let remote_reason = Reason::mismatch(&of(there, FORMAT));
+                Step::Close(from, remote_reason, Reason::mismatch(&of(FORMAT, there)))
             }
-            NotUnderstood::Malformed => Step::violation(from, "malformed control message"),
+            ControlError::Malformed => Step::violation(from, "malformed control message"),
         }
     }
 }
@@ -42,16 +47,16 @@ pub(super) trait Role {
 pub(super) struct ServerRole {
     gate: Box<dyn Admit>,
     /// The last explanation, since many clients have the same mismatch.
-    explained: Option<Explained>,
+    explained: Option<MismatchReasons>,
     /// Start of the current second, and the number of explanations in it.
     explanations: (Duration, u32),
 }
 
 /// A mismatch with another side, from the view of that side and of this one.
-struct Explained {
+struct MismatchReasons {
     there: Description,
-    told: Reason,
-    shown: Reason,
+    remote_reason: Reason,
+    local_reason: Reason,
 }
 
 /// The client's side of the handshake.
@@ -63,33 +68,39 @@ impl Role for ServerRole {
     const IS_SERVER: bool = true;
 
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
-        // Connections without a hello take memory too. A newcomer may be a player, and the
+        // Connections without a hello take memory too. A new connection may be a player, and the
         // connection that has been silent for longest is the least likely to be one.
-        let most = hub.config.max_clients.saturating_mul(2).saturating_add(STRANGERS);
-        if hub.links.len() <= most {
+        let max_links =
+            hub.config.max_clients.saturating_mul(2).saturating_add(MIN_UNAUTHENTICATED);
+        if hub.links.len() <= max_links {
             return Step::Nothing;
         }
-        let last = hub.links.oldest_stranger(connection).unwrap_or(connection);
+        let last = hub.links.oldest_unauthenticated(connection).unwrap_or(connection);
         Step::close(last, Reason::Busy)
     }
 
-    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step {
+    fn handle_control<C: 'static>(
+        &mut self,
+        hub: &mut Hub<C>,
+        from: Connection,
+        message: ControlMessage,
+    ) -> Step {
         let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
-        match (&mut link.state, said) {
-            (State::New, Said::Hello(hello)) => self.hello(hub, from, &hello),
-            (State::Welcomed(_), Said::Ready) => {
+        match (&mut link.state, message) {
+            (State::Connecting, ControlMessage::Hello(hello)) => self.hello(hub, from, &hello),
+            (State::Welcomed(_), ControlMessage::Ready) => {
                 hub.open(from, true);
                 Step::Nothing
             }
-            (State::Open(open), Said::Ready) if !open.is_ready => {
+            (State::Open(open), ControlMessage::Ready) if !open.is_ready => {
                 open.is_ready = true;
                 Step::Nothing
             }
-            (State::Different(_), Said::Described(there)) => {
-                let (told, shown) = self.explain(&hub.description, *there, hub.now);
-                Step::Close(from, told, shown)
+            (State::Mismatched(_), ControlMessage::ClientDescription(there)) => {
+                let (remote_reason, local_reason) = self.explain(&hub.description, *there, hub.now);
+                Step::Close(from, remote_reason, local_reason)
             }
-            (state, said) => Step::unexpected(from, &said, state),
+            (state, message) => Step::unexpected(from, &message, state),
         }
     }
 }
@@ -113,29 +124,32 @@ impl ServerRole {
             if now.saturating_sub(*since) >= Duration::from_secs(1) {
                 (*since, *count) = (now, 0);
             }
-            if *count == EXPLANATIONS {
+            if *count == MAX_EXPLANATIONS {
                 return (Reason::mismatch(UNKNOWN), Reason::mismatch(UNKNOWN));
             }
             *count += 1;
-            let told = Reason::mismatch(&there.mismatch(here));
-            let shown = Reason::mismatch(&here.mismatch(&there));
-            self.explained = Some(Explained { there, told, shown });
+            let remote_reason = Reason::mismatch(&there.mismatch(here));
+            let local_reason = Reason::mismatch(&here.mismatch(&there));
+            self.explained = Some(MismatchReasons { there, remote_reason, local_reason });
         }
         let explained = self.explained.as_ref();
         explained
-            .map(|Explained { told, shown, .. }| (told.clone(), shown.clone()))
+            .map(|MismatchReasons { remote_reason, local_reason, .. }| {
+                (remote_reason.clone(), local_reason.clone())
+            })
             .unwrap_or_default()
     }
 
     fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
         let unix_now = hub.config.unix_start.saturating_add(hub.now);
-        // The token first: strangers learn nothing about the game, nor whether there is room.
+        // The token first: unauthenticated peers learn nothing about the game, nor whether there is
+        // room.
         let admitted = match self.gate.check(&hello.token, unix_now) {
             Ok(admitted) => admitted,
             Err(fault) => return Step::close(from, Reason::Token(fault)),
         };
         if hello.protocol != hub.protocol {
-            return different(hub, from);
+            return mismatched(hub, from);
         }
         let is_client = |state: &State| matches!(state, State::Open(_) | State::Welcomed(_));
         let clients = hub.links.iter().filter(|(_, link)| is_client(&link.state)).count();
@@ -151,20 +165,21 @@ impl ServerRole {
             link.state = State::Welcomed(admitted);
             link.since = now;
         }
-        hub.say(from, Said::Welcome(Welcome { client }));
+        hub.send_control(from, ControlMessage::Welcome(Welcome { client }));
         Step::Welcome(from)
     }
 }
 
 /// Sends the description of this server to a client, and waits for that of the client.
-fn different<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
-    let step = hub.say(from, Said::Different(Box::new(hub.description.clone())));
+fn mismatched<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
+    let step = hub
+        .send_control(from, ControlMessage::ServerDescription(Box::new(hub.description.clone())));
     if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
         return Step::close(from, Reason::mismatch(UNKNOWN));
     }
     let now = hub.now;
     if let Some(link) = hub.links.get_mut(from) {
-        link.state = State::Different(None);
+        link.state = State::Mismatched(None);
         link.since = now;
     }
     step
@@ -175,23 +190,31 @@ impl Role for ClientRole {
 
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
         let (format, protocol, token) = (FORMAT, hub.protocol, self.token.clone());
-        hub.say(connection, Said::Hello(Hello { format, protocol, token }))
+        hub.send_control(connection, ControlMessage::Hello(Hello { format, protocol, token }))
     }
 
-    fn said<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, said: Said) -> Step {
+    fn handle_control<C: 'static>(
+        &mut self,
+        hub: &mut Hub<C>,
+        from: Connection,
+        message: ControlMessage,
+    ) -> Step {
         let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
-        match (&mut link.state, said) {
-            (State::New, Said::Welcome(welcome)) => {
+        match (&mut link.state, message) {
+            (State::Connecting, ControlMessage::Welcome(welcome)) => {
                 hub.open(from, true);
                 if let Some(SessionEvent::Connected { client, .. }) = hub.events.last_mut() {
                     *client = welcome.client;
                 }
-                hub.say(from, Said::Ready)
+                hub.send_control(from, ControlMessage::Ready)
             }
-            (state @ State::New, Said::Different(there)) => {
+            (state @ State::Connecting, ControlMessage::ServerDescription(there)) => {
                 let reason = Reason::mismatch(&hub.description.mismatch(&there));
-                *state = State::Different(Some(reason));
-                let step = hub.say(from, Said::Described(Box::new(hub.description.clone())));
+                *state = State::Mismatched(Some(reason));
+                let step = hub.send_control(
+                    from,
+                    ControlMessage::ClientDescription(Box::new(hub.description.clone())),
+                );
                 // The server waits, and then reports that the mismatch is unknown.
                 if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
                     Step::Nothing
@@ -199,14 +222,14 @@ impl Role for ClientRole {
                     step
                 }
             }
-            (state, said) => Step::unexpected(from, &said, state),
+            (state, message) => Step::unexpected(from, &message, state),
         }
     }
 }
 
 /// Number of connections without a hello, besides as many as there can be clients.
-const STRANGERS: usize = 64;
+const MIN_UNAUTHENTICATED: usize = 64;
 
 /// Number of mismatches that are explained per second, not counting those of the same side as
 /// before.
-const EXPLANATIONS: u32 = 2;
+const MAX_EXPLANATIONS: u32 = 2;

@@ -3,7 +3,9 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::message::{Drain, Message, Messenger, PeerId, Route, SendError, SentTo, Stage};
+use crate::message::{
+    Drain, Message, Messenger, PeerId, RawDrain, Route, SendError, SentTo, Stage,
+};
 use tightwire_core::packet::Identity;
 
 use super::common::Session;
@@ -150,8 +152,8 @@ impl<C: 'static, T: Transport> Server<C, T> {
     }
 
     /// Returns the next event, until there are no more. Call it in each frame: events wait without
-    /// a limit, except for [refusals](SessionEvent::Refused), which strangers can cause, of which
-    /// at most 1024 wait.
+    /// a limit, except for [refusals](SessionEvent::Refused), which unauthenticated peers can
+    /// cause, of which at most 1024 wait.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.session.hub.events.poll()
     }
@@ -175,6 +177,27 @@ impl<C: 'static, T: Transport> Server<C, T> {
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
         self.session.hub.messenger.send(to, message, route)
+    }
+
+    /// Sends a message that is known by its name and schema to one peer: see
+    /// [`Messenger::send_raw`], and for its number [`Messenger::number_of`].
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] with the reason why the message was not sent.
+    pub fn send_raw(
+        &mut self,
+        to: PeerId,
+        number: u8,
+        body: &[u8],
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.hub.messenger.send_raw(to, number, body, route)
+    }
+
+    /// Takes messages that are known by their name and schema: see [`Messenger::drain_raw`].
+    pub fn drain_raw(&mut self, number: u8) -> RawDrain<'_, C> {
+        self.session.hub.messenger.drain_raw(number)
     }
 
     /// Sends a message to this side, which handles it at once if its stage is running: see
@@ -237,7 +260,7 @@ impl<C: 'static, T: Transport> Server<C, T> {
     /// Asks a client for the schema of its messages: a [`SessionEvent::Schema`] follows. The client
     /// answers once a second; asking again before the answer counts as asking once.
     pub fn request_schema(&mut self, peer: PeerId) {
-        self.session.ask_schema(peer);
+        self.session.request_schema(peer);
     }
 
     /// Iterates over the clients, in the order in which they connected.

@@ -118,12 +118,12 @@ impl fmt::Display for MintError {
         match self {
             Self::ServerTooLong(length) => {
                 let most = Claims::MAX_SERVER;
-                write!(f, "the server's name has {length} bytes, where {most} are the most")
+                write!(f, "the server's name has {length} bytes: at most {most} are allowed")
             }
-            Self::ServerHasZero => f.write_str("the server's name has a zero byte"),
+            Self::ServerHasZero => f.write_str("the server's name contains a zero byte"),
             Self::UserDataTooLong(length) => {
                 let most = Claims::MAX_USER_DATA;
-                write!(f, "the user data has {length} bytes, where {most} are the most")
+                write!(f, "the user data has {length} bytes: at most {most} are allowed")
             }
             Self::Expired => f.write_str(
                 "the token would expire at once: give it a lifetime of a second or more",

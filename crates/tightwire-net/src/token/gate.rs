@@ -250,7 +250,7 @@ mod documented {
     use super::*;
 
     #[test]
-    fn the_documentation_of_each_field_has_its_default() {
+    fn every_config_field_documents_its_default() {
         crate::limits::check_documented(include_str!("gate.rs"), &TokenGateConfig::default());
     }
 }

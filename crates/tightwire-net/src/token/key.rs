@@ -96,7 +96,7 @@ impl TokenKey {
         let genuine = || {
             let (nonce, rest) = token.split_first_chunk::<NONCE_LEN>()?;
             let (sealed, tag) = rest.split_last_chunk::<TAG_LEN>()?;
-            // On the stack, with a fixed length: a stranger's bytes allocate nothing.
+            // On the stack, with a fixed length: bytes of an unauthenticated peer allocate nothing.
             let mut contents = [0; Contents::LONGEST];
             let contents = contents.get_mut(..sealed.len())?;
             let buffer = InOutBuf::new(sealed, contents).ok()?;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_has_the_bytes_of_the_document() {
+    fn tokens_match_the_bytes_in_wire_md() {
         let key = TokenKey::from_bytes(counted(0));
         let claims = Claims {
             client: 7,

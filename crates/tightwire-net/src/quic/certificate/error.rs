@@ -9,7 +9,7 @@ use core::fmt;
 ///
 /// let refused = Certificate::from_pem("hello", "").err();
 /// let said = refused.map(|refused| refused.to_string()).unwrap_or_default();
-/// assert!(said.starts_with("there is no certificate in the server's chain"));
+/// assert!(said.starts_with("no certificate in the server's chain"));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -42,27 +42,26 @@ impl fmt::Display for CertificateError {
         match self {
             Self::Name(name) => write!(
                 f,
-                "`{}` is no name for a server: use a DNS name, as game.example.com, or an IP address",
+                "`{}` is not a server name: use a DNS name, such as game.example.com, or an IP \
+                 address",
                 name.escape_debug()
             ),
-            Self::NoCertificate(what) => write!(
-                f,
-                "there is no certificate in {what}: it should have a part `BEGIN CERTIFICATE`"
-            ),
+            Self::NoCertificate(what) => {
+                write!(f, "no certificate in {what}: the PEM needs a section `BEGIN CERTIFICATE`")
+            }
             Self::NoKey => f.write_str(
-                "there is no private key: the text should have a part `BEGIN PRIVATE KEY`, and no \
-                 password",
+                "no private key: the PEM needs a section `BEGIN PRIVATE KEY`, without a password",
             ),
             Self::Damaged(what) => {
-                write!(f, "{what} is damaged: a part of the PEM has no end, or is not base64")
+                write!(f, "{what} is damaged: a section of the PEM has no end, or is not base64")
             }
             Self::Unreadable { what, why } => write!(f, "{what} cannot be read: {why}"),
             Self::OtherKey => f.write_str(
-                "the private key is not the one of the certificate: the first certificate of the \
-                 chain must be the server's own, and the key must have been made with it",
+                "the private key does not match the certificate: the first certificate of the \
+                 chain must be the server's own",
             ),
             Self::NobodyTrusted => f.write_str(
-                "this client trusts no server: give it the fingerprint of the server's certificate",
+                "the client trusts no server: add the fingerprint of the server's certificate",
             ),
             Self::Failed(why) => write!(f, "the cryptographic library refused: {why}"),
         }

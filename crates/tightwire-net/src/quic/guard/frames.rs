@@ -167,15 +167,15 @@ mod tests {
     use super::*;
 
     fn all(payload: &[u8]) -> Option<Vec<Frame>> {
-        let (mut frames, mut found) = (Frames::new(payload), Vec::new());
+        let (mut frames, mut counts) = (Frames::new(payload), Vec::new());
         while !frames.is_empty() {
-            found.push(frames.take()?);
+            counts.push(frames.take()?);
         }
-        Some(found)
+        Some(counts)
     }
 
     #[test]
-    fn frames_are_taken_apart_as_the_rfc_has_them() {
+    fn frames_are_parsed_as_in_the_rfc() {
         let part = |stream, offset, length| {
             let first = (offset == 0).then_some(7);
             Frame::Stream(Part { stream, offset, length, first })
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_unknown_is_no_frame() {
+    fn truncated_and_unknown_frames_are_refused() {
         for payload in [
             &[0x21][..],
             &[0x06, 0, 2, 7],

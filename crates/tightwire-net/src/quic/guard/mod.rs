@@ -27,7 +27,7 @@ struct Inner {
     limits: PacketLimits,
     pieces: Pieces,
     is_paused: bool,
-    seen: Seen,
+    received: ReceivedNumbers,
     /// Work since the last [`Guard::take_work`]; [`WORK`] for each packet.
     work: u32,
     frames: u64,
@@ -35,9 +35,9 @@ struct Inner {
     violation: Option<Violation>,
     /// Challenges to show where the other side is, while it says to have another address.
     challenges: Option<Challenges>,
-    /// CRYPTO frames and connection ids, since the beginning; packets that were dropped for their parts of
-    /// streams.
-    crypto: u32,
+    /// CRYPTO frames of initial and of handshake packets, and connection ids, since the beginning;
+    /// packets that were dropped for their parts of streams.
+    crypto: [u32; 2],
     ids: u32,
     refused: u32,
 }
@@ -49,7 +49,7 @@ struct Challenges {
     new: Vec<[u8; 8]>,
     /// The one that was sent there.
     sent: Option<[u8; 8]>,
-    has_answered: bool,
+    is_validated: bool,
 }
 
 /// Limits of one packet, which depend on whether the peer is welcome.
@@ -57,6 +57,7 @@ struct Challenges {
 struct PacketLimits {
     large_pieces: u32,
     small_pieces: u32,
+    streams: u32,
     is_server: bool,
 }
 
@@ -85,16 +86,21 @@ impl Guard {
     /// Creates the guard of a connection that is not welcome yet.
     pub(super) fn new(is_server: bool) -> Self {
         Self(Arc::new(Mutex::new(Inner {
-            limits: PacketLimits { large_pieces: 256, small_pieces: 64, is_server },
+            limits: PacketLimits {
+                large_pieces: 256,
+                small_pieces: 64,
+                streams: UNAUTHENTICATED_STREAMS,
+                is_server,
+            },
             pieces: Pieces::default(),
             is_paused: false,
-            seen: Seen::default(),
+            received: ReceivedNumbers::default(),
             work: 0,
             frames: 0,
             datagrams: 0,
             violation: None,
             challenges: None,
-            crypto: 0,
+            crypto: [0; 2],
             ids: 0,
             refused: 0,
         })))
@@ -107,6 +113,7 @@ impl Guard {
         inner.limits.large_pieces = u32::MAX;
         // All streams at once in a part or two.
         inner.limits.small_pieces = config.reliable_streams.saturating_mul(2).max(64);
+        inner.limits.streams = config.reliable_streams.saturating_add(2);
     }
 
     /// Prepares for a packet: sets whether the application reads streams at the moment.
@@ -126,13 +133,13 @@ impl Guard {
     }
 
     /// The other side says to have another address, or has shown it, or has not.
-    pub(super) fn set_moving(&self, is_moving: bool) {
-        self.lock().challenges = is_moving.then(Challenges::default);
+    pub(super) fn set_migrating(&self, is_migrating: bool) {
+        self.lock().challenges = is_migrating.then(Challenges::default);
     }
 
     /// Whether the other side has shown that it receives at its other address.
-    pub(super) fn has_moved(&self) -> bool {
-        self.lock().challenges.as_ref().is_some_and(|challenges| challenges.has_answered)
+    pub(super) fn has_migrated(&self) -> bool {
+        self.lock().challenges.as_ref().is_some_and(|challenges| challenges.is_validated)
     }
 
     /// Packets were made; whether they go to the other address.
@@ -191,14 +198,14 @@ impl Guard {
     /// Inspects a decrypted packet; an error if QUIC may not have it.
     fn inspect(&self, level: Level, number: u64, payload: &[u8]) -> Result<(), PacketError> {
         let mut inner = self.lock();
-        let found = inner.inspect(level, number, payload);
+        let counts = inner.inspect(level, number, payload);
         // Anybody can make Initial packets: for those nobody is disconnected.
         if level != Level::Initial
-            && let Err(Some(violation)) = found
+            && let Err(Some(violation)) = counts
         {
             inner.violation.get_or_insert(violation);
         }
-        found.map_err(|_| PacketError)
+        counts.map_err(|_| PacketError)
     }
 }
 
@@ -211,74 +218,80 @@ impl Inner {
         number: u64,
         payload: &[u8],
     ) -> Result<(), Option<Violation>> {
-        let found = self.count(payload)?;
-        if level == Level::OneRtt && !self.seen.is_new(number) {
+        let counts = self.count(payload)?;
+        if level != Level::OneRtt {
+            // Apart, since anybody can make initial packets. QUIC refuses what else these have.
+            let crypto = &mut self.crypto[usize::from(level == Level::Handshake)];
+            *crypto = crypto.saturating_add(counts.crypto);
+            if *crypto > MAX_CRYPTO {
+                return Err(Some("a handshake in too many pieces"));
+            }
+            self.frames += u64::from(counts.all());
+            return Ok(());
+        }
+        if !self.received.is_new(number) {
             // QUIC drops it: what it has is no reproach, since others can send it again.
             return Ok(());
         }
-        if found.crypto > 0 && level == Level::OneRtt && self.limits.is_server {
+        if counts.crypto > 0 && self.limits.is_server {
             return Err(Some("TLS messages after the handshake"));
         }
-        self.crypto += if level == Level::OneRtt { 0 } else { found.crypto };
-        if self.crypto > MAX_CRYPTO {
-            return Err(Some("a handshake in too many pieces"));
-        }
-        self.ids += found.ids;
+        self.ids += counts.ids;
         if self.ids > MAX_IDS {
             return Err(Some("too many connection ids"));
         }
         self.take_parts(payload)?;
         if let Some(challenges) = &mut self.challenges {
-            let answer = found.answer.filter(|_| level == Level::OneRtt);
-            challenges.has_answered |= answer.is_some() && answer == challenges.sent;
+            challenges.is_validated |= counts.answer.is_some() && counts.answer == challenges.sent;
         }
-        self.datagrams += found.datagrams as usize;
-        self.frames += u64::from(found.all());
+        self.datagrams += counts.datagrams as usize;
+        self.frames += u64::from(counts.all());
         Ok(())
     }
 
     /// Counts the frames of a packet, up to the first beyond a limit.
-    fn count(&mut self, payload: &[u8]) -> Result<Found, Option<Violation>> {
-        let (mut frames, mut found) = (Frames::new(payload), Found::default());
+    fn count(&mut self, payload: &[u8]) -> Result<FrameCounts, Option<Violation>> {
+        let (mut frames, mut counts) = (Frames::new(payload), FrameCounts::default());
         while !frames.is_empty() {
             match frames.take().ok_or(Some("a frame that nobody understands"))? {
                 Frame::Padding => {}
-                Frame::Stream(_) => found.parts += 1,
-                Frame::Datagram => found.datagrams += 1,
-                Frame::Crypto => found.crypto += 1,
+                Frame::Stream(_) => counts.parts += 1,
+                Frame::Datagram => counts.datagrams += 1,
+                Frame::Crypto => counts.crypto += 1,
                 Frame::Ack(ranges) => {
-                    found.control += 1;
-                    found.ranges += ranges as u32;
+                    counts.control += 1;
+                    counts.ranges += ranges as u32;
                 }
                 Frame::ConnectionId => {
-                    found.ids += 1;
-                    found.control += 1;
+                    counts.ids += 1;
+                    counts.control += 1;
                 }
                 Frame::PathResponse(answer) => {
-                    found.answer = Some(answer);
-                    found.control += 1;
+                    counts.answer = Some(answer);
+                    counts.control += 1;
                 }
-                Frame::PathChallenge(_) | Frame::Control => found.control += 1,
+                Frame::PathChallenge(_) | Frame::Control => counts.control += 1,
             }
             self.work = self.work.saturating_add(1);
-            if found.control + found.crypto > MAX_CONTROL {
+            if counts.control + counts.crypto > MAX_CONTROL {
                 return Err(Some("too many control frames in a packet"));
             }
-            if found.parts + found.datagrams > MAX_DATA {
+            if counts.parts + counts.datagrams > MAX_DATA {
                 return Err(Some("too many frames in a packet"));
             }
-            if found.ranges > MAX_RANGES {
+            if counts.ranges > MAX_RANGES {
                 return Err(Some("too many ranges acknowledged in a packet"));
             }
         }
-        self.work = self.work.saturating_add(found.ranges);
-        Ok(found)
+        self.work = self.work.saturating_add(counts.ranges);
+        Ok(counts)
     }
 
     fn take_parts(&mut self, payload: &[u8]) -> Result<(), Option<Violation>> {
         let limits = Limits {
             large: self.limits.large_pieces,
             small: self.limits.small_pieces,
+            streams: self.limits.streams,
             is_read: !self.is_paused,
         };
         let parts = || {
@@ -293,7 +306,7 @@ impl Inner {
             let is_too_much = self.refused > MAX_REFUSED;
             return Err(is_too_much.then_some("streams in too many pieces"));
         }
-        parts().for_each(|part| self.pieces.add(part));
+        parts().for_each(|part| self.pieces.add(part, limits));
         // A bad network makes some be refused in the course of time.
         self.refused = self.refused.saturating_sub(1);
         Ok(())
@@ -302,7 +315,7 @@ impl Inner {
 
 /// Numbers of frames of a packet.
 #[derive(Default)]
-struct Found {
+struct FrameCounts {
     parts: u32,
     datagrams: u32,
     crypto: u32,
@@ -313,7 +326,7 @@ struct Found {
     answer: Option<[u8; 8]>,
 }
 
-impl Found {
+impl FrameCounts {
     fn all(&self) -> u32 {
         self.parts + self.datagrams + self.crypto + self.control
     }
@@ -321,12 +334,12 @@ impl Found {
 
 /// Sequence numbers of received packets, as far back as QUIC itself looks.
 #[derive(Debug, Default)]
-struct Seen {
+struct ReceivedNumbers {
     next: u64,
     before: u128,
 }
 
-impl Seen {
+impl ReceivedNumbers {
     fn is_new(&mut self, number: u64) -> bool {
         if let Some(ahead) = number.checked_sub(self.next) {
             let shift = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
@@ -343,6 +356,9 @@ impl Seen {
     }
 }
 
+/// Largest number of streams of an unauthenticated connection: the two ordered ones, and a few
+/// more.
+pub(super) const UNAUTHENTICATED_STREAMS: u32 = 8;
 /// Work of a packet, where that of a frame is one: a frame takes about 50 nanoseconds, and
 /// decryption of a packet with its overhead about 1500.
 pub(super) const WORK: u32 = 32;
@@ -357,8 +373,8 @@ const MAX_RANGES: u32 = 128;
 /// Limit of CRYPTO frames of a handshake, which takes one or two in each direction, and more if
 /// some are lost.
 const MAX_CRYPTO: u32 = 64;
-/// Connection ids that are given out or given back: some at the beginning, and one for each change of
-/// address.
+/// Connection ids that are given out or given back: some at the beginning, and one for each change
+/// of address.
 const MAX_IDS: u32 = 1024;
 /// Packets that were dropped since there are too many parts of streams: then it is on purpose.
 const MAX_REFUSED: u32 = 256;
@@ -369,16 +385,16 @@ mod tests {
 
     #[test]
     fn a_packet_is_new_once() {
-        let mut seen = Seen::default();
+        let mut received = ReceivedNumbers::default();
         for number in [0, 1, 5, 3, 200, 100, 199, 1 << 40] {
-            assert!(seen.is_new(number), "{number}");
-            assert!(!seen.is_new(number), "{number}");
+            assert!(received.is_new(number), "{number}");
+            assert!(!received.is_new(number), "{number}");
         }
-        assert!(!seen.is_new(200), "too old to tell");
+        assert!(!received.is_new(200), "too old to tell");
     }
 
     #[test]
-    fn work_is_counted_and_packets_that_are_sent_again_are_no_reproach() {
+    fn retransmitted_packets_are_no_violation() {
         let guard = Guard::new(true);
         for number in [0, 0, 0] {
             guard.begin();
@@ -391,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_no_honest_peer_sends_is_refused_with_a_name() {
+    fn violations_are_named() {
         for (name, level, payload) in [
             ("too many control frames in a packet", Level::OneRtt, vec![1; 40]),
             ("too many frames in a packet", Level::OneRtt, [0x31, 1, 7].repeat(301)),

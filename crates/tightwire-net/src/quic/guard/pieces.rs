@@ -38,6 +38,8 @@ pub(super) struct Limits {
     pub(super) large: u32,
     /// Limit of all other streams together.
     pub(super) small: u32,
+    /// Limit of streams that are not over, as QUIC has it.
+    pub(super) streams: u32,
     /// Whether data without a gap before it is read soon.
     pub(super) is_read: bool,
 }
@@ -49,20 +51,20 @@ impl Pieces {
             Some(stream) => (stream.unread, part.offset <= stream.next),
             None => (0, part.offset == 0),
         };
-        let is_large = unread >= FEW && self.is_large(part.stream);
+        let is_large = unread >= MAX_PARTS_OF_BATCH && self.is_large(part.stream);
         // What fills the gap is taken in any case, or nothing would ever be read.
         let fills = is_next && limits.is_read;
         if is_large {
             return unread < limits.large || fills;
         }
-        let most = if fills { FEW * 4 } else { FEW };
+        let most = if fills { MAX_PARTS_OF_BATCH * 4 } else { MAX_PARTS_OF_BATCH };
         unread < most && (self.unread < limits.small || fills)
     }
 
     /// A part has come. What comes of a stream that is over is dropped by QUIC, which also ends a
     /// connection that has more streams than it may.
-    pub(super) fn add(&mut self, part: Part) {
-        if !self.is_open(part.stream) {
+    pub(super) fn add(&mut self, part: Part, limits: Limits) {
+        if !self.is_open(part.stream, limits) {
             return;
         }
         // An ordered delivery.
@@ -99,8 +101,8 @@ impl Pieces {
         }
     }
 
-    /// Whether a stream is not over.
-    fn is_open(&mut self, id: u64) -> bool {
+    /// Whether a stream is not over, and there can be such a stream.
+    fn is_open(&mut self, id: u64, limits: Limits) -> bool {
         if self.streams.contains_key(&id) {
             return true;
         }
@@ -109,7 +111,10 @@ impl Pieces {
         if index < self.next {
             return self.unopened.remove(&index);
         }
-        if index - self.next > MOST_STREAMS {
+        // A frame opens all streams before its own: without a limit of all of them together, each
+        // frame of a packet could open as many again.
+        let open = (self.streams.len() + self.unopened.len()) as u64;
+        if index - self.next >= u64::from(limits.streams).saturating_sub(open) {
             return false;
         }
         self.unopened.extend(self.next..index);
@@ -134,17 +139,15 @@ impl Pieces {
 
 /// Limit of parts of a stream that is one batch: a packet or two, fragmented and sent again a few
 /// times.
-const FEW: u32 = 16;
+const MAX_PARTS_OF_BATCH: u32 = 16;
 /// Number of large streams.
 const LARGE: usize = 2;
-/// There can never be more at a time.
-const MOST_STREAMS: u64 = 1 << 17;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { large: 256, small: 100, is_read: true };
+    const LIMITS: Limits = Limits { large: 256, small: 100, streams: 1000, is_read: true };
 
     fn part(stream: u64, offset: u64) -> Part {
         Part { stream: stream << 2, offset, length: 1, first: None }
@@ -153,13 +156,13 @@ mod tests {
     fn take(pieces: &mut Pieces, part: Part, limits: Limits) -> bool {
         let admits = pieces.admits(part, limits);
         if admits {
-            pieces.add(part);
+            pieces.add(part, limits);
         }
         admits
     }
 
     #[test]
-    fn two_streams_can_have_many_parts_and_the_others_few() {
+    fn only_ordered_streams_may_have_many_parts() {
         let mut pieces = Pieces::default();
         let mut taken = [0; 4];
         for offset in 1..1000 {
@@ -168,8 +171,8 @@ mod tests {
                 taken[stream as usize] += u32::from(is_taken);
             }
         }
-        assert_eq!(taken, [256, 256, FEW, FEW]);
-        assert_eq!(pieces.unread, 2 * FEW);
+        assert_eq!(taken, [256, 256, MAX_PARTS_OF_BATCH, MAX_PARTS_OF_BATCH]);
+        assert_eq!(pieces.unread, 2 * MAX_PARTS_OF_BATCH);
         // A gap is closed in any case; all of it is read, and there is room again.
         assert!(take(&mut pieces, part(0, 0), LIMITS) && take(&mut pieces, part(2, 0), LIMITS));
         pieces.handle_read(0 << 2, 1, 100_000);
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn many_streams_have_a_limit_together() {
+    fn all_streams_share_a_limit() {
         let mut pieces = Pieces::default();
         let taken = (0..1000).filter(|id| take(&mut pieces, part(*id, 2), LIMITS)).count();
         assert_eq!(taken, 100);
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_of_streams_that_are_over_does_not_count() {
+    fn late_frames_of_finished_streams_do_not_count() {
         let mut pieces = Pieces::default();
         for round in 0..1000 {
             // The second of three streams comes last, and then all of them again.
@@ -204,30 +207,49 @@ mod tests {
             }
         }
         assert_eq!((pieces.unread, pieces.streams.len(), pieces.unopened.len()), (0, 0, 0));
-        pieces.add(part(1 << 60, 0));
+        pieces.add(part(1 << 60, 0), LIMITS);
         assert_eq!(pieces.unopened.len(), 0, "QUIC ends a connection with such a stream");
     }
 
     #[test]
-    fn ordered_streams_have_their_place_whatever_came_before() {
+    fn streams_far_ahead_take_no_memory() {
         let mut pieces = Pieces::default();
-        pieces.add(Part { first: Some(3), ..part(0, 0) });
-        pieces.add(Part { first: Some(4), ..part(1, 0) });
+        for stream in (1..200).map(|at| at * 900) {
+            assert!(take(&mut pieces, part(stream, 0), LIMITS));
+        }
+        assert_eq!((pieces.streams.len(), pieces.unopened.len()), (1, 900));
+        // As many as are over may come beyond.
+        for stream in 0..=900 {
+            take(&mut pieces, part(stream, 0), LIMITS);
+            pieces.remove(stream << 2);
+        }
+        assert_eq!((pieces.streams.len(), pieces.unopened.len()), (0, 0));
+        take(&mut pieces, part(901 + 1000, 0), LIMITS);
+        assert_eq!((pieces.streams.len(), pieces.unopened.len()), (0, 0));
+        take(&mut pieces, part(901 + 999, 0), LIMITS);
+        assert_eq!((pieces.streams.len(), pieces.unopened.len()), (1, 999));
+    }
+
+    #[test]
+    fn ordered_streams_have_fixed_ids() {
+        let mut pieces = Pieces::default();
+        pieces.add(Part { first: Some(3), ..part(0, 0) }, LIMITS);
+        pieces.add(Part { first: Some(4), ..part(1, 0) }, LIMITS);
         let taken = (1..100).filter(|at| take(&mut pieces, part(9, 2 * at), LIMITS)).count();
-        assert_eq!(taken, FEW as usize);
+        assert_eq!(taken, MAX_PARTS_OF_BATCH as usize);
         let taken = (1..100).filter(|at| take(&mut pieces, part(1, 2 * at), LIMITS)).count();
         assert_eq!(taken, 99);
     }
 
     #[test]
-    fn parts_in_order_are_few_too_while_nobody_reads() {
+    fn in_order_parts_are_limited_while_paused() {
         let limits = Limits { is_read: false, small: 1000, ..LIMITS };
         let mut pieces = Pieces::default();
         (0..2).for_each(|id| (0..20).for_each(|at| _ = take(&mut pieces, part(id, at), limits)));
         let taken = (0..100).filter(|at| take(&mut pieces, part(2, *at), limits)).count();
-        assert_eq!(taken, FEW as usize);
+        assert_eq!(taken, MAX_PARTS_OF_BATCH as usize);
         let limits = Limits { is_read: true, ..limits };
         let taken = (0..100).filter(|at| take(&mut pieces, part(3, *at), limits)).count();
-        assert_eq!(taken, 4 * FEW as usize, "they are read in this frame");
+        assert_eq!(taken, 4 * MAX_PARTS_OF_BATCH as usize, "they are read in this frame");
     }
 }

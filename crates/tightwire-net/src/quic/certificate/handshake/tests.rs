@@ -69,7 +69,7 @@ fn certificate() -> Certificate {
 }
 
 #[test]
-fn a_pinned_server_is_believed_under_any_name() {
+fn pinned_certificates_are_accepted_under_any_name() {
     let certificate = certificate();
     let other = Fingerprint([7; 32]);
     let trust = Trust::Pinned(vec![other, certificate.fingerprint()]);
@@ -81,7 +81,7 @@ fn a_pinned_server_is_believed_under_any_name() {
 }
 
 #[test]
-fn another_fingerprint_is_refused_and_both_are_said() {
+fn a_mismatched_fingerprint_is_refused_with_both_values() {
     let (here, there) = (certificate().fingerprint(), certificate());
     assert_ne!(here, there.fingerprint());
     let refused = connect(&there, &Trust::Pinned(vec![here]), "game.example.com").unwrap_err();
@@ -94,7 +94,7 @@ fn another_fingerprint_is_refused_and_both_are_said() {
 }
 
 #[test]
-fn the_certificate_without_its_key_is_not_enough() {
+fn a_certificate_without_its_key_is_refused() {
     let (real, thief) = (certificate(), certificate());
     let own = CertificateDer::from(pem::parse(real.chain_pem()).unwrap().into_contents());
     let key = pem::parse(thief.secret_key_pem()).unwrap().into_contents();
@@ -112,7 +112,7 @@ fn the_certificate_without_its_key_is_not_enough() {
 }
 
 #[test]
-fn a_server_of_an_authority_is_believed_under_its_name_and_in_time() {
+fn certificates_of_an_authority_are_checked_for_name_and_time() {
     let authority = Authority::new();
     let trust = authority.trust();
     let (valid, expired) = (authority.certificate(4000), authority.certificate(2020));
@@ -146,7 +146,7 @@ fn handshakes_have_one_size() {
 }
 
 #[test]
-fn certificates_come_back_from_text_and_der() {
+fn certificates_round_trip_as_pem_and_der() {
     let certificate = certificate();
     let (chain, key) = (certificate.chain_pem(), certificate.secret_key_pem());
     let again = Certificate::from_pem(&chain, &key).unwrap();
@@ -163,7 +163,7 @@ fn certificates_come_back_from_text_and_der() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_a_client_comes() {
+fn invalid_certificates_are_refused_with_their_fault() {
     let certificate = certificate();
     let (chain, key) = (certificate.chain_pem(), certificate.secret_key_pem());
     let refused = |chain: &str, key: &str| Certificate::from_pem(chain, key).unwrap_err();
@@ -200,7 +200,7 @@ fn what_is_wrong_is_said_before_a_client_comes() {
 }
 
 #[test]
-fn fingerprints_are_those_of_other_tools() {
+fn fingerprints_match_openssl() {
     // printf abc | sha256sum
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(Fingerprint::of(b"abc").to_string(), abc);

@@ -5,12 +5,12 @@ use core::time::Duration;
 use crate::message::Delivery;
 
 use super::batch::{self, mix};
-use super::{End, Fault, Options, Pair, Seen};
+use super::{End, EndFault, Fault, Options, Pair};
 use crate::reason::Reason;
 use crate::transport::{Connection, Event, NotSentError, Path, Transport};
 
 /// The two ends of a connected pair.
-pub(super) struct Stand<A, B> {
+pub(super) struct Harness<A, B> {
     pair: Pair<A, B>,
     pub(super) options: Options,
     /// Connections at the client and at the server.
@@ -29,48 +29,48 @@ struct Written {
 }
 
 /// An event of a connection.
-pub(super) enum Happened<'a> {
+pub(super) enum EndEvent<'a> {
     Connected(Connection),
     Batch(Delivery, &'a [u8]),
     Ended(Reason),
 }
 
-impl<A: Transport, B: Transport> Stand<A, B> {
+impl<A: Transport, B: Transport> Harness<A, B> {
     /// Waits until each end has connected.
-    pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, Seen> {
+    pub(super) fn connect(pair: Pair<A, B>, options: &Options) -> Result<Self, EndFault> {
         // A placeholder until the end has connected.
         let connections = [Connection(u64::MAX); 2];
         let written = Default::default();
-        let mut stand =
+        let mut harness =
             Self { pair, options: *options, connections, frames: 0, digest: 0, written };
         let mut are_connected = [false; 2];
         while are_connected != [true; 2] {
-            stand.begin_frame();
+            harness.begin_frame();
             for end in End::BOTH {
                 let mut connected = None;
-                stand.poll_all(end, |happened| match happened {
-                    Happened::Connected(_) if connected.is_some() => Err(Fault::ConnectedTwice),
-                    Happened::Connected(connection) => {
+                harness.poll_all(end, |event| match event {
+                    EndEvent::Connected(_) if connected.is_some() => Err(Fault::ConnectedTwice),
+                    EndEvent::Connected(connection) => {
                         connected = Some(connection);
                         Ok(())
                     }
-                    Happened::Batch(..) => Err(Fault::NoSuchConnection("a batch")),
-                    Happened::Ended(reason) => Err(Fault::Ended(reason)),
+                    EndEvent::Batch(..) => Err(Fault::NoSuchConnection("a batch")),
+                    EndEvent::Ended(reason) => Err(Fault::Ended(reason)),
                 })?;
                 if let Some(connection) = connected {
                     if are_connected[end as usize] {
-                        return Err(Seen { end, fault: Fault::ConnectedTwice });
+                        return Err(EndFault { end, fault: Fault::ConnectedTwice });
                     }
                     are_connected[end as usize] = true;
-                    stand.connections[end as usize] = connection;
+                    harness.connections[end as usize] = connection;
                 }
-                if !are_connected[end as usize] && stand.now() > options.patience {
-                    return Err(Seen { end, fault: Fault::NotConnected });
+                if !are_connected[end as usize] && harness.now() > options.patience {
+                    return Err(EndFault { end, fault: Fault::NotConnected });
                 }
             }
-            stand.end_frame(options.frame);
+            harness.end_frame(options.frame);
         }
-        Ok(stand)
+        Ok(harness)
     }
 
     pub(super) fn now(&self) -> Duration {
@@ -97,10 +97,10 @@ impl<A: Transport, B: Transport> Stand<A, B> {
     }
 
     /// Returns the path of an end's connection.
-    pub(super) fn path(&mut self, end: End) -> Result<Path, Seen> {
+    pub(super) fn path(&mut self, end: End) -> Result<Path, EndFault> {
         let connection = self.connection(end);
         let fault = Fault::Path("there is none of a connection");
-        self.transport(end).path(connection).ok_or(Seen { end, fault })
+        self.transport(end).path(connection).ok_or(EndFault { end, fault })
     }
 
     /// Passes input to both ends.
@@ -122,7 +122,7 @@ impl<A: Transport, B: Transport> Stand<A, B> {
     }
 
     /// Returns the next event at an end; `None` if there is none.
-    pub(super) fn poll(&mut self, end: End) -> Result<Option<Happened<'_>>, Seen> {
+    pub(super) fn poll(&mut self, end: End) -> Result<Option<EndEvent<'_>>, EndFault> {
         let Self { pair, connections, digest, .. } = self;
         let now = pair.clock.now();
         let transport: &mut dyn Transport = match end {
@@ -131,20 +131,20 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         };
         let Some(event) = transport.poll_event() else { return Ok(None) };
         let known = connections[end as usize];
-        let none = |event| Err(Seen { end, fault: Fault::NoSuchConnection(event) });
+        let none = |event| Err(EndFault { end, fault: Fault::NoSuchConnection(event) });
         let mut note = |what: u64| {
             *digest = mix(*digest ^ mix(now.as_nanos() as u64) ^ (what << 1 | end as u64));
         };
         Ok(Some(match event {
             Event::Connected { connection, .. } => {
                 note(1);
-                Happened::Connected(connection)
+                EndEvent::Connected(connection)
             }
             Event::Batch { from, .. } if from != known => return none("a batch"),
             Event::Batch { delivery, batch, .. } => {
                 let content = u64::from(crc32fast::hash(batch));
                 note(content << 8 | (delivery as u64) << 2 | 2);
-                Happened::Batch(delivery, batch)
+                EndEvent::Batch(delivery, batch)
             }
             // A failed attempt to connect has a connection without an [`Event::Connected`].
             Event::Disconnected { connection, .. }
@@ -154,9 +154,9 @@ impl<A: Transport, B: Transport> Stand<A, B> {
             }
             Event::Disconnected { reason, .. } => {
                 note(3);
-                Happened::Ended(reason)
+                EndEvent::Ended(reason)
             }
-            // A refused stranger. The events after it are polled in the next frame.
+            // A refused connection attempt. The events after it are polled in the next frame.
             Event::Refused { .. } => return Ok(None),
         }))
     }
@@ -165,10 +165,10 @@ impl<A: Transport, B: Transport> Stand<A, B> {
     pub(super) fn poll_all(
         &mut self,
         end: End,
-        mut handle: impl FnMut(Happened<'_>) -> Result<(), Fault>,
-    ) -> Result<(), Seen> {
-        while let Some(happened) = self.poll(end)? {
-            handle(happened).map_err(|fault| Seen { end, fault })?;
+        mut handle: impl FnMut(EndEvent<'_>) -> Result<(), Fault>,
+    ) -> Result<(), EndFault> {
+        while let Some(event) = self.poll(end)? {
+            handle(event).map_err(|fault| EndFault { end, fault })?;
         }
         Ok(())
     }
@@ -178,11 +178,11 @@ impl<A: Transport, B: Transport> Stand<A, B> {
         &mut self,
         end: End,
         mut handle: impl FnMut(Delivery, &[u8]) -> Result<(), Fault>,
-    ) -> Result<(), Seen> {
-        self.poll_all(end, |happened| match happened {
-            Happened::Connected(_) => Err(Fault::ConnectedTwice),
-            Happened::Ended(reason) => Err(Fault::Ended(reason)),
-            Happened::Batch(delivery, batch) => handle(delivery, batch),
+    ) -> Result<(), EndFault> {
+        self.poll_all(end, |event| match event {
+            EndEvent::Connected(_) => Err(Fault::ConnectedTwice),
+            EndEvent::Ended(reason) => Err(Fault::Ended(reason)),
+            EndEvent::Batch(delivery, batch) => handle(delivery, batch),
         })
     }
 

@@ -6,7 +6,7 @@ use tightwire_core::stream::Wire;
 use super::description::Description;
 
 /// Version of the internal messages: changes with their format.
-pub(super) const FORMAT: u8 = 2;
+pub(super) const FORMAT: u8 = 3;
 
 /// Largest token, in bytes.
 pub(super) const MAX_TOKEN: usize = 2048;
@@ -16,7 +16,7 @@ pub(super) const MAX_DESCRIPTION: usize = 64 << 10;
 
 /// An internal message. docs/WIRE.md lists them.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Said {
+pub(super) enum ControlMessage {
     /// First message of the client.
     Hello(Hello),
     /// The server accepts the client.
@@ -24,13 +24,13 @@ pub(super) enum Said {
     /// The client has got its welcome. Messages of the server can no longer overtake the welcome.
     Ready,
     /// The protocol ids differ: the server's description.
-    Different(Box<Description>),
-    /// The client's description, in reply to `Different`.
-    Described(Box<Description>),
+    ServerDescription(Box<Description>),
+    /// The client's description, in reply to `ServerDescription`.
+    ClientDescription(Box<Description>),
     /// Requests the schema of the other side's messages.
-    Ask,
-    /// Description in reply to `Ask`.
-    Answer(Box<Description>),
+    SchemaRequest,
+    /// Description in reply to `SchemaRequest`.
+    SchemaReply(Box<Description>),
 }
 
 /// Protocol id and token of the client.
@@ -51,24 +51,24 @@ pub(super) struct Welcome {
 
 /// Reason why an internal message was not understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NotUnderstood {
+pub(super) enum ControlError {
     /// A hello of another format.
     Format(u8),
     /// An unknown number, or a malformed body.
     Malformed,
 }
 
-impl Said {
+impl ControlMessage {
     /// Name of the control message in the reason of a disconnect.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Hello(_) => "Hello",
             Self::Welcome(_) => "Welcome",
             Self::Ready => "Ready",
-            Self::Different(_) => "Different",
-            Self::Described(_) => "Described",
-            Self::Ask => "Ask",
-            Self::Answer(_) => "Answer",
+            Self::ServerDescription(_) => "ServerDescription",
+            Self::ClientDescription(_) => "ClientDescription",
+            Self::SchemaRequest => "SchemaRequest",
+            Self::SchemaReply(_) => "SchemaReply",
         }
     }
 
@@ -78,10 +78,16 @@ impl Said {
             Self::Hello(hello) => InternalBatch::write(HELLO, hello, batch),
             Self::Welcome(welcome) => InternalBatch::write(WELCOME, welcome, batch),
             Self::Ready => InternalBatch::write(READY, &(), batch),
-            Self::Different(description) => InternalBatch::write(DIFFERENT, &**description, batch),
-            Self::Described(description) => InternalBatch::write(DESCRIBED, &**description, batch),
-            Self::Ask => InternalBatch::write(ASK, &(), batch),
-            Self::Answer(description) => InternalBatch::write(ANSWER, &**description, batch),
+            Self::ServerDescription(description) => {
+                InternalBatch::write(SERVER_DESCRIPTION, &**description, batch)
+            }
+            Self::ClientDescription(description) => {
+                InternalBatch::write(CLIENT_DESCRIPTION, &**description, batch)
+            }
+            Self::SchemaRequest => InternalBatch::write(SCHEMA_REQUEST, &(), batch),
+            Self::SchemaReply(description) => {
+                InternalBatch::write(SCHEMA_REPLY, &**description, batch)
+            }
         };
         if written.is_err() {
             batch.clear();
@@ -89,33 +95,33 @@ impl Said {
     }
 
     /// Whether this is the number of an answer.
-    pub(super) fn is_answer(number: u8) -> bool {
-        number == ANSWER
+    pub(super) fn is_schema_reply(number: u8) -> bool {
+        number == SCHEMA_REPLY
     }
 
     /// Reads the internal message of this number with this body.
-    pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, NotUnderstood> {
-        fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, NotUnderstood> {
-            tightwire_core::stream::decode(body).map_err(|_| NotUnderstood::Malformed)
+    pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, ControlError> {
+        fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, ControlError> {
+            tightwire_core::stream::decode(body).map_err(|_| ControlError::Malformed)
         }
-        fn description(body: &[u8]) -> Result<Box<Description>, NotUnderstood> {
+        fn description(body: &[u8]) -> Result<Box<Description>, ControlError> {
             if body.len() > MAX_DESCRIPTION {
-                return Err(NotUnderstood::Malformed);
+                return Err(ControlError::Malformed);
             }
             decode(body).map(Box::new)
         }
         match number {
             HELLO => match body.first() {
-                Some(&format) if format != FORMAT => Err(NotUnderstood::Format(format)),
+                Some(&format) if format != FORMAT => Err(ControlError::Format(format)),
                 _ => decode(body).map(Self::Hello),
             },
             WELCOME => decode(body).map(Self::Welcome),
             READY => decode(body).map(|()| Self::Ready),
-            DIFFERENT => description(body).map(Self::Different),
-            DESCRIBED => description(body).map(Self::Described),
-            ASK => decode(body).map(|()| Self::Ask),
-            ANSWER => description(body).map(Self::Answer),
-            _ => Err(NotUnderstood::Malformed),
+            SERVER_DESCRIPTION => description(body).map(Self::ServerDescription),
+            CLIENT_DESCRIPTION => description(body).map(Self::ClientDescription),
+            SCHEMA_REQUEST => decode(body).map(|()| Self::SchemaRequest),
+            SCHEMA_REPLY => description(body).map(Self::SchemaReply),
+            _ => Err(ControlError::Malformed),
         }
     }
 }
@@ -123,12 +129,12 @@ impl Said {
 const HELLO: u8 = 0;
 const WELCOME: u8 = 1;
 const READY: u8 = 2;
-const DIFFERENT: u8 = 3;
-const DESCRIBED: u8 = 4;
-const ASK: u8 = 5;
-const ANSWER: u8 = 6;
+const SERVER_DESCRIPTION: u8 = 3;
+const CLIENT_DESCRIPTION: u8 = 4;
+const SCHEMA_REQUEST: u8 = 5;
+const SCHEMA_REPLY: u8 = 6;
 
 #[cfg(test)]
-#[path = "said_tests.rs"]
+#[path = "control_tests.rs"]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests;

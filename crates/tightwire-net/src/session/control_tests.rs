@@ -6,7 +6,7 @@ use tightwire_core::packet::{Identity, Protection};
 use tightwire_core::schema::Schema;
 use tightwire_snapshot::{Config, Protocol};
 
-use super::{Description, Hello, Said, Welcome};
+use super::{ControlMessage, Description, Hello, Welcome};
 
 const DOCUMENT: &str = include_str!("../../../../docs/WIRE.md");
 
@@ -15,24 +15,36 @@ struct Door {
     open: bool,
 }
 
-fn example(name: &str) -> Said {
+fn example(name: &str) -> ControlMessage {
     match name {
         "hello" => {
             let token = vec![1, 2, 3];
-            Said::Hello(Hello { format: super::FORMAT, protocol: 0x0123_4567_89ab_cdef, token })
+            ControlMessage::Hello(Hello {
+                format: super::FORMAT,
+                protocol: 0x0123_4567_89ab_cdef,
+                token,
+            })
         }
-        "welcome" => Said::Welcome(Welcome { client: 7 }),
-        "ready" => Said::Ready,
-        "ask" => Said::Ask,
+        "welcome" => ControlMessage::Welcome(Welcome { client: 7 }),
+        "ready" => ControlMessage::Ready,
+        "ask" => ControlMessage::SchemaRequest,
         "described" => {
             let identity = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<bool>());
-            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256], None)))
+            ControlMessage::ClientDescription(Box::new(Description::of(
+                identity,
+                [16, 1 << 20, 256],
+                None,
+            )))
         }
         "described with snapshots" => {
             let identity = Identity::new("arena", "1.0", Protection::Crc32, Schema::of::<bool>());
             let protocol = Protocol::builder(Config::default()).class::<Door>().build().unwrap();
             let snapshots = Some(protocol.description());
-            Said::Described(Box::new(Description::of(identity, [16, 1 << 20, 256], snapshots)))
+            ControlMessage::ClientDescription(Box::new(Description::of(
+                identity,
+                [16, 1 << 20, 256],
+                snapshots,
+            )))
         }
         other => {
             panic!("docs/WIRE.md has a session example {other:?} that this test does not know")
@@ -41,7 +53,7 @@ fn example(name: &str) -> Said {
 }
 
 #[test]
-fn the_document_has_the_bytes_that_are_written_and_they_read_back() {
+fn control_messages_match_the_bytes_in_wire_md() {
     let (mut wrong, mut count) = (String::new(), 0);
     for line in DOCUMENT.lines() {
         let Some(rest) = line.strip_prefix("Session example `") else { continue };
@@ -55,7 +67,7 @@ fn the_document_has_the_bytes_that_are_written_and_they_read_back() {
             wrong += &format!("{name}: `{}`\n", hex.join(" "));
         }
         let (number, body) = InternalBatch::read(&batch).unwrap();
-        assert_eq!(Said::read(number, body), Ok(said));
+        assert_eq!(ControlMessage::read(number, body), Ok(said));
         count += 1;
     }
     assert_eq!(wrong, "", "written, but not what docs/WIRE.md says");

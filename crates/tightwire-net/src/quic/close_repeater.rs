@@ -13,12 +13,12 @@ use super::socket::{Packets, Socket};
 /// QUIC sends it once, and again whenever a packet comes; but a peer that has nothing to send gets
 /// no answer, and if the packet was lost, learns only that the server does not know its connection.
 #[derive(Debug, Default)]
-pub(super) struct Farewells {
-    waiting: Vec<Farewell>,
+pub(super) struct CloseRepeater {
+    waiting: Vec<ClosePacket>,
 }
 
 #[derive(Debug)]
-struct Farewell {
+struct ClosePacket {
     to: SocketAddr,
     from: Option<IpAddr>,
     bytes: Vec<u8>,
@@ -27,33 +27,33 @@ struct Farewell {
     pause: Duration,
 }
 
-impl Farewells {
+impl CloseRepeater {
     /// Adds a packet that was sent once.
     pub(super) fn add(&mut self, packet: Packets<'_>, now: Duration) {
         if self.waiting.len() < MOST {
             let Packets { to, from, bytes, .. } = packet;
             let (bytes, next) = (bytes.to_vec(), now.saturating_add(FIRST_PAUSE));
-            self.waiting.push(Farewell { to, from, bytes, next, pause: FIRST_PAUSE * 2 });
+            self.waiting.push(ClosePacket { to, from, bytes, next, pause: FIRST_PAUSE * 2 });
         }
     }
 
     pub(super) fn send(&mut self, socket: &mut impl Socket, now: Duration) {
-        self.waiting.retain_mut(|farewell| {
-            if farewell.next > now {
+        self.waiting.retain_mut(|packet| {
+            if packet.next > now {
                 return true;
             }
-            let Farewell { to, from, bytes, .. } = farewell;
+            let ClosePacket { to, from, bytes, .. } = packet;
             let size = bytes.len();
             // One that finds no room is as good as lost.
             let _ = socket.send(now, &Packets { to: *to, from: *from, congestion: 0, bytes, size });
-            farewell.next = now.saturating_add(farewell.pause);
-            farewell.pause *= 2;
-            farewell.pause <= LAST_PAUSE
+            packet.next = now.saturating_add(packet.pause);
+            packet.pause *= 2;
+            packet.pause <= LAST_PAUSE
         });
     }
 
     pub(super) fn next_time(&self) -> Option<Duration> {
-        self.waiting.iter().map(|farewell| farewell.next).min()
+        self.waiting.iter().map(|packet| packet.next).min()
     }
 }
 

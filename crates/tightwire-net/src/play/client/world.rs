@@ -1,0 +1,228 @@
+//! The client's world: objects of the server, interpolated or predicted.
+
+use tightwire_core::schema::ObjectId;
+use tightwire_snapshot::{ObjectChange, OffsetSize, Playback, Protocol, Receiver, Row, RowBuffer};
+
+use super::touch::Guests;
+use crate::play::frame::Frame;
+use crate::play::predict::{Misprediction, Prediction};
+use crate::play::scene::Steppable;
+use crate::play::{Class, SceneError};
+
+/// The received objects, what is shown of them, and the predicted ones.
+pub(super) struct ClientWorld<I> {
+    pub(super) protocol: Protocol,
+    pub(super) receiver: Receiver,
+    pub(super) playback: Playback,
+    pub(super) prediction: Prediction,
+    /// Objects that this client owns, sorted.
+    pub(super) owned: Vec<ObjectId>,
+    pub(super) guests: Guests,
+    /// Classes whose owned objects are predicted.
+    pub(super) predicted_classes: Vec<bool>,
+    /// The input of the tick that is stepped.
+    pub(super) input: I,
+    /// The shown part of the newest predicted tick.
+    pub(super) fraction: f64,
+    /// Shown rows of objects that are not simply interpolated.
+    pub(super) shown: Frame,
+    pub(super) scratch: RowBuffer,
+}
+
+impl<I> ClientWorld<I> {
+    pub(super) fn is_owned(&self, id: ObjectId) -> bool {
+        self.owned.binary_search(&id).is_ok()
+    }
+
+    pub(super) fn set_owned(&mut self, id: ObjectId, is_owned: bool) {
+        match (self.owned.binary_search(&id), is_owned) {
+            (Err(place), true) => self.owned.insert(place, id),
+            (Ok(place), false) => drop(self.owned.remove(place)),
+            _ => {}
+        }
+    }
+
+    /// Computes what is shown of the objects that are not simply interpolated: the predicted ones,
+    /// and those whose prediction has just ended. Once a frame, so that reading needs no memory.
+    pub(super) fn refresh_shown(&mut self) {
+        self.shown.clear();
+        for (id, _) in self.prediction.frame().iter() {
+            if self.prediction.show(id, self.fraction, &mut self.scratch) {
+                self.shown.set(id, self.scratch.row());
+            }
+        }
+        for id in self.prediction.offset_ids() {
+            if !self.prediction.is_predicted(id)
+                && self.playback.with_row(id, |row| self.scratch.copy_from(row)).is_some()
+            {
+                self.prediction.apply_offset(id, &mut self.scratch);
+                self.shown.set(id, self.scratch.row());
+            }
+        }
+    }
+
+    pub(super) fn is_shown(&self, id: ObjectId) -> bool {
+        self.show(id, |_| ()).is_some()
+    }
+
+    /// Passes the shown state of an object to `read`.
+    fn show<R>(&self, id: ObjectId, read: impl FnOnce(Row<'_>) -> R) -> Option<R> {
+        match self.shown.get(id) {
+            Some(row) => Some(read(row)),
+            None => self.playback.with_row(id, read),
+        }
+    }
+
+    /// The first object whose id is at least `from`, with its class: of `frame`, or else
+    /// interpolated.
+    fn next_of(&self, frame: &Frame, from: ObjectId) -> Option<(ObjectId, u16)> {
+        let is_interpolated = |(id, _): &(ObjectId, u16)| !frame.contains(*id);
+        let interpolated = self.playback.objects_from(from).find(is_interpolated);
+        let other = frame.first_from(from).map(|(id, row)| (id, row.class));
+        match (interpolated, other) {
+            (Some(one), Some(other)) => Some(if one.0 <= other.0 { one } else { other }),
+            (one, other) => one.or(other),
+        }
+    }
+}
+
+impl<I> Steppable<I> for ClientWorld<I> {
+    fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    fn input(&self, id: ObjectId) -> Option<&I> {
+        self.is_owned(id).then_some(&self.input)
+    }
+
+    fn with_row(&self, id: ObjectId, read: &mut dyn FnMut(Row<'_>)) {
+        match self.prediction.frame().get(id) {
+            Some(row) => read(row),
+            None => drop(self.playback.with_row(id, read)),
+        }
+    }
+
+    fn is_simulated(&self, id: ObjectId) -> bool {
+        self.prediction.is_predicted(id)
+    }
+
+    fn next(&self, class: u16, from: ObjectId) -> Option<ObjectId> {
+        let mut from = Some(from);
+        loop {
+            let (id, of) = self.next_of(self.prediction.frame(), from?)?;
+            if of == class {
+                return Some(id);
+            }
+            from = id.0.checked_add(1).map(ObjectId);
+        }
+    }
+
+    fn set(&mut self, id: ObjectId, row: Row<'_>) -> Result<(), SceneError> {
+        if !self.is_simulated(id) {
+            return Err(SceneError::NotSimulated { id });
+        }
+        self.prediction.frame_mut().set(id, row);
+        Ok(())
+    }
+
+    fn spawn(
+        &mut self,
+        by: ObjectId,
+        ordinal: Option<u16>,
+        row: Row<'_>,
+    ) -> Result<ObjectId, SceneError> {
+        // Only the owner's inputs decide which of its objects spawn another.
+        let is_own = self.is_owned(by) || self.prediction.is_provisional(by);
+        let is_predicted = self.predicted_classes.get(usize::from(row.class)) == Some(&true);
+        if !is_own || !is_predicted {
+            return Err(SceneError::NotSimulated { id: by });
+        }
+        self.prediction.spawn(ordinal, row).ok_or(SceneError::TooManySpawns)
+    }
+
+    fn remove(&mut self, id: ObjectId) {
+        self.prediction.frame_mut().remove(id);
+    }
+}
+
+/// The shown world of a client: predicted objects at the present, all others interpolated between
+/// snapshots. Made by [`Client::world`](super::Client::world).
+#[derive(Clone, Copy)]
+pub struct View<'v, I> {
+    pub(super) world: &'v ClientWorld<I>,
+}
+
+impl<'v, I> View<'v, I> {
+    /// Returns an object as it is to be drawn, if it is shown and is a `C`.
+    #[must_use]
+    pub fn get<C: Class>(&self, id: impl Into<ObjectId>) -> Option<C> {
+        self.world.show(id.into(), |row| self.world.protocol.value_of(row))?
+    }
+
+    /// Passes the cells of a shown object to `read`.
+    pub fn with_row<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>) -> R,
+    ) -> Option<R> {
+        self.world.show(id.into(), read)
+    }
+
+    /// Iterates over the shown objects of a class, in the order of ids.
+    pub fn iter<C: Class>(&self) -> impl Iterator<Item = (ObjectId, C)> + use<'v, C, I> {
+        let class = self.world.protocol.class_index::<C>();
+        let world = self.world;
+        let of_class = self.objects().filter(move |(_, of)| Some(*of) == class);
+        of_class.filter_map(move |(id, _)| {
+            Some((id, world.show(id, |row| world.protocol.value_of(row))??))
+        })
+    }
+
+    /// Returns the interpolated objects that changed with the last frame, each with its class: an
+    /// engine copies only these. Predicted objects are not in it: they move in every frame.
+    #[must_use]
+    pub fn changes(&self) -> &'v [ObjectChange] {
+        self.world.playback.shown_changes()
+    }
+
+    /// Iterates over all shown objects, in the order of ids, with the indices of their classes.
+    pub fn objects(&self) -> impl Iterator<Item = (ObjectId, u16)> + use<'v, I> {
+        let world = self.world;
+        let mut from = Some(ObjectId(0));
+        core::iter::from_fn(move || {
+            let (id, class) = world.next_of(&world.shown, from?)?;
+            from = id.0.checked_add(1).map(ObjectId);
+            Some((id, class))
+        })
+    }
+
+    /// Whether this client owns the object.
+    #[must_use]
+    pub fn is_mine(&self, id: impl Into<ObjectId>) -> bool {
+        let id = id.into();
+        self.world.is_owned(id) || self.world.prediction.is_provisional(id)
+    }
+
+    /// Whether the object is predicted, and not interpolated.
+    #[must_use]
+    pub fn is_predicted(&self, id: impl Into<ObjectId>) -> bool {
+        self.world.prediction.is_predicted(id.into())
+    }
+
+    /// Returns how far an object is shown from its predicted state, since a correction fades.
+    #[must_use]
+    pub fn correction(&self, id: impl Into<ObjectId>) -> OffsetSize {
+        self.world.prediction.offset(id.into())
+    }
+
+    /// Iterates over the last predictions that differed from the server's state, oldest first.
+    pub fn mispredictions(&self) -> impl Iterator<Item = &'v Misprediction> {
+        self.world.prediction.mispredictions()
+    }
+}
+
+impl<I> core::fmt::Debug for View<'_, I> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("View").field("owned", &self.world.owned).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,280 @@
+//! The declaration of a game, which server and clients share.
+
+use core::fmt;
+use core::marker::PhantomData;
+use std::sync::Arc;
+
+use tightwire_core::schema::Schema;
+use tightwire_core::stream::Wire;
+use tightwire_snapshot::{self as snapshot, Protocol, ProtocolBuilder, Scope};
+
+use super::input::InputLayout;
+use super::{Client, ClientConfig, PlayError, Server, ServerConfig, control};
+use crate::message::{Message, MessengerBuilder};
+use crate::session::{Admit, SessionConfig};
+use crate::transport::Transport;
+
+/// A type of objects that can be replicated: every [`Wire`] type with a default.
+pub trait Class: Wire + Default + 'static {}
+
+impl<C: Wire + Default + 'static> Class for C {}
+
+/// The input of a player in one tick: what is pressed, and where the player looks.
+///
+/// ```
+/// use tightwire::{play::Input, Wire};
+///
+/// #[derive(Wire, Default, Clone)]
+/// struct Drive {
+///     #[wire(range = -1..=1)]
+///     throttle: i8,
+///     fire: bool,
+/// }
+///
+/// impl Input for Drive {
+///     // A shot that was fired between two ticks is not lost.
+///     fn merge(&mut self, newer: &Self) {
+///         *self = Drive { fire: self.fire | newer.fire, ..newer.clone() };
+///     }
+///
+///     // A missing input drives on, and does not fire again.
+///     fn repeated(&self, _missing: u32) -> Self {
+///         Drive { fire: false, ..self.clone() }
+///     }
+/// }
+/// ```
+pub trait Input: Wire + Default + Clone + Send + Sync + 'static {
+    /// Takes a newer input of the same tick into account: several frames can fall into one tick. By
+    /// default the newer one counts.
+    fn merge(&mut self, newer: &Self) {
+        self.clone_from(newer);
+    }
+
+    /// Returns the input that the server uses for a tick whose input is missing, `missing` ticks
+    /// after this one. By default it is the same.
+    #[must_use]
+    fn repeated(&self, missing: u32) -> Self {
+        let _ = missing;
+        self.clone()
+    }
+}
+
+impl Input for () {}
+
+/// The declaration of a game: its classes of objects, its input and its messages. Server and
+/// clients make the same one; the order does not matter.
+///
+/// ```
+/// use tightwire::{play::{Game, Input}, Message, Wire};
+///
+/// #[derive(Wire, Default)]
+/// struct Tank {
+///     #[wire(spatial, min = -200.0, max = 200.0, resolution = 0.002)]
+///     position: [f32; 2],
+/// }
+///
+/// #[derive(Wire, Default, Clone)]
+/// struct Drive { fire: bool }
+/// impl Input for Drive {}
+///
+/// #[derive(Wire, Message, Default)]
+/// struct Chat {
+///     #[wire(max_len = 100)]
+///     text: String,
+/// }
+///
+/// fn game() -> Game<Drive> {
+///     Game::new("arena", "1.0").object::<Tank>().input::<Drive>().message::<Chat>()
+/// }
+/// ```
+#[must_use]
+pub struct Game<I = ()> {
+    name: String,
+    version: String,
+    tick_rate: u32,
+    classes: Vec<ClassEntry>,
+    messages: Vec<Register>,
+    input: PhantomData<fn() -> I>,
+}
+
+/// Registration of a message type.
+type Register = Box<dyn FnOnce(MessengerBuilder<()>) -> MessengerBuilder<()>>;
+
+struct ClassEntry {
+    name: String,
+    add: Box<dyn FnOnce(ProtocolBuilder) -> ProtocolBuilder>,
+    config: ObjectConfig,
+}
+
+/// Configuration of a class of objects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObjectConfig {
+    /// Relevancy of objects of the class. Default: `None`: [`Scope::Near`] if the class has a
+    /// `spatial` field, else [`Scope::Always`].
+    pub scope: Option<Scope>,
+    /// Weight of the class, by which the priority of its objects is multiplied. Default: 1.
+    pub weight: u8,
+    /// A client predicts the objects of the class that it owns. Default: true.
+    pub predict: bool,
+}
+
+impl Default for ObjectConfig {
+    fn default() -> Self {
+        Self { scope: None, weight: 1, predict: true }
+    }
+}
+
+impl Game {
+    /// Begins the declaration of a game without objects, input and messages, of 60 ticks a second.
+    /// Sides with another name or version refuse each other.
+    pub fn new(name: &str, version: &str) -> Self {
+        Self {
+            name: name.into(),
+            version: version.into(),
+            tick_rate: 60,
+            classes: Vec::new(),
+            messages: Vec::new(),
+            input: PhantomData,
+        }
+    }
+}
+
+impl<I: Input> Game<I> {
+    /// Sets the number of ticks per second.
+    pub fn tick_rate(mut self, hertz: u32) -> Self {
+        self.tick_rate = hertz;
+        self
+    }
+
+    /// Adds a class of objects.
+    pub fn object<C: Class>(self) -> Self {
+        self.object_with::<C>(ObjectConfig::default())
+    }
+
+    /// Adds a class of objects with a configuration of its own.
+    pub fn object_with<C: Class>(mut self, config: ObjectConfig) -> Self {
+        let name = core::any::type_name::<C>().into();
+        self.classes.push(ClassEntry { name, add: Box::new(ProtocolBuilder::class::<C>), config });
+        self
+    }
+
+    /// Adds a class of objects without a Rust type, by its name and schema: for engines, which work
+    /// on rows of cells.
+    pub fn object_of(mut self, name: &str, schema: Schema, config: ObjectConfig) -> Self {
+        let name: String = name.into();
+        let class = name.clone();
+        let add = Box::new(move |builder: ProtocolBuilder| builder.class_of(&class, schema));
+        self.classes.push(ClassEntry { name, add, config });
+        self
+    }
+
+    /// Sets the type of the players' input.
+    pub fn input<J: Input>(self) -> Game<J> {
+        let Self { name, version, tick_rate, classes, messages, .. } = self;
+        Game { name, version, tick_rate, classes, messages, input: PhantomData }
+    }
+
+    /// Adds a type of messages, which either side can send, and polls.
+    pub fn message<M: Message>(mut self) -> Self {
+        self.messages.push(Box::new(MessengerBuilder::queue::<M>));
+        self
+    }
+
+    /// Makes the server of the game.
+    ///
+    /// # Errors
+    ///
+    /// [`PlayError`] if the declaration or the configuration is not valid.
+    pub fn serve<T: Transport>(
+        self,
+        config: ServerConfig,
+        gate: impl Admit + 'static,
+        transport: T,
+    ) -> Result<Server<I, T>, PlayError> {
+        Server::new(self.declare(&config.snapshot)?, config, gate, transport)
+    }
+
+    /// Makes a client of the game, which connects with a token.
+    ///
+    /// # Errors
+    ///
+    /// [`PlayError`] if the declaration or the configuration is not valid.
+    pub fn connect<T: Transport>(
+        self,
+        config: ClientConfig,
+        token: &[u8],
+        transport: T,
+    ) -> Result<Client<I, T>, PlayError> {
+        Client::new(self.declare(&config.snapshot)?, config, token, transport)
+    }
+
+    /// Builds the protocols of the game.
+    pub(super) fn declare(self, snapshots: &snapshot::Config) -> Result<Declared<I>, PlayError> {
+        let Self { name, version, tick_rate, mut classes, messages, .. } = self;
+        classes.sort_by(|one, other| one.name.cmp(&other.name));
+        let config = snapshot::Config { ticks_per_second: tick_rate, ..*snapshots };
+        let mut builder = Protocol::builder(config);
+        let mut configs = Vec::new();
+        for class in classes {
+            builder = (class.add)(builder);
+            configs.push(class.config);
+        }
+        let objects = builder.build().map_err(PlayError::Classes)?;
+        let input = Protocol::builder(config).class::<I>().build().map_err(PlayError::Input)?;
+        let layout = Arc::new(input_layout(&input)?);
+        let session = SessionConfig::new(&name, &version).with_snapshots(&objects);
+        let session = session.with_input(&input);
+        let typed = PhantomData;
+        Ok(Declared { session, objects, configs, input, layout, messages, tick_rate, typed })
+    }
+}
+
+/// Returns the columns and groups of an input type, in the order of the columns.
+fn input_layout(input: &Protocol) -> Result<InputLayout, PlayError> {
+    let columns = input.columns(0);
+    let maxima = (0..columns).filter_map(|column| input.column_max(0, column)).collect();
+    let mut groups: Vec<_> = input.groups(0).map(|group| group.columns).collect();
+    groups.sort_by_key(|group| group.start);
+    InputLayout::new(maxima, groups).map_err(PlayError::InputLayout)
+}
+
+/// A game whose protocols are built.
+pub(super) struct Declared<I> {
+    /// The session's configuration, as far as the game decides it.
+    pub(super) session: SessionConfig,
+    pub(super) objects: Protocol,
+    /// Configuration of each class, in the order of the protocol.
+    pub(super) configs: Vec<ObjectConfig>,
+    /// The protocol whose only class is the input.
+    pub(super) input: Protocol,
+    pub(super) layout: Arc<InputLayout>,
+    messages: Vec<Register>,
+    pub(super) tick_rate: u32,
+    typed: PhantomData<fn() -> I>,
+}
+
+impl<I> Declared<I> {
+    /// Registers the messages of the game, and those of this layer.
+    pub(super) fn register(&mut self, builder: MessengerBuilder<()>) -> MessengerBuilder<()> {
+        let messages = core::mem::take(&mut self.messages).into_iter();
+        let builder = messages.fold(builder, |builder, register| register(builder));
+        control::register(builder)
+    }
+
+    /// Returns the relevancy of a class.
+    pub(super) fn scope_of(&self, class: u16) -> Scope {
+        let declared = self.configs.get(usize::from(class)).and_then(|config| config.scope);
+        let is_spatial = || self.objects.groups(class).any(|group| group.is_spatial);
+        declared.unwrap_or_else(|| if is_spatial() { Scope::Near } else { Scope::Always })
+    }
+}
+
+impl<I> fmt::Debug for Game<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Game")
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .field("tick_rate", &self.tick_rate)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,449 @@
+//! Prediction: this client steps its own objects ahead of the server, and corrects them.
+//!
+//! The state after each predicted tick is kept. When the server's state of such a tick arrives, it
+//! is compared with the predicted one. If they differ, the objects are set back to the server's
+//! state, and the ticks since are replayed with the inputs that were sent. The difference that a
+//! player would see as a jump becomes an offset that fades.
+//!
+//! Both sides round the state to the wire's resolution after each tick. They then start each tick
+//! from equal bits, and a simulation that computes the same on both sides is never corrected.
+
+mod blend;
+mod config;
+mod spawn;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+use core::time::Duration;
+
+use tightwire_core::schema::ObjectId;
+use tightwire_snapshot::{Protocol, Row, RowBuffer};
+
+use super::frame::Frame;
+use blend::Blends;
+pub use config::{PredictConfig, Touch};
+pub(super) use spawn::FIRST_PROVISIONAL;
+use spawn::Spawns;
+use stats::Mispredictions;
+pub use stats::{Misprediction, PredictionStats};
+
+/// Number of ticks whose states are kept: a replay is never longer.
+const KEPT: usize = 64;
+
+/// The predicted objects of a client.
+#[derive(Debug)]
+pub(super) struct Prediction {
+    protocol: Protocol,
+    config: PredictConfig,
+    /// State after each of the last ticks, at its tick modulo [`KEPT`].
+    frames: Vec<Kept>,
+    /// State of the running step, or after the last one.
+    current: Frame,
+    /// The newest predicted tick; `None` before the first step.
+    newest: Option<u32>,
+    /// Tick of the running step; `None` between steps.
+    running: Option<u32>,
+    /// The last replayed tick; `None` if there is nothing to replay.
+    replayed: Option<u32>,
+    /// Ids of the predicted objects, sorted.
+    members: Vec<ObjectId>,
+    spawns: Spawns,
+    blends: Blends,
+    /// Shown states before a correction.
+    before: Frame,
+    /// Objects whose prediction began since.
+    switched: Vec<ObjectId>,
+    /// Fraction of the tick that was shown then.
+    fraction: f64,
+    /// Newest state before a replay that is only made to check the simulation.
+    expected: Option<Frame>,
+    mispredictions: Mispredictions,
+    stats: PredictionStats,
+    scratch: RowBuffer,
+    interpolated: RowBuffer,
+    removed: Vec<ObjectId>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    tick: Option<u32>,
+    frame: Frame,
+}
+
+/// The server's state of a tick.
+#[derive(Clone, Copy)]
+pub(super) struct Authoritative<'a> {
+    pub(super) tick: u32,
+    /// Every object of this client is as it was at this tick; otherwise some may be older.
+    pub(super) is_exact: bool,
+    pub(super) objects: &'a dyn ReceivedObjects,
+}
+
+/// The objects that a client has received.
+pub(super) trait ReceivedObjects {
+    /// The newest received state of an object that can be predicted.
+    fn row(&self, id: ObjectId) -> Option<Row<'_>>;
+
+    /// Copies the interpolated state of an object that is shown; returns whether there is one.
+    fn show(&self, id: ObjectId, shown: &mut RowBuffer) -> bool;
+}
+
+impl Prediction {
+    pub(super) fn new(protocol: &Protocol, config: PredictConfig) -> Self {
+        Self {
+            protocol: protocol.clone(),
+            config,
+            frames: (0..KEPT).map(|_| Kept::default()).collect(),
+            current: Frame::default(),
+            newest: None,
+            running: None,
+            replayed: None,
+            members: Vec::new(),
+            spawns: Spawns::default(),
+            blends: Blends::default(),
+            before: Frame::default(),
+            switched: Vec::new(),
+            fraction: 0.0,
+            expected: None,
+            mispredictions: Mispredictions::default(),
+            stats: PredictionStats::default(),
+            scratch: RowBuffer::default(),
+            interpolated: RowBuffer::default(),
+            removed: Vec::new(),
+        }
+    }
+
+    /// Drops all predicted state, as after a new connection.
+    pub(super) fn reset(&mut self) {
+        self.frames.iter_mut().for_each(|kept| kept.tick = None);
+        self.current.clear();
+        (self.newest, self.running, self.replayed) = (None, None, None);
+        self.members.clear();
+        self.spawns.clear();
+        self.blends.clear();
+        self.before.clear();
+        self.expected = None;
+    }
+
+    /// Begins or ends the prediction of an object. The object gets its state with the next
+    /// snapshot.
+    pub(super) fn set_member(&mut self, id: ObjectId, is_member: bool) {
+        match (self.members.binary_search(&id), is_member) {
+            (Err(place), true) => self.members.insert(place, id),
+            (Ok(place), false) => drop(self.members.remove(place)),
+            _ => {}
+        }
+    }
+
+    pub(super) fn is_member(&self, id: ObjectId) -> bool {
+        self.members.binary_search(&id).is_ok()
+    }
+
+    /// Whether the object has a predicted state.
+    pub(super) fn is_predicted(&self, id: ObjectId) -> bool {
+        self.current.contains(id)
+    }
+
+    /// Whether the id is of a predicted spawn that the server has not confirmed yet.
+    pub(super) fn is_provisional(&self, id: ObjectId) -> bool {
+        id.0 >= FIRST_PROVISIONAL
+    }
+
+    pub(super) fn stats(&self) -> PredictionStats {
+        self.stats
+    }
+
+    pub(super) fn mispredictions(&self) -> impl Iterator<Item = &Misprediction> {
+        self.mispredictions.iter()
+    }
+
+    /// The state of the running step, or after the last one.
+    pub(super) fn frame(&self) -> &Frame {
+        &self.current
+    }
+
+    pub(super) fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.current
+    }
+
+    /// Compares the server's state with the predicted one, and prepares a replay if they differ.
+    /// `fraction` is the shown part of the newest tick.
+    pub(super) fn reconcile(&mut self, server: &Authoritative<'_>, fraction: f64) {
+        self.finish();
+        let Some(newest) = self.newest.filter(|newest| *newest >= server.tick) else {
+            return self.follow(server);
+        };
+        let place = server.tick as usize % KEPT;
+        if newest - server.tick >= KEPT as u32 {
+            return self.follow(server);
+        }
+        self.remember_shown(server, fraction);
+        let has_frame = self.frames[place].tick == Some(server.tick);
+        let mut frame = core::mem::take(&mut self.frames[place].frame);
+        if !has_frame {
+            frame.clear();
+        }
+        let needs_replay = self.correct(&mut frame, has_frame, server);
+        (self.frames[place].tick, self.frames[place].frame) = (Some(server.tick), frame);
+        self.stats.spawns_unmatched +=
+            u64::from(self.spawns.expire(server.tick, &mut self.removed));
+        self.drop_removed(server, fraction);
+        if needs_replay {
+            self.begin_replay(server.tick);
+        } else if self.config.always_replay {
+            self.expected = Some(self.current.clone());
+            self.begin_replay(server.tick);
+        }
+    }
+
+    /// Sets `frame`, the predicted state of a tick, to the server's state. Returns whether it
+    /// changed.
+    fn correct(&mut self, frame: &mut Frame, has_frame: bool, server: &Authoritative<'_>) -> bool {
+        let mut is_changed = !has_frame;
+        self.stats.compared += u64::from(has_frame && server.is_exact);
+        let mut is_mispredicted = false;
+        for place in 0..self.members.len() {
+            let id = self.members[place];
+            let received = server.objects.row(id);
+            match (received, frame.get(id)) {
+                (Some(received), Some(predicted)) => {
+                    if !server.is_exact {
+                        continue;
+                    }
+                    let tolerance = self.config.tolerance;
+                    let group = self.protocol.first_difference(received, predicted, tolerance);
+                    if received.class == predicted.class && group.is_none() {
+                        continue;
+                    }
+                    is_mispredicted = true;
+                    let field =
+                        group.and_then(|group| self.protocol.groups(received.class).nth(group));
+                    let field = field.map_or("", |group| group.field);
+                    self.mispredictions.push(server.tick, id, field, predicted, received);
+                    frame.set(id, received);
+                    is_changed = true;
+                }
+                // The object spawned, or its prediction began.
+                (Some(received), None) => {
+                    frame.set(id, received);
+                    is_changed = true;
+                }
+                (None, Some(_)) if server.is_exact && !self.spawns.is_younger(id, server.tick) => {
+                    frame.remove(id);
+                    is_changed = true;
+                }
+                (None, _) => {}
+            }
+        }
+        self.stats.mispredicted += u64::from(is_mispredicted);
+        let mut removed = core::mem::take(&mut self.removed);
+        removed.clear();
+        // Objects whose prediction has ended.
+        let is_over = |id: &ObjectId| !self.is_provisional(*id) && !self.is_member(*id);
+        removed.extend(self.current.iter().map(|(id, _)| id).filter(is_over));
+        for id in &removed {
+            frame.remove(*id);
+        }
+        self.removed = removed;
+        is_changed
+    }
+
+    /// Takes over the server's state of a tick that was not predicted yet.
+    fn follow(&mut self, server: &Authoritative<'_>) {
+        let Self { current, members, .. } = self;
+        current.clear();
+        for id in members {
+            if let Some(row) = server.objects.row(*id) {
+                current.set(*id, row);
+            }
+        }
+        self.newest = Some(server.tick);
+        self.keep(server.tick);
+        self.replayed = None;
+    }
+
+    /// Remembers what is shown, before a correction changes it.
+    fn remember_shown(&mut self, server: &Authoritative<'_>, fraction: f64) {
+        let mut before = core::mem::take(&mut self.before);
+        before.clear();
+        let mut shown = core::mem::take(&mut self.scratch);
+        for (id, _) in self.current.iter() {
+            if self.show(id, fraction, &mut shown) {
+                before.set(id, shown.row());
+            }
+        }
+        // Objects whose prediction begins are shown where they were interpolated.
+        self.switched.clear();
+        for &id in &self.members {
+            if !self.current.contains(id) && server.objects.show(id, &mut shown) {
+                before.set(id, shown.row());
+                self.switched.push(id);
+            }
+        }
+        (self.before, self.scratch, self.fraction) = (before, shown, fraction);
+    }
+
+    /// Sets the objects back to the state of a tick, from which the ticks since are stepped again.
+    fn begin_replay(&mut self, tick: u32) {
+        self.current.copy_from(&self.frames[tick as usize % KEPT].frame);
+        self.replayed = Some(tick);
+        if self.newest == Some(tick) {
+            self.end_replay();
+        }
+    }
+
+    /// Drops objects whose prediction has ended. Those that are interpolated from now on come from
+    /// where they were predicted.
+    fn drop_removed(&mut self, server: &Authoritative<'_>, fraction: f64) {
+        let removed = core::mem::take(&mut self.removed);
+        let mut shown = core::mem::take(&mut self.scratch);
+        let mut interpolated = core::mem::take(&mut self.interpolated);
+        for &id in &removed {
+            if self.show(id, fraction, &mut shown) && server.objects.show(id, &mut interpolated) {
+                let (from, to) = (shown.row(), interpolated.row());
+                self.blends.set_switch(&self.protocol, id, from, to, &self.config);
+            }
+            self.current.remove(id);
+            // A later replay would bring the object back.
+            for kept in &mut self.frames {
+                kept.frame.remove(id);
+            }
+        }
+        (self.removed, self.scratch, self.interpolated) = (removed, shown, interpolated);
+    }
+
+    /// Begins the next step of a replay, and returns its tick; `None` if nothing is to be
+    /// replayed.
+    pub(super) fn next_replay(&mut self) -> Option<u32> {
+        self.finish();
+        let tick = self.replayed?.checked_add(1)?;
+        self.stats.replayed_ticks += 1;
+        self.replayed = Some(tick);
+        self.begin_step(tick);
+        Some(tick)
+    }
+
+    /// Begins the step of a new tick.
+    pub(super) fn begin(&mut self, tick: u32) {
+        self.finish();
+        self.newest = Some(tick);
+        self.begin_step(tick);
+    }
+
+    fn begin_step(&mut self, tick: u32) {
+        self.running = Some(tick);
+        self.spawns.begin(tick);
+    }
+
+    /// Ends the running step: its state is kept.
+    pub(super) fn finish(&mut self) {
+        let Some(tick) = self.running.take() else { return };
+        self.keep(tick);
+        if self.replayed.is_some() && self.replayed == self.newest {
+            self.end_replay();
+        }
+    }
+
+    fn keep(&mut self, tick: u32) {
+        let kept = &mut self.frames[tick as usize % KEPT];
+        kept.tick = Some(tick);
+        kept.frame.copy_from(&self.current);
+        // The copy has no cells of objects that were removed.
+        core::mem::swap(&mut kept.frame, &mut self.current);
+    }
+
+    /// Turns the differences between the states that were shown and those after the replay into
+    /// offsets.
+    fn end_replay(&mut self) {
+        self.replayed = None;
+        if let Some(expected) = self.expected.take() {
+            let is_same = expected.iter().eq(self.current.iter());
+            self.stats.replays_differing += u64::from(!is_same);
+        }
+        let before = core::mem::take(&mut self.before);
+        let mut shown = core::mem::take(&mut self.scratch);
+        for (id, was) in before.iter() {
+            if !self.between(id, self.fraction, &mut shown) {
+                continue;
+            }
+            if self.switched.contains(&id) {
+                self.blends.set_switch(&self.protocol, id, was, shown.row(), &self.config);
+                continue;
+            }
+            let blend = self.blends.set(&self.protocol, id, was, shown.row(), &self.config);
+            self.stats.snaps += u64::from(blend.is_snap);
+            self.stats.largest_offset = self.stats.largest_offset.max(blend.size.distance);
+        }
+        (self.before, self.scratch) = (before, shown);
+    }
+
+    /// Gives an object that the running step spawns its id. The same spawn of a replay has the
+    /// same id.
+    pub(super) fn spawn(&mut self, ordinal: Option<u16>, row: Row<'_>) -> Option<ObjectId> {
+        let id = self.spawns.spawn(self.running?, ordinal)?;
+        self.current.set(id, row);
+        Some(id)
+    }
+
+    /// Gives the object that was predicted to spawn the id of the server's. Returns its
+    /// provisional id; `None` if there was no such prediction.
+    pub(super) fn handle_match(
+        &mut self,
+        tick: u32,
+        ordinal: u16,
+        id: ObjectId,
+    ) -> Option<ObjectId> {
+        let provisional = self.spawns.handle_match(tick, ordinal, id)?;
+        self.current.rename(provisional, id);
+        self.frames.iter_mut().for_each(|kept| kept.frame.rename(provisional, id));
+        self.before.rename(provisional, id);
+        self.blends.rename(provisional, id);
+        Some(provisional)
+    }
+
+    /// Lets offsets fade.
+    pub(super) fn advance(&mut self, elapsed: Duration) {
+        self.blends.advance(&self.protocol, elapsed, &self.config);
+    }
+
+    /// Iterates over the objects that are shown away from their state.
+    pub(super) fn offset_ids(&self) -> impl Iterator<Item = ObjectId> {
+        self.blends.ids()
+    }
+
+    /// Adds the offset of an object to its shown row.
+    pub(super) fn apply_offset(&self, id: ObjectId, shown: &mut RowBuffer) {
+        self.blends.apply(&self.protocol, id, shown);
+    }
+
+    /// Returns how far an object is shown from its predicted state.
+    pub(super) fn offset(&self, id: ObjectId) -> tightwire_snapshot::OffsetSize {
+        self.blends.size(&self.protocol, id)
+    }
+
+    /// Writes the shown state of a predicted object: between the last two ticks, with its offset.
+    /// Returns whether there is one.
+    pub(super) fn show(&self, id: ObjectId, fraction: f64, shown: &mut RowBuffer) -> bool {
+        let is_shown = self.between(id, fraction, shown);
+        if is_shown {
+            self.apply_offset(id, shown);
+        }
+        is_shown
+    }
+
+    fn between(&self, id: ObjectId, fraction: f64, shown: &mut RowBuffer) -> bool {
+        let Some(newest) = self.newest else { return false };
+        let Some(after) = self.frame_of(newest).and_then(|frame| frame.get(id)) else {
+            return false;
+        };
+        let before = newest.checked_sub(1).and_then(|tick| self.frame_of(tick)?.get(id));
+        self.protocol.interpolate(before.unwrap_or(after), after, fraction, shown);
+        true
+    }
+
+    fn frame_of(&self, tick: u32) -> Option<&Frame> {
+        let kept = self.frames.get(tick as usize % KEPT)?;
+        (kept.tick == Some(tick)).then_some(&kept.frame)
+    }
+}

@@ -1,0 +1,105 @@
+//! The configuration of a server.
+
+use core::time::Duration;
+
+use tightwire_snapshot::{self as snapshot, Leaving, RelevancyConfig};
+
+use crate::limits::{LimitError, at_least};
+use crate::play::resume::DuplicateLogin;
+use crate::session::SessionConfig;
+
+/// Configuration of a [`Server`](super::Server).
+#[derive(Clone, PartialEq, Debug)]
+pub struct ServerConfig {
+    /// Configuration of the session; the game sets its name, its version and its classes.
+    /// Default: [`SessionConfig::default`].
+    pub session: SessionConfig,
+    /// Configuration of replication; the game sets the tick rate.
+    /// Default: [`Config::default`](snapshot::Config::default), with room for 2^16 objects.
+    pub snapshot: snapshot::Config,
+    /// Relevancy of objects that are near: the radius, and how often it is looked at.
+    /// Default: [`RelevancyConfig::default`].
+    pub relevancy: RelevancyConfig,
+    /// The fate of an object on a client to which it is no longer relevant.
+    /// Default: [`Leaving::Despawn`].
+    pub leaving: Leaving,
+    /// Number of ticks between snapshots. Default: 1.
+    pub snapshot_interval: u32,
+    /// Largest number of bytes that a peer gets per second; 0 means as many as congestion control
+    /// allows. Default: 0.
+    pub max_rate: u32,
+    /// The level of compression follows each peer: the smallest while bandwidth is short, the
+    /// fastest while there is plenty. Default: true; otherwise it is the level of
+    /// [`snapshot`](Self::snapshot), or of [`set_level`](super::Server::set_level).
+    pub auto_level: bool,
+    /// Number of ticks for which a missing input is repeated, before the neutral input takes its
+    /// place. Default: 12.
+    pub max_repeat: u32,
+    /// Longest time that lag compensation goes back. Default: 400 ms.
+    pub max_rewind: Duration,
+    /// Number of ticks that a late schedule catches up; more are dropped. Default: 5.
+    pub max_late_ticks: u32,
+    /// Time for which a peer that lost its connection can resume. Default: 120 s; with 0, a
+    /// lost connection is the end.
+    pub resume_window: Duration,
+    /// The answer to a second connection of the same client.
+    /// Default: [`DuplicateLogin::Replace`].
+    pub duplicate_login: DuplicateLogin,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        Self {
+            session: SessionConfig::default(),
+            snapshot: snapshot::Config { max_objects: 1 << 16, ..snapshot::Config::default() },
+            relevancy: RelevancyConfig::default(),
+            leaving: Leaving::Despawn,
+            snapshot_interval: 1,
+            max_rate: 0,
+            auto_level: true,
+            max_repeat: 12,
+            max_rewind: Duration::from_millis(400),
+            max_late_ticks: 5,
+            resume_window: Duration::from_secs(120),
+            duplicate_login: DuplicateLogin::Replace,
+        }
+    }
+}
+
+impl ServerConfig {
+    pub(super) fn check(&self, tick_rate: u32) -> Result<(), LimitError> {
+        at_least("snapshot_interval", self.snapshot_interval as usize, "1", 1)?;
+        let rewind = self.rewind_ticks(tick_rate) as usize;
+        let needed = rewind.saturating_add(8);
+        let history = self.snapshot.history as usize;
+        at_least("snapshot.history", history, "8 ticks more than max_rewind", needed)
+    }
+
+    /// Returns the longest time that lag compensation goes back, in ticks.
+    pub(super) fn rewind_ticks(&self, tick_rate: u32) -> u32 {
+        (self.max_rewind.as_secs_f64() * f64::from(tick_rate)).min(1e6) as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_each_field_has_its_default() {
+        crate::limits::check_documented(include_str!("config.rs"), &ServerConfig::default());
+    }
+
+    #[test]
+    fn a_history_shorter_than_the_rewind_is_refused_with_both_numbers() {
+        let config = ServerConfig { max_rewind: Duration::from_secs(1), ..ServerConfig::default() };
+        let error = config.check(60).map_err(|error| error.to_string());
+        assert_eq!(
+            error,
+            Err("`snapshot.history` is 64, but must be at least 8 ticks more than max_rewind, \
+                 which is 68"
+                .into())
+        );
+        assert_eq!(ServerConfig::default().check(60), Ok(()));
+    }
+}

@@ -1,0 +1,374 @@
+//! The server of a game: ticks, inputs, and the world that players see.
+
+mod assets;
+mod config;
+mod past;
+mod peers;
+mod player;
+mod world;
+
+use core::fmt;
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use tightwire_snapshot::{Level, ObjectView, Protocol, Sender};
+
+pub use config::ServerConfig;
+pub use past::Past;
+pub use peers::{PeerPlayStats, ServerEvent};
+use world::ServerWorld;
+pub use world::World;
+
+use super::budget::is_due;
+use super::game::Declared;
+use super::header::PlayHeader;
+use super::input::{InputKind, InputLayout};
+use super::resume::{LoginConfig, Logins, ResumeGate};
+use super::scene::SceneBuffers;
+use super::time::TickSchedule;
+use super::{Input, PREFIX, PlayError, Scene, Tick};
+use crate::message::{FRAME_PREFIX, Message, PeerId, Route, SendError, SentTo};
+use crate::reason::Reason;
+use crate::session::{self, Admit, SNAPSHOT_FRAME};
+use crate::transport::Transport;
+
+/// The server of a [`Game`](super::Game), over any [`Transport`].
+///
+/// A frame is [`receive`](Self::receive), then the game's step for each tick that
+/// [`begin_tick`](Self::begin_tick) begins, then [`send`](Self::send). Every player has exactly one
+/// input in each tick; what is missing is repeated. Snapshots, acks, budgets and relevancy are
+/// taken care of.
+///
+/// `receive` should be called when packets arrive, or four times per tick: the clients' clocks
+/// follow when their inputs arrived.
+pub struct Server<I, T> {
+    session: session::Server<(), T>,
+    config: ServerConfig,
+    tick_rate: u32,
+    world: ServerWorld<I>,
+    buffers: SceneBuffers,
+    schedule: TickSchedule,
+    /// The newest tick whose snapshots were not sent; `None` if all were.
+    unsent: Option<u32>,
+    logins: Logins,
+    /// Players that have left, until the end of the frame.
+    departed: Vec<PeerId>,
+    events: VecDeque<ServerEvent>,
+    /// Number of events that strangers caused.
+    refusals: usize,
+    input: Protocol,
+    layout: Arc<InputLayout>,
+    now: Duration,
+}
+
+/// The recipients of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum To {
+    /// One peer.
+    Peer(PeerId),
+    /// All peers.
+    All,
+    /// All peers but one.
+    AllExcept(PeerId),
+}
+
+impl From<PeerId> for To {
+    fn from(peer: PeerId) -> Self {
+        Self::Peer(peer)
+    }
+}
+
+impl<I: Input, T: Transport> Server<I, T> {
+    pub(super) fn new(
+        mut declared: Declared<I>,
+        config: ServerConfig,
+        gate: impl Admit + 'static,
+        transport: T,
+    ) -> Result<Self, PlayError> {
+        let tick_rate = declared.tick_rate;
+        config.check(tick_rate).map_err(PlayError::Limit)?;
+        let mut settings = config.session.clone();
+        settings.game.clone_from(&declared.session.game);
+        settings.version.clone_from(&declared.session.version);
+        settings.snapshots.clone_from(&declared.session.snapshots);
+        settings.input.clone_from(&declared.session.input);
+        let logins = Logins::new(LoginConfig {
+            window: config.resume_window,
+            max_lost: if config.resume_window.is_zero() { 0 } else { settings.max_clients },
+            duplicates: config.duplicate_login,
+            key: key_of(&settings),
+        });
+        let mut session = session::Server::builder(settings)
+            .register(|builder| declared.register(builder))
+            .with_tokens(ResumeGate::new(gate, logins.clone()))
+            .build(transport)?;
+        session.enable_frames();
+        let mut sender = Sender::new(&declared.objects)
+            .with_epoch(xxh3_64_with_seed(b"epoch", session.seed()) as u32);
+        sender.set_relevancy(config.relevancy);
+        for (class, object) in (0..).zip(&declared.configs) {
+            sender.set_class_scope(class, declared.scope_of(class));
+            sender.set_class_weight(class, object.weight);
+        }
+        sender.begin_tick(FIRST_TICK);
+        Ok(Self {
+            session,
+            tick_rate,
+            world: ServerWorld::new(&declared.objects, sender),
+            buffers: SceneBuffers::default(),
+            schedule: TickSchedule::new(tick_rate, config.max_late_ticks, FIRST_TICK),
+            unsent: None,
+            logins,
+            departed: Vec::new(),
+            events: VecDeque::new(),
+            refusals: 0,
+            layout: declared.layout,
+            input: declared.input,
+            config,
+            now: Duration::ZERO,
+        })
+    }
+
+    /// Receives everything up to `now`: inputs, acks, messages, and players that come and go.
+    pub fn receive(&mut self, now: Duration) {
+        self.now = now;
+        self.session.receive(now, &mut ());
+        self.handle_session_events();
+        self.handle_frames();
+        self.handle_asset_requests();
+    }
+
+    /// Begins the next tick if it is due, and returns its number: the inputs of all players in this
+    /// tick are then settled. Call it until it returns `None`, and step the game each time.
+    pub fn begin_tick(&mut self, now: Duration) -> Option<Tick> {
+        let tick = self.schedule.begin_tick(now)?;
+        self.world.tick = tick;
+        self.world.sender.begin_tick(tick);
+        for player in self.world.players.values_mut() {
+            let acked = player.receiver.and_then(|receiver| self.world.sender.acked_tick(receiver));
+            player.take_input(tick, &self.input, acked);
+        }
+        self.unsent = Some(tick);
+        Some(Tick(tick))
+    }
+
+    /// Returns the world of the current tick for the game's step function.
+    pub fn scene(&mut self) -> Scene<'_, I> {
+        Scene {
+            tick: Tick(self.world.tick),
+            world: &mut self.world,
+            buffers: &mut self.buffers,
+            ticks_per_second: self.tick_rate,
+            is_replay: false,
+        }
+    }
+
+    /// Returns the objects, to be read and changed.
+    pub fn world(&mut self) -> World<'_, I> {
+        World { world: &mut self.world }
+    }
+
+    /// Iterates over the players, with their inputs in the current tick.
+    pub fn inputs(&self) -> impl Iterator<Item = (PeerId, &I, InputKind)> {
+        self.world.players.iter().map(|(peer, player)| (*peer, &player.input, player.kind))
+    }
+
+    /// Ends the frame: sends the snapshot of the newest tick to every player, and all messages.
+    pub fn send(&mut self, now: Duration) {
+        self.now = now;
+        self.send_control();
+        self.refill_budgets(now);
+        if let Some(tick) = self.unsent.take() {
+            self.send_snapshots(now, tick);
+            // Changes until the next tick begins are of that tick: this one is frozen.
+            self.world.sender.begin_tick(tick.saturating_add(1));
+        }
+        self.send_assets();
+        self.forget_departed();
+        self.session.transmit(now);
+    }
+
+    fn refill_budgets(&mut self, now: Duration) {
+        let Self { session, world, .. } = self;
+        for player in world.players.values_mut() {
+            if let Some(path) = player.connection.and_then(|connection| session.path(connection)) {
+                player.budget.refill(now, &path);
+            }
+        }
+    }
+
+    fn send_snapshots(&mut self, now: Duration, tick: u32) {
+        let Self { session, world, schedule, config, .. } = self;
+        let ServerWorld { sender, players, custom, .. } = world;
+        for (&peer, player) in players {
+            let (Some(connection), Some(receiver)) = (player.connection, player.receiver) else {
+                continue;
+            };
+            let in_flight = sender.in_flight(receiver).unwrap_or(0);
+            if !is_due(tick, player.snapshot_tick, config.snapshot_interval, in_flight) {
+                continue;
+            }
+            let Some(budget) = player.budget.snapshot() else { continue };
+            let level = player.level.or(config.auto_level.then(|| player.auto_level.level()));
+            if let Some(level) = level {
+                sender.set_level(receiver, level);
+            }
+            let mut weigh;
+            let custom = match custom {
+                Some(custom) => {
+                    weigh = |object: ObjectView<'_>| custom(peer, object);
+                    Some(&mut weigh as &mut dyn FnMut(ObjectView<'_>) -> Option<u32>)
+                }
+                None => None,
+            };
+            let room = budget.saturating_sub(PlayHeader::BYTES);
+            let Some(snapshot) = sender.snapshot_into(receiver, room, PREFIX, custom) else {
+                continue;
+            };
+            let input = schedule.time(now).and_then(|time| player.margin.report(time));
+            let header = PlayHeader { input, owned_exact: snapshot.is_owned_exact };
+            snapshot.bytes[FRAME_PREFIX..PREFIX].copy_from_slice(&header.write());
+            let size = snapshot.bytes.len();
+            // A connection that has just ended has an event of its own.
+            let _ = session.send_frame(connection, SNAPSHOT_FRAME, snapshot.bytes);
+            player.budget.spend(size);
+            player.auto_level.record(snapshot.is_complete, size, budget);
+            player.snapshot_tick = Some(tick);
+            player.snapshots.sent += 1;
+            player.snapshots.bytes += size as u64;
+            player.snapshots.incomplete += u64::from(!snapshot.is_complete);
+        }
+    }
+
+    /// Reads the world as a peer saw it when it made the input of this tick, its interpolation delay
+    /// included, at most [`max_rewind`](ServerConfig::max_rewind) back. The peer's own objects are
+    /// at the present, since it predicts them.
+    pub fn as_seen_by<R>(&self, peer: PeerId, read: impl FnOnce(&Past<'_, I>) -> R) -> R {
+        read(&Past::new(&self.world, peer))
+    }
+
+    /// Returns the next event, until there are no more.
+    pub fn poll_event(&mut self) -> Option<ServerEvent> {
+        let event = self.events.pop_front();
+        if let Some(ServerEvent::Refused { .. }) = event {
+            self.refusals = self.refusals.saturating_sub(1);
+        }
+        event
+    }
+
+    /// Takes the next message of a type, with its sender.
+    pub fn poll_message<M: Message>(&mut self) -> Option<(PeerId, M)> {
+        loop {
+            let received = self.session.drain::<M>().next()?;
+            if let Some(peer) = self.world.player_of(received.sender) {
+                return Some((peer, received.message));
+            }
+        }
+    }
+
+    /// Sends a message with the next [`send`](Self::send).
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] with the reason why the message was sent to no peer.
+    pub fn send_message<M: Message>(
+        &mut self,
+        to: impl Into<To>,
+        message: &M,
+        route: impl Into<Route>,
+    ) -> Result<SentTo, SendError> {
+        let to = to.into();
+        let is_recipient = |peer: PeerId| match to {
+            To::Peer(one) => peer == one,
+            To::All => true,
+            To::AllExcept(one) => peer != one,
+        };
+        let players = self.world.players.iter().filter(|(peer, _)| is_recipient(**peer));
+        let connections = players.filter_map(|(_, player)| player.connection);
+        self.session.send_to(connections, message, route)
+    }
+
+    /// Sets the level of compression for a peer; `None` lets it follow the bandwidth, if
+    /// [`auto_level`](ServerConfig::auto_level) is set.
+    pub fn set_level(&mut self, peer: PeerId, level: Option<Level>) {
+        if let Some(player) = self.world.players.get_mut(&peer) {
+            player.level = level;
+        }
+    }
+
+    /// Sets the largest number of bytes that a peer gets per second; 0 means as many as congestion
+    /// control allows.
+    pub fn set_max_rate(&mut self, peer: PeerId, bytes_per_second: u32) {
+        if let Some(player) = self.world.players.get_mut(&peer) {
+            player.budget.set_max_rate(bytes_per_second);
+        }
+    }
+
+    /// Sets the number of ticks between snapshots, from the next tick on; 0 counts as 1.
+    pub fn set_snapshot_interval(&mut self, ticks: u32) {
+        self.config.snapshot_interval = ticks.max(1);
+    }
+
+    /// Disconnects a peer at once, with a reason that it gets to read. It cannot resume.
+    pub fn kick(&mut self, peer: PeerId, text: &str) {
+        let Some(player) = self.world.players.get(&peer) else { return };
+        match player.connection {
+            Some(connection) => self.session.kick(connection, text),
+            // The connection is lost: the ticket must not work any more.
+            None if !self.departed.contains(&peer) => {
+                self.logins.forget(peer);
+                self.handle_left(peer, Reason::kicked(text));
+            }
+            None => {}
+        }
+        self.handle_session_events();
+    }
+
+    /// Returns the session below, for its reports and its transport.
+    #[must_use]
+    pub fn session(&self) -> &session::Server<(), T> {
+        &self.session
+    }
+
+    /// Returns the time of the next tick or timer: until then a program can wait for packets.
+    #[must_use]
+    pub fn next_time(&self) -> Option<Duration> {
+        let timers = [
+            self.schedule.next_due(),
+            self.session.transport().next_time(),
+            self.logins.next_time(),
+        ];
+        timers.into_iter().flatten().min()
+    }
+
+    /// Returns the number of ticks that the schedule gave up since the server was too late.
+    #[must_use]
+    pub fn ticks_slipped(&self) -> u64 {
+        self.schedule.ticks_slipped()
+    }
+}
+
+/// Key of the tickets of this server. It comes from the seed, so that a recorded session replays.
+fn key_of(config: &session::SessionConfig) -> [u8; 32] {
+    let mut key = [0; 32];
+    for (number, part) in (0u64..).zip(key.chunks_exact_mut(8)) {
+        let start = config.unix_start.as_nanos() as u64 ^ number;
+        part.copy_from_slice(&xxh3_64_with_seed(&start.to_le_bytes(), config.seed).to_le_bytes());
+    }
+    key
+}
+
+/// The first tick; tick 0 is before the game.
+const FIRST_TICK: u32 = 1;
+
+impl<I, T> fmt::Debug for Server<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("tick", &self.world.tick)
+            .field("players", &self.world.players.len())
+            .finish_non_exhaustive()
+    }
+}
