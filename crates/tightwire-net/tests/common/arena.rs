@@ -43,7 +43,7 @@ pub(crate) struct World {
 
 /// Everything that a side received: its digest depends on every message and on the order.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct Transcript {
     /// Numbers of the received messages, by sender, type and delivery.
     pub(crate) numbers: BTreeMap<(PeerId, &'static str, usize), Vec<u32>>,
     pub(crate) events: Vec<SessionEvent>,
@@ -52,7 +52,7 @@ pub(crate) struct Heard {
     pub(crate) said: u32,
 }
 
-impl Heard {
+impl Transcript {
     fn hear(&mut self, from: PeerId, what: &'static str, delivery: Delivery, number: u32) {
         self.numbers.entry((from, what, delivery as usize)).or_default().push(number);
         self.mix(&format!("{from:?} {what} {delivery:?} {number}"));
@@ -91,19 +91,19 @@ impl Heard {
     }
 }
 
-fn messages(builder: MessengerBuilder<Heard>) -> MessengerBuilder<Heard> {
+fn messages(builder: MessengerBuilder<Transcript>) -> MessengerBuilder<Transcript> {
     builder
-        .handle(|ask: &Ask, context: &mut Context<'_, Heard>| {
+        .handle(|ask: &Ask, context: &mut Context<'_, Transcript>| {
             assert!(ask.text.starts_with("what"));
             let (sender, route) = (context.sender(), context.route());
             context.state.hear(sender, "ask", route.delivery, ask.number);
             context.send(sender, &Answer { number: ask.number }, route).unwrap();
         })
-        .handle(|answer: &Answer, context: &mut Context<'_, Heard>| {
+        .handle(|answer: &Answer, context: &mut Context<'_, Transcript>| {
             let (sender, route) = (context.sender(), context.route());
             context.state.hear(sender, "answer", route.delivery, answer.number);
         })
-        .handle(|world: &World, context: &mut Context<'_, Heard>| {
+        .handle(|world: &World, context: &mut Context<'_, Transcript>| {
             assert!(world.data.iter().all(|byte| *byte == world.number as u8));
             let (sender, route) = (context.sender(), context.route());
             context.state.hear(sender, "world", route.delivery, world.number);
@@ -124,7 +124,7 @@ pub(crate) fn token(key: &TokenKey, client: u64) -> Vec<u8> {
     key.mint(&Claims::new(client, "here", now, Duration::from_secs(600))).unwrap().as_bytes().into()
 }
 
-pub(crate) fn server<T: Transport>(config: SessionConfig, transport: T) -> Server<Heard, T> {
+pub(crate) fn server<T: Transport>(config: SessionConfig, transport: T) -> Server<Transcript, T> {
     let gate = TokenGate::new(vec![key()], "here");
     Server::builder(config).register(messages).with_tokens(gate).build(transport).unwrap()
 }
@@ -133,27 +133,27 @@ pub(crate) fn client<T: Transport>(
     config: SessionConfig,
     token: &[u8],
     transport: T,
-) -> Client<Heard, T> {
+) -> Client<Transcript, T> {
     Client::builder(config).register(messages).token(token).build(transport).unwrap()
 }
 
 /// Runs a frame of the server, which sends messages once `clients` have connected.
 pub(crate) fn server_frame<T: Transport>(
-    server: &mut Server<Heard, T>,
-    heard: &mut Heard,
+    server: &mut Server<Transcript, T>,
+    transcript: &mut Transcript,
     now: Duration,
     (clients, count): (usize, u32),
 ) {
     server.handle_input(now);
     for stage in tightwire::Stage::ALL {
-        server.run_stage(stage, heard);
+        server.run_stage(stage, transcript);
     }
     while let Some(event) = server.poll_event() {
-        heard.happened(event, now);
+        transcript.happened(event, now);
     }
-    if heard.peers().len() >= clients && heard.said < count {
-        let number = heard.said;
-        heard.said += 1;
+    if transcript.peers().len() >= clients && transcript.said < count {
+        let number = transcript.said;
+        transcript.said += 1;
         for delivery in Delivery::ALL {
             let length = if delivery.fragments() && number.is_multiple_of(10) { 4000 } else { 30 };
             let world = World { number, data: vec![number as u8; length] };
@@ -162,36 +162,36 @@ pub(crate) fn server_frame<T: Transport>(
     }
     server.transmit(now);
     while let Some(event) = server.poll_event() {
-        heard.happened(event, now);
+        transcript.happened(event, now);
     }
 }
 
 fn client_frame<T: Transport>(
-    client: &mut Client<Heard, T>,
-    heard: &mut Heard,
+    client: &mut Client<Transcript, T>,
+    transcript: &mut Transcript,
     now: Duration,
     count: u32,
 ) {
-    if client.server().is_some() && heard.said < count {
-        let number = heard.said;
-        heard.said += 1;
+    if client.server().is_some() && transcript.said < count {
+        let number = transcript.said;
+        transcript.said += 1;
         for delivery in Delivery::ALL {
             let ask = Ask { number, text: format!("what about {number}?") };
             client.send(&ask, delivery).unwrap();
         }
     }
-    client.receive(now, heard);
+    client.receive(now, transcript);
     client.transmit(now);
     while let Some(event) = client.poll_event() {
-        heard.happened(event, now);
+        transcript.happened(event, now);
     }
 }
 
 /// A server and its clients.
 pub(crate) struct Arena<S, C> {
-    pub(crate) server: Option<Server<Heard, S>>,
-    pub(crate) heard: Heard,
-    pub(crate) clients: Vec<(Client<Heard, C>, Heard)>,
+    pub(crate) server: Option<Server<Transcript, S>>,
+    pub(crate) transcript: Transcript,
+    pub(crate) clients: Vec<(Client<Transcript, C>, Transcript)>,
     pub(crate) now: Duration,
     /// Number of clients that must connect before the server sends, and number of frames in which
     /// each side sends.
@@ -202,11 +202,11 @@ impl<S: Transport, C: Transport> Arena<S, C> {
     /// Runs a frame of all sides.
     pub(crate) fn step(&mut self) {
         self.now += STEP;
-        for (client, heard) in &mut self.clients {
-            client_frame(client, heard, self.now, self.plan.1);
+        for (client, transcript) in &mut self.clients {
+            client_frame(client, transcript, self.now, self.plan.1);
         }
         if let Some(server) = &mut self.server {
-            server_frame(server, &mut self.heard, self.now, self.plan);
+            server_frame(server, &mut self.transcript, self.now, self.plan);
         }
     }
 
@@ -214,30 +214,31 @@ impl<S: Transport, C: Transport> Arena<S, C> {
     pub(crate) fn run(&mut self, most: Duration, until: impl Fn(&Self) -> bool) -> Duration {
         let start = self.now;
         while !until(self) {
-            assert!(self.now - start < most, "{:?}, {:?}", self.now, self.heard.events);
+            assert!(self.now - start < most, "{:?}, {:?}", self.now, self.transcript.events);
             self.step();
         }
         self.now - start
     }
 
     pub(crate) fn digest(&self) -> Vec<u64> {
-        let clients = self.clients.iter().map(|(_, heard)| heard.digest);
-        clients.chain([self.heard.digest]).collect()
+        let clients = self.clients.iter().map(|(_, transcript)| transcript.digest);
+        clients.chain([self.transcript.digest]).collect()
     }
 
     /// Returns whether all reliable messages have arrived.
     pub(crate) fn is_done(&self) -> bool {
         let (_, count) = self.plan;
-        let has = |heard: &Heard, from: PeerId, what| {
+        let has = |transcript: &Transcript, from: PeerId, what| {
             (2..5).all(|delivery| {
-                let numbers = heard.numbers.get(&(from, what, delivery));
+                let numbers = transcript.numbers.get(&(from, what, delivery));
                 numbers.is_some_and(|numbers| numbers.len() >= count as usize)
             })
         };
-        self.heard.peers().len() == self.clients.len()
-            && self.heard.peers().iter().all(|peer| has(&self.heard, *peer, "ask"))
-            && self.clients.iter().all(|(client, heard)| {
-                let all = |server| has(heard, server, "answer") && has(heard, server, "world");
+        self.transcript.peers().len() == self.clients.len()
+            && self.transcript.peers().iter().all(|peer| has(&self.transcript, *peer, "ask"))
+            && self.clients.iter().all(|(client, transcript)| {
+                let all =
+                    |server| has(transcript, server, "answer") && has(transcript, server, "world");
                 client.server().is_some_and(all)
             })
     }
@@ -246,9 +247,9 @@ impl<S: Transport, C: Transport> Arena<S, C> {
     /// arrived.
     pub(crate) fn check(&self) -> usize {
         let (_, count) = self.plan;
-        let sides = self.clients.iter().map(|(_, heard)| heard).chain([&self.heard]);
+        let sides = self.clients.iter().map(|(_, transcript)| transcript).chain([&self.transcript]);
         let mut unreliable = 0;
-        for ((_, what, delivery), numbers) in sides.flat_map(|heard| &heard.numbers) {
+        for ((_, what, delivery), numbers) in sides.flat_map(|transcript| &transcript.numbers) {
             let mut sorted = numbers.clone();
             sorted.sort_unstable();
             let delivery = Delivery::ALL[*delivery];
@@ -323,7 +324,7 @@ pub(crate) fn quic_with(
     let server = server(session_config(), transport);
     let mut arena = Arena {
         server: Some(server),
-        heard: Heard::default(),
+        transcript: Transcript::default(),
         clients: Vec::new(),
         now: Duration::ZERO,
         plan: (clients, count),
@@ -337,7 +338,7 @@ pub(crate) fn quic_with(
 impl<S> Arena<S, Simulated> {
     pub(crate) fn join(&mut self, door: &mut Door, config: SessionConfig, token: &[u8]) {
         let client = client(config, token, door.enter(self.now));
-        self.clients.push((client, Heard::default()));
+        self.clients.push((client, Transcript::default()));
     }
 }
 
@@ -347,8 +348,8 @@ pub(crate) fn in_process(count: u32) -> Arena<InProcess, InProcess> {
     let client = client(session_config(), &token(&key(), 1), here);
     Arena {
         server: Some(server(session_config(), there)),
-        heard: Heard::default(),
-        clients: vec![(client, Heard::default())],
+        transcript: Transcript::default(),
+        clients: vec![(client, Transcript::default())],
         now: Duration::ZERO,
         plan: (1, count),
     }

@@ -26,32 +26,34 @@ pub(crate) struct Level {
     pub(crate) data: Vec<u8>,
 }
 
-/// Received messages, with their senders.
+/// ReceivedMessages messages, with their senders.
 #[derive(Default, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedMessages {
     pub(crate) texts: Vec<(PeerId, String)>,
     pub(crate) counts: Vec<u32>,
 }
 
-impl Heard {
+impl ReceivedMessages {
     pub(crate) fn texts(&self) -> Vec<&str> {
         self.texts.iter().map(|(_, text)| text.as_str()).collect()
     }
 }
 
-pub(crate) fn messages(builder: MessengerBuilder<Heard>) -> MessengerBuilder<Heard> {
+pub(crate) fn messages(
+    builder: MessengerBuilder<ReceivedMessages>,
+) -> MessengerBuilder<ReceivedMessages> {
     builder
-        .handle(|chat: &Chat, context: &mut Context<'_, Heard>| {
+        .handle(|chat: &Chat, context: &mut Context<'_, ReceivedMessages>| {
             let sender = context.sender();
             if chat.text == "kick me" {
                 context.kick(sender, "as you wish");
             }
             context.state.texts.push((sender, chat.text.clone()));
         })
-        .handle(|count: &Count, context: &mut Context<'_, Heard>| {
+        .handle(|count: &Count, context: &mut Context<'_, ReceivedMessages>| {
             context.state.counts.push(count.0);
         })
-        .handle(|level: &Level, context: &mut Context<'_, Heard>| {
+        .handle(|level: &Level, context: &mut Context<'_, ReceivedMessages>| {
             let text = format!("level of {}", level.data.len());
             context.state.texts.push((context.sender(), text));
         })
@@ -87,16 +89,16 @@ impl Admit for Numbers {
 /// A side with its received messages and events.
 pub(crate) struct Side<S> {
     pub(crate) session: S,
-    pub(crate) heard: Heard,
+    pub(crate) received: ReceivedMessages,
     pub(crate) events: Vec<SessionEvent>,
 }
 
-pub(crate) type ServerSide = Side<Server<Heard, End>>;
-pub(crate) type ClientSide = Side<Client<Heard, End>>;
+pub(crate) type ServerSide = Side<Server<ReceivedMessages, End>>;
+pub(crate) type ClientSide = Side<Client<ReceivedMessages, End>>;
 
 impl<S> Side<S> {
     pub(crate) fn new(session: S) -> Self {
-        Self { session, heard: Heard::default(), events: Vec::new() }
+        Self { session, received: ReceivedMessages::default(), events: Vec::new() }
     }
 
     /// Returns the reasons of all disconnections and refusals.
@@ -121,7 +123,7 @@ impl<S> Side<S> {
 
 impl ServerSide {
     pub(crate) fn tick(&mut self, millis: u64) {
-        self.session.receive(Duration::from_millis(millis), &mut self.heard);
+        self.session.receive(Duration::from_millis(millis), &mut self.received);
         self.session.transmit(Duration::from_millis(millis));
         self.events.extend(std::iter::from_fn(|| self.session.poll_event()));
     }
@@ -134,7 +136,7 @@ impl ServerSide {
 
 impl ClientSide {
     pub(crate) fn tick(&mut self, millis: u64) {
-        self.session.receive(Duration::from_millis(millis), &mut self.heard);
+        self.session.receive(Duration::from_millis(millis), &mut self.received);
         self.session.transmit(Duration::from_millis(millis));
         self.events.extend(std::iter::from_fn(|| self.session.poll_event()));
     }
@@ -145,11 +147,11 @@ impl ClientSide {
     }
 }
 
-pub(crate) fn server_of(builder: ServerBuilder<Heard, End>, net: &Net) -> ServerSide {
+pub(crate) fn server_of(builder: ServerBuilder<ReceivedMessages, End>, net: &Net) -> ServerSide {
     Side::new(builder.register(messages).build(net.server()).unwrap())
 }
 
-pub(crate) fn client_of(builder: ClientBuilder<Heard, End>, net: &Net) -> ClientSide {
+pub(crate) fn client_of(builder: ClientBuilder<ReceivedMessages, End>, net: &Net) -> ClientSide {
     Side::new(builder.register(messages).build(net.client()).unwrap())
 }
 

@@ -50,7 +50,7 @@ struct Ball {
 
 #[derive(Default)]
 struct Game {
-    heard: Vec<Chat>,
+    received: Vec<Chat>,
     acks: Vec<snapshot::Ack>,
     packets: Vec<Vec<u8>>,
 }
@@ -58,7 +58,7 @@ struct Game {
 fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
     builder
         .handle(|chat: &Chat, context: &mut Context<'_, Game>| {
-            context.state.heard.push(chat.clone());
+            context.state.received.push(chat.clone());
         })
         .handle(|ack: &Ack, context: &mut Context<'_, Game>| context.state.acks.extend(ack.ack))
         .handle(|snapshot: &Snapshot, context: &mut Context<'_, Game>| {
@@ -152,7 +152,7 @@ fn play(packing: Packing) -> Played {
             }
         }
     }
-    assert_eq!(at_server.heard, said);
+    assert_eq!(at_server.received, said);
     assert!(said.len() > 10);
     let transport = server.transport();
     assert!(transport.error().is_none());
@@ -183,7 +183,7 @@ fn a_session_is_read_back_by_the_file_alone() {
 
         // As the client would have received it without loss.
         let mut receiver = snapshot::Receiver::new(&protocol);
-        let (mut heard, mut levels, mut snapshots, mut records) = (Vec::new(), 0, 0, 0);
+        let (mut received, mut levels, mut snapshots, mut records) = (Vec::new(), 0, 0, 0);
         let (mut last, mut cuts) = (Duration::ZERO, Vec::new());
         while let Some(record) = capture.next_record() {
             let record = record.unwrap();
@@ -197,7 +197,7 @@ fn a_session_is_read_back_by_the_file_alone() {
             assert_eq!(identity.explain(packet).failure(), None);
             if let Some(chat) = field(&tree, "Chat") {
                 assert_eq!(record.direction, Some(Direction::Received));
-                heard.push((
+                received.push((
                     field(chat, "text").unwrap().to_string(),
                     field(chat, "loud").unwrap().to_string(),
                 ));
@@ -229,7 +229,7 @@ fn a_session_is_read_back_by_the_file_alone() {
             .iter()
             .map(|chat| (format!("{:?}", chat.text), chat.loud.to_string()))
             .collect();
-        assert_eq!(heard, said);
+        assert_eq!(received, said);
         assert_eq!(records, played.recorded);
         assert!(snapshots > 200);
         // One is too long for a datagram: 18 bits of the length, padding, and the data itself.
@@ -291,9 +291,9 @@ fn a_full_disk_does_not_stop_the_session() {
             client.send(&chat, Delivery::Reliable).unwrap();
         }
     }
-    assert!(at_server.heard.len() > 150);
+    assert!(at_server.received.len() > 150);
     let transport = server.transport();
     assert_eq!(transport.error().unwrap().kind(), io::ErrorKind::StorageFull);
     assert!(transport.recorded() > 0);
-    assert_eq!(transport.recorded() + transport.left_out(), at_server.heard.len() as u64);
+    assert_eq!(transport.recorded() + transport.left_out(), at_server.received.len() as u64);
 }

@@ -50,16 +50,16 @@ struct Saboteur {
     act: Act,
     victim: u32,
     counts: [u32; 5],
-    events: VecDeque<Happening>,
+    events: VecDeque<ScriptedEvent>,
     /// An event to be returned after this many other batches.
-    held: Option<(u32, Happening)>,
-    current: Happening,
+    held: Option<(u32, ScriptedEvent)>,
+    current: ScriptedEvent,
     closed: Option<Connection>,
     unsent: VecDeque<(Connection, Delivery, Vec<u8>)>,
 }
 
 #[derive(Clone)]
-enum Happening {
+enum ScriptedEvent {
     Connected(Connection),
     Batch(Connection, Delivery, Vec<u8>),
     Disconnected(Connection, Reason),
@@ -67,30 +67,30 @@ enum Happening {
 
 impl Saboteur {
     fn new(inner: InProcess, act: Act, victim: u32) -> Self {
-        let current = Happening::Connected(Connection(0));
+        let current = ScriptedEvent::Connected(Connection(0));
         let (events, unsent) = (VecDeque::new(), VecDeque::new());
         let (counts, held, closed) = ([0; 5], None, None);
         Self { inner, act, victim, counts, events, held, current, closed, unsent }
     }
 
     /// Takes an event of the inner transport.
-    fn handle(&mut self, event: Happening) {
+    fn handle(&mut self, event: ScriptedEvent) {
         match (event, self.act) {
-            (Happening::Connected(_), Act::NeverConnect) => {}
-            (event @ Happening::Connected(_), Act::ConnectTwice) => {
+            (ScriptedEvent::Connected(_), Act::NeverConnect) => {}
+            (event @ ScriptedEvent::Connected(_), Act::ConnectTwice) => {
                 self.events.extend([event.clone(), event]);
             }
-            (Happening::Batch(from, delivery, bytes), _) => {
+            (ScriptedEvent::Batch(from, delivery, bytes), _) => {
                 self.handle_batch(from, delivery, bytes);
             }
-            (Happening::Disconnected(..), Act::LoseClose) => {}
-            (Happening::Disconnected(connection, _), Act::LoseReason) => {
-                self.events.push_back(Happening::Disconnected(connection, Reason::TimedOut));
+            (ScriptedEvent::Disconnected(..), Act::LoseClose) => {}
+            (ScriptedEvent::Disconnected(connection, _), Act::LoseReason) => {
+                self.events.push_back(ScriptedEvent::Disconnected(connection, Reason::TimedOut));
             }
-            (event @ Happening::Disconnected(..), Act::CloseTwice) => {
+            (event @ ScriptedEvent::Disconnected(..), Act::CloseTwice) => {
                 self.events.extend([event.clone(), event]);
             }
-            (event @ Happening::Disconnected(..), Act::EndBeforeBatches) => {
+            (event @ ScriptedEvent::Disconnected(..), Act::EndBeforeBatches) => {
                 self.events.push_front(event);
             }
             (event, _) => self.events.push_back(event),
@@ -101,7 +101,7 @@ impl Saboteur {
         let count = &mut self.counts[delivery as usize];
         let is_victim = *count == self.victim;
         *count += 1;
-        let batch = Happening::Batch(from, delivery, bytes.clone());
+        let batch = ScriptedEvent::Batch(from, delivery, bytes.clone());
         if let Some((left, _)) = &mut self.held
             && matches!(self.act, Act::SwapWithNext(of) | Act::Late(of) if of == delivery)
         {
@@ -127,15 +127,15 @@ impl Saboteur {
             Act::Cut(of) if of == delivery => drop(bytes.pop()),
             Act::Relabel(of) if of == delivery => {
                 let other = Delivery::ALL[(delivery as usize + 1) % 4];
-                return self.events.push_back(Happening::Batch(from, other, bytes));
+                return self.events.push_back(ScriptedEvent::Batch(from, other, bytes));
             }
             Act::DropOut => {
                 let reason = Reason::failed("as it likes");
-                return self.events.push_back(Happening::Disconnected(from, reason));
+                return self.events.push_back(ScriptedEvent::Disconnected(from, reason));
             }
             _ => {}
         }
-        self.events.push_back(Happening::Batch(from, delivery, bytes));
+        self.events.push_back(ScriptedEvent::Batch(from, delivery, bytes));
     }
 }
 
@@ -147,12 +147,12 @@ impl Transport for Saboteur {
     fn poll_event(&mut self) -> Option<Event<'_>> {
         while let Some(event) = self.inner.poll_event() {
             let event = match event {
-                Event::Connected { connection, .. } => Happening::Connected(connection),
+                Event::Connected { connection, .. } => ScriptedEvent::Connected(connection),
                 Event::Batch { from, delivery, batch } => {
-                    Happening::Batch(from, delivery, batch.to_vec())
+                    ScriptedEvent::Batch(from, delivery, batch.to_vec())
                 }
                 Event::Disconnected { connection, reason } => {
-                    Happening::Disconnected(connection, reason)
+                    ScriptedEvent::Disconnected(connection, reason)
                 }
                 event => panic!("{event:?}"),
             };
@@ -165,13 +165,13 @@ impl Transport for Saboteur {
         }
         self.current = self.events.pop_front()?;
         Some(match &self.current {
-            Happening::Connected(connection) => {
+            ScriptedEvent::Connected(connection) => {
                 Event::Connected { connection: *connection, address: None }
             }
-            Happening::Batch(from, delivery, batch) => {
+            ScriptedEvent::Batch(from, delivery, batch) => {
                 Event::Batch { from: *from, delivery: *delivery, batch }
             }
-            Happening::Disconnected(connection, reason) => {
+            ScriptedEvent::Disconnected(connection, reason) => {
                 Event::Disconnected { connection: *connection, reason: reason.clone() }
             }
         })
@@ -211,7 +211,7 @@ impl Transport for Saboteur {
         self.inner.close(connection, reason);
         self.closed = Some(connection);
         if self.act == Act::EventAfterClose && connection == Connection(1) {
-            self.events.push_back(Happening::Disconnected(connection, reason.clone()));
+            self.events.push_back(ScriptedEvent::Disconnected(connection, reason.clone()));
         }
     }
 
@@ -266,47 +266,47 @@ fn a_transport_that_does_nothing_wrong_passes() {
 #[test]
 fn lost_batches_are_found() {
     for delivery in Delivery::ALL {
-        let count = format!("server: {delivery:?}: of 300 batches 299 came");
-        let found = format!("{count}; the first that did not is 120");
+        let count = format!("server: {delivery:?}: 299 of 300 batches arrived");
+        let found = format!("{count}; the first missing one is 120");
         check(Act::Drop(delivery), &found);
     }
-    let count = "server: Reliable: of 300 batches 299 came";
+    let count = "server: Reliable: 299 of 300 batches arrived";
     check_victim(Act::Drop(Reliable), TINY_VICTIM, count);
-    let count = "server: ReliableOrdered: of 300 batches 299 came; the first that did not is 100";
+    let count = "server: ReliableOrdered: 299 of 300 batches arrived; the first missing one is 100";
     check_victim(Act::Drop(ReliableOrdered), TINY_VICTIM, count);
 }
 
 #[test]
 fn doubled_batches_are_found_where_they_may_not_be() {
     for delivery in &Delivery::ALL[1..] {
-        let found = format!("server: {delivery:?}: batch 120 came twice");
+        let found = format!("server: {delivery:?}: batch 120 arrived twice");
         check(Act::Double(*delivery), &found);
     }
     let report = judge(Act::Double(Unreliable), VICTIM).unwrap();
-    assert_eq!(report.deliveries[0].doubled, 1);
-    let found = "server: Reliable: batch 100 came twice";
+    assert_eq!(report.deliveries[0].duplicated, 1);
+    let found = "server: Reliable: batch 100 arrived twice";
     check_victim(Act::Double(Reliable), TINY_VICTIM, found);
 }
 
 #[test]
 fn batches_out_of_order_are_found_where_there_is_an_order() {
     for delivery in [UnreliableSequenced, ReliableOrdered, ReliableOrderedFragmented] {
-        let found = format!("server: {delivery:?}: batch 120 came after 121");
+        let found = format!("server: {delivery:?}: batch 120 arrived after batch 121");
         check(Act::SwapWithNext(delivery), &found);
     }
     for delivery in [Unreliable, Reliable] {
         let report = judge(Act::SwapWithNext(delivery), VICTIM).unwrap();
         assert_eq!(report.deliveries[delivery as usize].overtaken, 1);
     }
-    let found = "server: ReliableOrdered: batch 100 came after 101";
+    let found = "server: ReliableOrdered: batch 100 arrived after batch 101";
     check_victim(Act::SwapWithNext(ReliableOrdered), TINY_VICTIM, found);
 }
 
 #[test]
 fn late_batches_are_found() {
-    let found = "server: UnreliableSequenced: batch 120 came after 130";
+    let found = "server: UnreliableSequenced: batch 120 arrived after batch 130";
     check(Act::Late(UnreliableSequenced), found);
-    check(Act::Late(Reliable), "server: Reliable: batch 120 came twice");
+    check(Act::Late(Reliable), "server: Reliable: batch 120 arrived twice");
 }
 
 #[test]
@@ -330,13 +330,13 @@ fn connections_that_come_twice_or_never_or_end_are_found() {
 
 #[test]
 fn a_pause_that_is_none_is_found() {
-    check(Act::IgnorePause, "server: ReliableOrdered: a batch came in a pause");
+    check(Act::IgnorePause, "server: ReliableOrdered: a batch arrived during a pause");
     let broken = judge(Act::LoseInPause, VICTIM).expect_err("the suite should find it");
     assert!(matches!(broken.fault, Fault::Lost { .. }), "{broken}");
 }
 
 #[test]
-fn what_is_not_refused_is_found() {
+fn accepted_invalid_batches_are_found() {
     let found = "server: a batch was accepted that should be refused as too large";
     check(Act::AcceptTooLarge, found);
     let found = "server: a batch was accepted that should be refused as not connected";
@@ -347,13 +347,12 @@ fn what_is_not_refused_is_found() {
 }
 
 #[test]
-fn ends_that_are_not_told_or_told_wrongly_are_found() {
-    check(Act::LoseClose, "server: the connection was closed, and nobody said so");
-    let found = "server: closed as \"left\", and heard as \"timed out: nothing came from \
-                 the other side\"";
+fn missing_and_wrong_close_reasons_are_found() {
+    check(Act::LoseClose, "server: the connection was closed, and the other end got no event");
+    let found = "server: closed with reason \"left\", received \"timed out: nothing was received from the other side\"";
     check(Act::LoseReason, found);
-    check(Act::CloseTwice, "server: an event of a connection that is none");
-    let found = "server: the end came before the batches that had arrived: 0 of 150";
+    check(Act::CloseTwice, "server: an event of an unknown connection");
+    let found = "server: the connection ended before its batches were reported: 0 of 150";
     check(Act::EndBeforeBatches, found);
     check(Act::EventAfterClose, "server: an event after this end closed the connection");
     check(Act::PathAfterClose, "server: path: there is one of a connection that has ended");

@@ -61,7 +61,7 @@ impl Transport for LosesTheLargest {
 }
 
 #[test]
-fn the_suite_finds_who_loses_the_largest_batches() {
+fn the_suite_finds_losses_of_the_largest_batches() {
     assert!(judge(|inner| LosesTheLargest { inner }).is_err());
 }
 
@@ -124,7 +124,7 @@ impl Transport for LateTiny {
 }
 
 #[test]
-fn the_suite_finds_who_hands_out_late_small_batches() {
+fn the_suite_finds_late_small_batches() {
     let wrap = |inner| LateTiny {
         inner,
         kept: VecDeque::new(),
@@ -181,7 +181,7 @@ impl Transport for Hoarder {
 }
 
 #[test]
-fn the_suite_finds_who_keeps_unreliable_batches_without_end() {
+fn the_suite_finds_unbounded_unreliable_queues() {
     let make = || {
         let (client, server) = InProcess::pair();
         let lanes = [0, 1].map(|_| Arc::new(Mutex::new(VecDeque::new())));
@@ -222,6 +222,6 @@ impl Transport for PausesAll {
 }
 
 #[test]
-fn the_suite_finds_who_holds_everything_back_in_a_pause() {
+fn the_suite_finds_pauses_that_hold_everything_back() {
     assert!(judge(|inner| PausesAll { inner, is_paused: false }).is_err());
 }

@@ -14,11 +14,21 @@ fn sessions_of_the_corpus_and_their_neighbours() {
 }
 
 #[test]
+fn frames_of_a_game_of_the_corpus_and_their_neighbours() {
+    replay::fuzz("play", checks::play, 5_000);
+}
+
+#[test]
 fn recordings_of_the_corpus_and_their_neighbours() {
     replay::fuzz("recording", checks::recording, 50_000);
 }
 
 #[test]
-fn what_peers_do_within_quic_of_the_corpus_and_its_neighbours() {
+fn quic_actions_of_the_corpus_and_their_neighbours() {
     replay::fuzz("quic", checks::quic, 2_000);
+}
+
+#[test]
+fn frames_of_the_corpus_and_their_neighbours() {
+    replay::fuzz("frames", checks::frames, 200_000);
 }

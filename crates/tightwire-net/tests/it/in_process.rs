@@ -53,7 +53,7 @@ fn promises_are_kept() {
     println!("{report}");
     for figures in &report.deliveries {
         assert_eq!((figures.sent, figures.dropped()), (2 * u64::from(batches), 0));
-        assert_eq!((figures.doubled, figures.overtaken), (0, 0));
+        assert_eq!((figures.duplicated, figures.overtaken), (0, 0));
     }
     let again = conformance::run(make_pair, &options).unwrap();
     assert_eq!(again.digest, report.digest, "nothing is left to chance");
@@ -165,7 +165,7 @@ fn a_batch_that_is_larger_than_what_may_wait_is_taken_alone() {
 }
 
 #[test]
-fn what_was_sent_in_the_frame_of_the_close_comes_before_the_end() {
+fn batches_sent_before_a_close_arrive_before_the_end() {
     let (mut client, mut server, connection) = ready_pair();
     let delivery = Delivery::ReliableOrdered;
     client.send(connection, delivery, &[1, 0, 7]).unwrap();
@@ -205,7 +205,7 @@ fn an_end_that_is_dropped_ends_the_connection() {
 }
 
 #[test]
-fn either_end_connects_again_and_nothing_comes_of_the_last_connection() {
+fn either_end_can_reconnect_without_stale_events() {
     let (mut client, mut server, first) = ready_pair();
     assert_eq!(client.reconnect(NOW), Err(ReconnectError::Connected));
     server.send(first, Delivery::Reliable, &[1, 0, 7]).unwrap();

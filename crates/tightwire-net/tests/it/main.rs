@@ -8,6 +8,7 @@ mod checks;
 mod common;
 
 mod attacks;
+mod boxed;
 mod captured;
 mod conformance;
 mod conformance_attacks;

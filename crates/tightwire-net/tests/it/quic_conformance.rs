@@ -177,7 +177,7 @@ fn promises_are_kept_over_real_sockets() {
 }
 
 #[test]
-fn the_same_seed_goes_the_same_way() {
+fn the_same_seed_gives_the_same_run() {
     let link = LinkConfig { loss: 0.1, reordering: 0.1, ..latency() };
     let options = Options { batches: 500, burst: 8, is_perfect: false, ..Options::default() };
     let run = |seed| conformance::run(|| simulated(link, seed), &options).unwrap();

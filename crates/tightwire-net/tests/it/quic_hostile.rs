@@ -12,7 +12,7 @@ use tightwire::transport::{Connection, Event, Reason, Transport};
 
 use crate::common::raw::RawPeer;
 
-struct Stand {
+struct TestBed {
     server: Quic<SimulatedSocket>,
     client: RawPeer<SimulatedSocket>,
     now: Duration,
@@ -21,7 +21,7 @@ struct Stand {
     connection: Option<Connection>,
 }
 
-impl Stand {
+impl TestBed {
     fn new(config: QuicConfig) -> Self {
         let network = Network::new(LinkConfig::default(), 1);
         let address = SocketAddr::from(([10, 0, 0, 1], 7777));
@@ -30,10 +30,10 @@ impl Stand {
         let socket = network.socket(([10, 0, 0, 2], 1000).into());
         let client = RawPeer::connect(socket, address, Duration::ZERO);
         let (now, batches) = (Duration::ZERO, Vec::new());
-        let mut stand = Self { server, client, now, batches, ended: None, connection: None };
-        stand.run(50);
-        assert!(stand.client.is_connected);
-        stand
+        let mut test_bed = Self { server, client, now, batches, ended: None, connection: None };
+        test_bed.run(50);
+        assert!(test_bed.client.is_connected);
+        test_bed
     }
 
     /// Runs this many milliseconds.
@@ -68,8 +68,8 @@ impl Stand {
 
 #[test]
 fn batches_as_the_document_has_them_arrive() {
-    let mut stand = Stand::new(QuicConfig::default());
-    let client = &mut stand.client;
+    let mut test_bed = TestBed::new(QuicConfig::default());
+    let client = &mut test_bed.client;
     client.datagram(&[0, 1, 0, 9]);
     client.datagram(&[1, 0, 0, 1, 0, 8]);
     client.datagram(&[1, 0xff, 0xff, 1, 0, 7]);
@@ -80,7 +80,7 @@ fn batches_as_the_document_has_them_arrive() {
     }
     client.open(&[3, 1, 0, 3, 2, 0, 2, 1]).unwrap();
     client.open(&[4, 1, 0, 0, 0, 1]).unwrap();
-    stand.run(10);
+    test_bed.run(10);
     let mut expected = vec![
         (Delivery::Unreliable, vec![1, 0, 9]),
         (Delivery::UnreliableSequenced, vec![1, 0, 8]),
@@ -94,12 +94,12 @@ fn batches_as_the_document_has_them_arrive() {
     ];
     let key = |(delivery, batch): &(Delivery, Vec<u8>)| (format!("{delivery:?}"), batch.clone());
     expected.sort_by_key(key);
-    stand.batches.sort_by_key(key);
-    assert_eq!(stand.batches, expected);
+    test_bed.batches.sort_by_key(key);
+    assert_eq!(test_bed.batches, expected);
 }
 
 #[test]
-fn what_no_honest_peer_does_ends_the_connection() {
+fn protocol_violations_end_the_connection() {
     type Act = fn(&mut RawPeer<SimulatedSocket>);
     let cases: [(&str, Act); 14] = [
         ("a datagram or a stream of nothing", |c| c.datagram(&[])),
@@ -140,19 +140,19 @@ fn what_no_honest_peer_does_ends_the_connection() {
         }),
     ];
     for (expected, act) in cases {
-        let mut stand = Stand::new(QuicConfig::default());
-        act(&mut stand.client);
-        stand.run(20);
+        let mut test_bed = TestBed::new(QuicConfig::default());
+        act(&mut test_bed.client);
+        test_bed.run(20);
         let expected = Some(Reason::violation(expected));
-        assert_eq!(stand.ended, expected);
-        assert_eq!(stand.told(), expected, "both ends are told the same");
-        let connection = stand.connection.unwrap();
-        assert!(stand.server.send(connection, Delivery::Reliable, &[1, 0, 1]).is_err());
+        assert_eq!(test_bed.ended, expected);
+        assert_eq!(test_bed.told(), expected, "both ends are told the same");
+        let connection = test_bed.connection.unwrap();
+        assert!(test_bed.server.send(connection, Delivery::Reliable, &[1, 0, 1]).is_err());
     }
 }
 
 #[test]
-fn who_gives_up_within_the_handshake_has_left() {
+fn closing_during_the_handshake_is_reported_as_left() {
     let network = Network::new(LinkConfig::default(), 1);
     let address = SocketAddr::from(([10, 0, 0, 1], 7777));
     let certificate = Certificate::self_signed(["game.example"]).unwrap();
@@ -172,9 +172,9 @@ fn who_gives_up_within_the_handshake_has_left() {
 }
 
 #[test]
-fn a_bidirectional_stream_is_not_for_us() {
-    let mut stand = Stand::new(QuicConfig::default());
-    assert_eq!(stand.client.quinn().streams().open(quinn_proto::Dir::Bi), None);
+fn bidirectional_streams_are_refused() {
+    let mut test_bed = TestBed::new(QuicConfig::default());
+    assert_eq!(test_bed.client.quinn().streams().open(quinn_proto::Dir::Bi), None);
 }
 
 /// Many clients fill all that they can, at a server that does not read them.

@@ -23,19 +23,19 @@ struct Small {
 }
 
 #[derive(Default)]
-struct Heard {
+struct Latencies {
     now: Duration,
     large: Option<(usize, Duration)>,
     /// How long each took, by delivery, while the large one was on its way.
     small: [Vec<Duration>; 5],
 }
 
-fn messages(builder: MessengerBuilder<Heard>) -> MessengerBuilder<Heard> {
+fn messages(builder: MessengerBuilder<Latencies>) -> MessengerBuilder<Latencies> {
     builder
-        .handle(|large: &Large, context: &mut Context<'_, Heard>| {
+        .handle(|large: &Large, context: &mut Context<'_, Latencies>| {
             context.state.large = Some((large.bytes.len(), context.state.now));
         })
-        .handle(|small: &Small, context: &mut Context<'_, Heard>| {
+        .handle(|small: &Small, context: &mut Context<'_, Latencies>| {
             let delivery = context.route().delivery as usize;
             let sent = Duration::from_millis(small.millisecond.into());
             let took = context.state.now - sent;
@@ -44,9 +44,9 @@ fn messages(builder: MessengerBuilder<Heard>) -> MessengerBuilder<Heard> {
 }
 
 struct Pair {
-    server: Server<Heard, Quic<SimulatedSocket>>,
-    client: Client<Heard, Quic<SimulatedSocket>>,
-    heard: Heard,
+    server: Server<Latencies, Quic<SimulatedSocket>>,
+    client: Client<Latencies, Quic<SimulatedSocket>>,
+    latencies: Latencies,
     now: Duration,
     /// What the server could not send.
     refused: u32,
@@ -69,7 +69,7 @@ impl Pair {
         let mut pair = Self {
             server: server.build(transport.0).unwrap(),
             client: Client::builder(config).register(messages).build(transport.1.unwrap()).unwrap(),
-            heard: Heard::default(),
+            latencies: Latencies::default(),
             now,
             refused: 0,
         };
@@ -80,8 +80,8 @@ impl Pair {
     /// A frame in which the server sends a small message by each of these deliveries.
     fn frame(&mut self, deliveries: &[Delivery]) {
         self.now += FRAME;
-        self.heard.now = self.now;
-        let mut nobody = Heard::default();
+        self.latencies.now = self.now;
+        let mut nobody = Latencies::default();
         self.server.receive(self.now, &mut nobody);
         while let Some(event) = self.server.poll_event() {
             assert!(matches!(event, SessionEvent::Connected { .. }), "{event:?}");
@@ -93,7 +93,7 @@ impl Pair {
             }
         }
         self.server.transmit(self.now);
-        self.client.receive(self.now, &mut self.heard);
+        self.client.receive(self.now, &mut self.latencies);
         while let Some(event) = self.client.poll_event() {
             assert!(matches!(event, SessionEvent::Connected { .. }), "{event:?}");
         }
@@ -106,11 +106,11 @@ impl Pair {
         let large = Large { bytes: vec![7; length] };
         self.server.send(peer, &large, Delivery::ReliableOrderedFragmented).unwrap();
         let start = self.now;
-        while self.heard.large.is_none() {
+        while self.latencies.large.is_none() {
             assert!(self.now < start + Duration::from_secs(30), "the large message starves");
             self.frame(deliveries);
         }
-        let (arrived, at) = self.heard.large.unwrap();
+        let (arrived, at) = self.latencies.large.unwrap();
         assert_eq!(arrived, length);
         at - start
     }
@@ -138,7 +138,7 @@ fn a_megabyte_delays_nothing_else_by_much() {
     assert!(took < Duration::from_secs(2), "{took:?}");
     assert_eq!(pair.refused, 0, "small messages are not refused");
     for delivery in OTHERS {
-        let small = &mut pair.heard.small[delivery as usize];
+        let small = &mut pair.latencies.small[delivery as usize];
         small.sort();
         let (count, median) = (small.len(), small[small.len() / 2]);
         let worst = small[count - 1];
@@ -149,11 +149,11 @@ fn a_megabyte_delays_nothing_else_by_much() {
     }
 }
 
-/// With limits that follow from the largest message. Where `peer_bytes` is smaller, the session is not built.
+/// The other limits follow from the largest message.
 #[test]
 fn a_message_of_three_megabytes_arrives_beside_others() {
-    let limits = QuicConfig::default().with_max_fragmented(3_100_000);
-    let messenger = MessengerConfig::default().with_max_fragmented(3_100_000);
+    let limits = QuicConfig { max_fragmented: 3_100_000, ..QuicConfig::default() };
+    let messenger = MessengerConfig { max_fragmented: 3_100_000, ..MessengerConfig::default() };
     for others in [&OTHERS[..1], &OTHERS[2..3], &OTHERS[3..], &OTHERS[..]] {
         let mut pair = Pair::new(link(), limits, messenger);
         let took = pair.send(3_000_000, others);

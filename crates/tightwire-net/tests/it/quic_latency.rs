@@ -68,7 +68,7 @@ fn ages(link: LinkConfig) -> Ages {
 const LATENCY: Duration = Duration::from_millis(50);
 
 #[test]
-fn state_is_as_old_as_the_way_is_long_also_if_some_is_lost() {
+fn state_age_equals_link_latency_also_under_loss() {
     for (loss, worst) in [(0.0, 50), (0.05, 60), (0.2, 150)] {
         let ages = ages(LinkConfig { latency: LATENCY, loss, ..LinkConfig::default() });
         println!("{loss} lost: {ages:?}");
@@ -79,7 +79,7 @@ fn state_is_as_old_as_the_way_is_long_also_if_some_is_lost() {
 }
 
 #[test]
-fn jitter_is_not_taken_for_a_queue() {
+fn jitter_does_not_shrink_the_window() {
     let jitter = Duration::from_millis(200);
     let ages = ages(LinkConfig { latency: LATENCY, jitter, ..LinkConfig::default() });
     println!("jitter of 200 ms: {ages:?}");
@@ -88,7 +88,7 @@ fn jitter_is_not_taken_for_a_queue() {
 }
 
 #[test]
-fn where_too_little_gets_through_the_oldest_is_dropped() {
+fn under_low_bandwidth_the_oldest_datagrams_are_dropped() {
     // 66,000 bytes a second are sent. Another congestion controller would fill a queue of 5
     // seconds.
     let bandwidth = Some(Bandwidth { bytes_per_second: 40_000, queue_bytes: 200_000 });

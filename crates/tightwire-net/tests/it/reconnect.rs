@@ -11,7 +11,7 @@ use tightwire::transport::{Connection, Event, Reason, ReconnectError, Transport}
 use tightwire::{Client, SessionConfig, SessionEvent};
 
 use crate::common::arena::{
-    Arena, Door, Heard, Simulated, client, key, quic, server, session_config, token,
+    Arena, Door, Simulated, Transcript, client, key, quic, server, session_config, token,
 };
 use crate::common::networks::latency;
 
@@ -37,7 +37,7 @@ fn a_client_that_was_kicked_comes_again_and_has_its_messages() {
     for seed in 0..5 {
         let (mut arena, _door) = quic(lossy(), seed, 1, 20);
         arena.run(MINUTE, Arena::is_done);
-        let (first, now) = (arena.heard.peers()[0], arena.now);
+        let (first, now) = (arena.transcript.peers()[0], arena.now);
         let too_early = arena.clients[0].0.reconnect(&token(&key(), 2), now);
         assert_eq!(too_early, Err(ReconnectError::Connected));
         let long = arena.clients[0].0.reconnect(&[0; 3000], now);
@@ -45,17 +45,17 @@ fn a_client_that_was_kicked_comes_again_and_has_its_messages() {
 
         arena.server.as_mut().unwrap().kick(first, "come again");
         reconnect(&mut arena, &Reason::kicked("come again"), &token(&key(), 2));
-        arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
-        let second = arena.heard.peers()[1];
+        arena.run(MINUTE, |arena| arena.transcript.peers().len() == 2);
+        let second = arena.transcript.peers()[1];
         assert_ne!(first, second);
         // Numbers begin again, and the server is another peer for the client, too.
-        (arena.heard.said, arena.clients[0].1.said) = (0, 0);
+        (arena.transcript.said, arena.clients[0].1.said) = (0, 0);
         arena.run(MINUTE, |arena: &Game| {
             let all = |numbers: Option<&Vec<u32>>| numbers.is_some_and(|all| all.len() == 20);
-            let (client, heard) = &arena.clients[0];
+            let (client, transcript) = &arena.clients[0];
             (2..5).all(|delivery| {
-                let answers = |server| all(heard.numbers.get(&(server, "answer", delivery)));
-                all(arena.heard.numbers.get(&(second, "ask", delivery)))
+                let answers = |server| all(transcript.numbers.get(&(server, "answer", delivery)));
+                all(arena.transcript.numbers.get(&(second, "ask", delivery)))
                     && client.server().is_some_and(answers)
             })
         });
@@ -66,22 +66,22 @@ fn a_client_that_was_kicked_comes_again_and_has_its_messages() {
 #[test]
 fn a_token_that_was_used_is_refused_and_the_next_one_is_not() {
     let (mut arena, _door) = quic(lossy(), 1, 1, 0);
-    arena.run(MINUTE, |arena| arena.heard.peers().len() == 1);
+    arena.run(MINUTE, |arena| arena.transcript.peers().len() == 1);
     let (used, fresh) = (token(&key(), 2), token(&key(), 3));
     let now = arena.now;
     arena.clients[0].0.disconnect(now);
     reconnect(&mut arena, &Reason::Left, &used);
-    arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
+    arena.run(MINUTE, |arena| arena.transcript.peers().len() == 2);
     arena.run(MINUTE, |arena| arena.clients[0].0.server().is_some());
-    let peer = arena.heard.peers()[1];
+    let peer = arena.transcript.peers()[1];
     arena.server.as_mut().unwrap().kick(peer, "come again");
     reconnect(&mut arena, &Reason::kicked("come again"), &used);
     reconnect(&mut arena, &Reason::Token(TokenError::Used), &fresh);
-    arena.run(MINUTE, |arena| arena.heard.peers().len() == 3);
+    arena.run(MINUTE, |arena| arena.transcript.peers().len() == 3);
 }
 
 #[test]
-fn a_client_can_try_as_often_as_it_likes_where_nobody_is() {
+fn a_client_can_reconnect_without_a_limit_when_there_is_no_server() {
     let (mut arena, _door) = quic(latency(), 3, 1, 0);
     arena.run(MINUTE, |arena| arena.clients[0].0.server().is_some());
     arena.server = None;
@@ -101,7 +101,7 @@ fn a_server_does_not_connect_again() {
 }
 
 /// What happened, where each end is followed by another try.
-fn poll<T: Transport>(client: &mut Client<Heard, T>, now: Duration) -> Vec<SessionEvent> {
+fn poll<T: Transport>(client: &mut Client<Transcript, T>, now: Duration) -> Vec<SessionEvent> {
     let mut events = Vec::new();
     while let Some(event) = client.poll_event() {
         if let SessionEvent::Disconnected { .. } = event {
@@ -116,16 +116,16 @@ fn poll<T: Transport>(client: &mut Client<Heard, T>, now: Duration) -> Vec<Sessi
 fn a_recorded_client_that_connects_again_replays_to_the_same_events() {
     let (mut door, transport) = Door::new(lossy(), QuicConfig::default(), 5);
     let mut there = server(session_config(), transport);
-    let (first, mut heard) = (token(&key(), 1), Heard::default());
+    let (first, mut transcript) = (token(&key(), 1), Transcript::default());
     let recorder = Recorder::new(door.enter(Duration::ZERO), Vec::new(), &session_config());
     let mut live = client(session_config(), &first, recorder.unwrap());
     let mut events = Vec::new();
     for frame in 1..400u32 {
         let now = Duration::from_millis(10) * frame;
-        live.receive(now, &mut heard);
+        live.receive(now, &mut transcript);
         live.transmit(now);
         events.extend(poll(&mut live, now));
-        there.receive(now, &mut heard);
+        there.receive(now, &mut transcript);
         let peer = there.peers().next().filter(|_| frame == 150);
         peer.into_iter().for_each(|peer| there.kick(peer, "come again"));
         there.transmit(now);
@@ -139,7 +139,7 @@ fn a_recorded_client_that_connects_again_replays_to_the_same_events() {
     let config = replay.config(SessionConfig::default());
     let (mut again, mut replayed) = (client(config, &first, replay), Vec::new());
     while let Some(step) = again.transport_mut().next_step() {
-        again.receive(step.receive_at, &mut heard);
+        again.receive(step.receive_at, &mut transcript);
         if let Some(now) = step.transmit_at {
             again.transmit(now);
             replayed.extend(poll(&mut again, now));

@@ -18,7 +18,7 @@ use crate::common::volume::volume;
 struct Game {
     hash: u64,
     random: Rng,
-    heard: u64,
+    received: u64,
 }
 
 impl Game {
@@ -38,7 +38,7 @@ fn server<T: Transport>(config: SessionConfig, transport: T) -> Server<Game, T> 
             }
         })
         .handle(|count: &Count, context: &mut Context<'_, Game>| {
-            context.state.heard += 1;
+            context.state.received += 1;
             let luck = context.state.random.next();
             context.state.mix(u64::from(count.0) ^ luck);
             let hash = context.state.hash as u32;
@@ -52,7 +52,7 @@ fn server<T: Transport>(config: SessionConfig, transport: T) -> Server<Game, T> 
 }
 
 fn game(seed: u64) -> Game {
-    Game { hash: 0, random: Rng::new(seed), heard: 0 }
+    Game { hash: 0, random: Rng::new(seed), received: 0 }
 }
 
 /// Runs a tick, and returns the state after it.
@@ -121,7 +121,7 @@ fn record(ticks: usize, crash_at: Option<usize>) -> (Vec<u8>, Vec<u64>, u64) {
         }
     }
     assert_eq!(live.transport().error(), None);
-    (live.transport().file(Vec::clone), hashes, state.heard)
+    (live.transport().file(Vec::clone), hashes, state.received)
 }
 
 /// Plays a file; returns the states, the messages, whether it panicked, and the error.
@@ -154,18 +154,21 @@ fn replay(file: &[u8]) -> (Vec<u64>, u64, bool, Option<RecordingError>) {
         RecordingError::Corrupt { record } => RecordingError::Corrupt { record: *record },
         other => panic!("{other}"),
     });
-    (hashes, state.heard, panicked, error)
+    (hashes, state.received, panicked, error)
 }
 
 #[test]
 fn a_replay_has_the_same_state_after_every_tick() {
     let ticks = volume(500, 3000);
-    let (file, hashes, heard) = record(ticks, None);
+    let (file, hashes, received) = record(ticks, None);
     let (again, heard_again, panicked, error) = replay(&file);
     assert!(error.is_none() && !panicked, "{error:?}");
     assert_eq!(hashes.len(), ticks);
-    assert!(again == hashes && heard == heard_again);
-    println!("{ticks} ticks, {heard} counts heard, {} bytes recorded: the same states", file.len());
+    assert!(again == hashes && received == heard_again);
+    println!(
+        "{ticks} ticks, {received} counts received, {} bytes recorded: the same states",
+        file.len()
+    );
 }
 
 #[test]
@@ -188,11 +191,11 @@ fn a_file_that_was_cut_off_is_played_to_its_end() {
 
 #[test]
 fn a_replay_panics_at_the_same_message() {
-    let (file, hashes, heard) = record(300, Some(150));
+    let (file, hashes, received) = record(300, Some(150));
     assert!(hashes.len() >= 150 && hashes.len() < 300);
     let (again, heard_again, panicked, error) = replay(&file);
     assert!(panicked, "{error:?}");
-    assert!(again == hashes && heard == heard_again);
+    assert!(again == hashes && received == heard_again);
 }
 
 #[test]
@@ -204,9 +207,9 @@ fn another_program_is_noticed() {
         .open_to_anyone()
         .build(replay)
         .unwrap();
-    let mut heard = crate::common::game::Heard::default();
+    let mut received = crate::common::game::ReceivedMessages::default();
     while let Some(step) = other.transport_mut().next_step() {
-        other.receive(step.receive_at, &mut heard);
+        other.receive(step.receive_at, &mut received);
         other.transmit(step.receive_at);
     }
     let identity = other.transport_mut().identity().unwrap().clone();

@@ -6,14 +6,14 @@ use tightwire::Delivery;
 use tightwire::Server;
 use tightwire::recording::{Recorder, Replay};
 
-use crate::common::game::{Heard, client, config, messages};
+use crate::common::game::{ReceivedMessages, client, config, messages};
 use crate::common::net::Net;
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-type Recorded = Server<Heard, Recorder<crate::common::net::End, Vec<u8>>>;
+type Recorded = Server<ReceivedMessages, Recorder<crate::common::net::End, Vec<u8>>>;
 
 /// Records a server with a client, which is kicked if `kick`.
 fn record(kick: bool) -> (Vec<u8>, usize) {
@@ -22,9 +22,9 @@ fn record(kick: bool) -> (Vec<u8>, usize) {
     let mut server: Recorded =
         Server::builder(config()).open_to_anyone().register(messages).build(recorder).unwrap();
     let mut client = client("7", &net);
-    let mut heard = Heard::default();
+    let mut received = ReceivedMessages::default();
     for frame in 0..8 {
-        server.receive(ms(frame * 16), &mut heard);
+        server.receive(ms(frame * 16), &mut received);
         server.transmit(ms(frame * 16));
         client.tick(frame * 16);
         if frame == 2 {
@@ -35,7 +35,7 @@ fn record(kick: bool) -> (Vec<u8>, usize) {
             server.kick(peer, "out");
         }
     }
-    (server.transport().file(Vec::clone), heard.texts.len())
+    (server.transport().file(Vec::clone), received.texts.len())
 }
 
 /// Plays a recording; returns the numbers of steps, of messages and of clients at the end, or the
@@ -47,13 +47,13 @@ fn play(file: &[u8]) -> Result<(usize, usize, usize), String> {
         .register(messages)
         .build(replay)
         .map_err(|error| error.to_string())?;
-    let (mut heard, mut steps) = (Heard::default(), 0);
+    let (mut received, mut steps) = (ReceivedMessages::default(), 0);
     while let Some(step) = server.transport_mut().next_step() {
-        server.receive(step.receive_at, &mut heard);
+        server.receive(step.receive_at, &mut received);
         server.transmit(step.receive_at);
         steps += 1;
     }
-    let result = (steps, heard.texts.len(), server.peers().count());
+    let result = (steps, received.texts.len(), server.peers().count());
     match server.transport_mut().error() {
         None => Ok(result),
         Some(error) => Err(error.to_string()),
@@ -62,8 +62,8 @@ fn play(file: &[u8]) -> Result<(usize, usize, usize), String> {
 
 #[test]
 fn a_recording_plays() {
-    let (file, heard) = record(false);
-    assert_eq!(play(&file), Ok((8, heard, 1)));
+    let (file, received) = record(false);
+    assert_eq!(play(&file), Ok((8, received, 1)));
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn a_recording_of_an_idle_peer_is_small() {
     let mut server: Recorded =
         Server::builder(config()).open_to_anyone().register(messages).build(recorder).unwrap();
     let mut client = client("7", &net);
-    let mut heard = Heard::default();
+    let mut received = ReceivedMessages::default();
     let length = |server: &Recorded| server.transport().file(Vec::len);
     let mut before = 0;
     for frame in 0..1010 {
         if frame == 10 {
             before = length(&server);
         }
-        server.receive(ms(frame * 16), &mut heard);
+        server.receive(ms(frame * 16), &mut received);
         server.transmit(ms(frame * 16));
         client.tick(frame * 16);
     }

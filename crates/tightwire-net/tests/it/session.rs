@@ -11,7 +11,8 @@ use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Delivery, Wire};
 
 use crate::common::game::{
-    Count, Heard, Level, Numbers, client, client_of, config, messages, server, server_of, settle,
+    Count, Level, Numbers, ReceivedMessages, client, client_of, config, messages, server,
+    server_of, settle,
 };
 use crate::common::net::{End, Net};
 
@@ -57,15 +58,15 @@ fn a_client_with_a_token_is_connected_and_messages_of_every_delivery_go_both_way
         assert_eq!((server.events.len(), client.events.len()), (1, 1), "{:?}", server.events);
         let mut all: Vec<_> =
             Delivery::ALL.iter().map(|delivery| format!("{delivery:?}")).collect();
-        assert_eq!(client.heard.texts(), all);
+        assert_eq!(client.received.texts(), all);
         all.push("level of 5000".into());
-        assert_eq!(server.heard.texts(), all);
+        assert_eq!(server.received.texts(), all);
         assert_eq!(server.session.messenger().faults().total(), 0);
     }
 }
 
 #[test]
-fn both_ends_are_told_why_somebody_is_refused() {
+fn both_ends_get_the_reason_of_a_refusal() {
     let net = Net::default();
     let limits = SessionConfig { max_clients: 1, ..config() };
     let mut server = server(limits, &net);
@@ -96,12 +97,12 @@ fn both_ends_are_told_why_somebody_is_refused() {
 
     server.session.shut_down(Duration::ZERO);
     next.tick(0);
-    assert_eq!(next.reasons(), ["the server stops"]);
+    assert_eq!(next.reasons(), ["the server is shutting down"]);
     assert_eq!(server.session.peers().count(), 0);
 }
 
 #[test]
-fn who_says_nothing_or_something_else_first_is_not_let_in() {
+fn clients_without_a_valid_hello_are_refused() {
     let net = Net::default();
     let mut server = server(config(), &net);
     let (mut silent, mut rude, mut wrong) = (net.client(), net.client(), net.client());
@@ -113,8 +114,8 @@ fn who_says_nothing_or_something_else_first_is_not_let_in() {
     wrong.send(other, InternalBatch::DELIVERY, &batch).unwrap();
     server.tick(4_999);
     let refused = [
-        "broke the protocol: a message before the welcome",
-        "another protocol: session format: 2 here, 9 there",
+        "protocol violation: a message before the welcome",
+        "protocol mismatch: session format: 3 here, 9 there",
     ];
     assert_eq!(server.reasons(), refused);
     server.tick(5_000);
@@ -131,7 +132,7 @@ fn who_says_nothing_or_something_else_first_is_not_let_in() {
     };
     assert_eq!(reason(&mut silent), Reason::TimedOut);
     assert_eq!(reason(&mut rude), Reason::violation("a message before the welcome"));
-    assert_eq!(reason(&mut wrong), Reason::mismatch("session format: 9 here, 2 there"));
+    assert_eq!(reason(&mut wrong), Reason::mismatch("session format: 9 here, 3 there"));
 
     // A server that does not answer.
     let mut client = client("1", &Net::default());
@@ -169,13 +170,13 @@ struct Avatar {
 }
 
 #[test]
-fn each_end_is_told_how_the_other_differs_as_it_sees_it() {
+fn each_end_gets_the_mismatch_from_its_own_view() {
     let connect = |ours: SessionConfig, theirs: SessionConfig, kind: usize| {
         let net = Net::default();
-        let server = Server::<Heard, End>::builder(ours).send_only::<Player>();
+        let server = Server::<ReceivedMessages, End>::builder(ours).send_only::<Player>();
         let server = server.with_tokens(Numbers::default());
         let mut server = server_of(server, &net);
-        let client = Client::<Heard, End>::builder(theirs).token(b"1");
+        let client = Client::<ReceivedMessages, End>::builder(theirs).token(b"1");
         let client = match kind {
             0 => client.send_only::<Player>(),
             1 => client.send_only::<other::Player>(),
@@ -248,7 +249,7 @@ fn each_end_is_told_how_the_other_differs_as_it_sees_it() {
 }
 
 #[test]
-fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard() {
+fn kicked_peers_have_their_last_messages_handled() {
     let net = Net::default();
     let (mut server, mut one, mut two) =
         (server(config(), &net), client("1", &net), client("2", &net));
@@ -267,7 +268,7 @@ fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard(
 
     let mut three = client("3", &net);
     settle(&mut server, &mut [&mut three], 3);
-    server.heard.texts.clear();
+    server.received.texts.clear();
     three.chat("farewell", Delivery::Unreliable);
     three.session.transmit(Duration::ZERO);
     three.session.disconnect(Duration::ZERO);
@@ -275,12 +276,12 @@ fn a_peer_is_kicked_by_the_server_and_by_a_handler_and_its_last_words_are_heard(
     // Not before its last messages were handled.
     assert_eq!(server.session.poll_event(), None);
     server.tick(5);
-    assert_eq!(server.heard.texts(), ["farewell"]);
+    assert_eq!(server.received.texts(), ["farewell"]);
     assert_eq!(server.reasons().last().unwrap(), "left");
 }
 
 #[test]
-fn what_a_path_carries_is_what_can_be_sent() {
+fn the_mtu_of_the_path_limits_messages() {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("1", &net));
     settle(&mut server, &mut [&mut client], 0);
@@ -296,7 +297,7 @@ fn what_a_path_carries_is_what_can_be_sent() {
     level.data.resize(1300, 7);
     client.session.send(&level, Delivery::Reliable).unwrap();
     settle(&mut server, &mut [&mut client], 0);
-    assert_eq!(server.heard.texts(), ["level of 1000", "level of 1300"]);
+    assert_eq!(server.received.texts(), ["level of 1000", "level of 1300"]);
 }
 
 #[test]
@@ -315,7 +316,7 @@ fn ten_thousand_reliable_messages_in_one_frame_all_arrive() {
         clients.iter_mut().for_each(|client| client.tick(0));
     }
     for delivery in &Delivery::ALL[2..] {
-        server.heard.counts.clear();
+        server.received.counts.clear();
         for client in &mut clients {
             for count in 0..10_000 {
                 client.session.send(&Count(count), *delivery).unwrap();
@@ -323,14 +324,14 @@ fn ten_thousand_reliable_messages_in_one_frame_all_arrive() {
             client.tick(0);
         }
         let mut ticks = 0;
-        while server.heard.counts.len() < 30_000 {
+        while server.received.counts.len() < 30_000 {
             server.tick(0);
             ticks += 1;
-            assert!(ticks < 100, "{}", server.heard.counts.len());
+            assert!(ticks < 100, "{}", server.received.counts.len());
         }
         println!("{delivery:?}: 3 × 10,000 messages in {ticks} ticks");
-        server.heard.counts.sort_unstable();
-        assert!(server.heard.counts.iter().enumerate().all(|(i, count)| *count == i as u32 / 3));
+        server.received.counts.sort_unstable();
+        assert!(server.received.counts.iter().enumerate().all(|(i, count)| *count == i as u32 / 3));
     }
     assert_eq!(server.session.messenger().faults().total(), 0);
 }
@@ -338,12 +339,8 @@ fn ten_thousand_reliable_messages_in_one_frame_all_arrive() {
 #[test]
 fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_leaves() {
     let net = Net::default();
-    let limits = SessionConfig {
-        drop_unreliable_above: 20_000,
-        refuse_above: 60_000,
-        patience: Duration::from_secs(2),
-        ..config()
-    };
+    let limits =
+        SessionConfig { max_backlog: 60_000, patience: Duration::from_secs(2), ..config() };
     let (mut server, mut slow, mut good) =
         (server(limits, &net), client("1", &net), client("2", &net));
     settle(&mut server, &mut [&mut slow, &mut good], 0);
@@ -375,13 +372,13 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
         "unreliable dropped from step {first_drop:?}, refused from {first_refusal:?}, at most {most} \
          bytes waited, disconnected at {steps}"
     );
-    assert_eq!(server.reasons(), ["too slow: more was sent than arrives"]);
+    assert_eq!(server.reasons(), ["too slow: data is sent faster than it is received"]);
     assert!(first_drop < first_refusal && first_refusal < Some(steps));
     assert!(most < 60_000 + 2 * 5100, "{most}");
-    assert_eq!(good.heard.counts.len(), steps as usize, "nobody else is harmed");
+    assert_eq!(good.received.counts.len(), steps as usize, "nobody else is harmed");
     net.stick(slow.session.transport().connection.unwrap(), false);
     slow.tick(0);
-    assert_eq!(slow.reasons(), ["too slow: more was sent than arrives"]);
+    assert_eq!(slow.reasons(), ["too slow: data is sent faster than it is received"]);
 
     // Batches that the transport cannot take wait as long.
     let mut third = client("3", &net);
@@ -400,7 +397,7 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
 }
 
 #[test]
-fn sides_ask_each_other_what_their_messages_look_like_once_a_second() {
+fn schema_requests_are_answered_once_a_second() {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("1", &net));
     settle(&mut server, &mut [&mut client], 0);
@@ -450,7 +447,7 @@ fn a_report_has_the_path_and_the_traffic_of_each_type() {
 #[test]
 fn a_server_says_who_may_connect_and_limits_make_sense() {
     let net = Net::default();
-    let builder = || Server::<Heard, End>::builder(config()).register(messages);
+    let builder = || Server::<ReceivedMessages, End>::builder(config()).register(messages);
     let error = builder().build(net.server()).unwrap_err();
     assert_eq!(error, SessionError::NoGate);
     assert!(error.to_string().contains("open_to_anyone"));
@@ -467,10 +464,10 @@ fn a_server_says_who_may_connect_and_limits_make_sense() {
 
     let limits = MessengerConfig { peer_messages: 300, ..Default::default() };
     let limits = SessionConfig { messenger: limits, ..config() };
-    let error = Client::<Heard, End>::builder(limits).build(net.client()).unwrap_err();
+    let error = Client::<ReceivedMessages, End>::builder(limits).build(net.client()).unwrap_err();
     assert!(error.to_string().contains("`peer_messages`"));
     let long = SessionConfig::new(&"x".repeat(256), "1.0");
-    assert!(Client::<Heard, End>::builder(long).build(net.client()).is_err());
-    let token = Client::<Heard, End>::builder(config()).token(&[7; 2049]);
+    assert!(Client::<ReceivedMessages, End>::builder(long).build(net.client()).is_err());
+    let token = Client::<ReceivedMessages, End>::builder(config()).token(&[7; 2049]);
     assert!(token.build(net.client()).is_err());
 }

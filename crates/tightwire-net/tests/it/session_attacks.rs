@@ -7,7 +7,7 @@ use tightwire::message::{InternalBatch, SendError};
 use tightwire::transport::{Connection, Reason, Transport};
 use tightwire::{Server, SessionConfig};
 
-use crate::common::game::{Count, Heard, client, config, messages, server, settle};
+use crate::common::game::{Count, ReceivedMessages, client, config, messages, server, settle};
 use crate::common::net::Net;
 
 fn ms(millis: u64) -> Duration {
@@ -15,7 +15,7 @@ fn ms(millis: u64) -> Duration {
 }
 
 #[test]
-fn asking_for_a_schema_again_disconnects_nobody() {
+fn repeated_schema_requests_do_not_disconnect() {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("7", &net));
     settle(&mut server, &mut [&mut client], 0);
@@ -59,7 +59,7 @@ fn a_server_without_a_limit_of_clients_takes_one() {
 #[test]
 fn limits_that_make_no_sense_are_errors_and_no_panics() {
     for extreme in [0, 1, usize::MAX] {
-        for field in 0..7 {
+        for field in 0..6 {
             let mut config = config();
             let limits = &mut config.messenger;
             *[
@@ -69,11 +69,10 @@ fn limits_that_make_no_sense_are_errors_and_no_panics() {
                 &mut limits.send_queue,
                 &mut limits.receive_queue,
                 &mut limits.peer_messages,
-                &mut limits.peer_bytes,
             ][field] = extreme;
             let built = std::panic::catch_unwind(|| {
                 let net = Net::default();
-                let builder = Server::<Heard, _>::builder(config).open_to_anyone();
+                let builder = Server::<ReceivedMessages, _>::builder(config).open_to_anyone();
                 builder.register(messages).build(net.server()).is_ok()
             });
             assert!(built.is_ok(), "field {field} of {extreme}");
@@ -89,7 +88,7 @@ fn events_that_nobody_polls_take_bounded_memory() {
         let mut stranger = net.client();
         let connection = Connection(stranger.connection.unwrap());
         stranger.send(connection, Delivery::Unreliable, &[1, 0, 7]).unwrap();
-        server.session.receive(ms(millis), &mut server.heard);
+        server.session.receive(ms(millis), &mut server.received);
         server.session.transmit(ms(millis));
         stranger.close(connection, &Reason::Left);
         net.forget_the_closed();
@@ -99,7 +98,7 @@ fn events_that_nobody_polls_take_bounded_memory() {
 }
 
 #[test]
-fn strangers_who_say_nothing_do_not_keep_players_out() {
+fn silent_connections_do_not_keep_players_out() {
     let net = Net::default();
     let mut server = server(SessionConfig { max_clients: 8, ..config() }, &net);
     let _strangers: Vec<_> = (0..100).map(|_| net.client()).collect();
@@ -121,7 +120,7 @@ fn a_session_survives_a_clock_that_goes_back_and_jumps() {
         client.chat("more", Delivery::Reliable);
     }
     settle(&mut server, &mut [&mut client], 10);
-    assert_eq!(server.heard.texts.len(), 6);
+    assert_eq!(server.received.texts.len(), 6);
 }
 
 #[test]
@@ -137,7 +136,7 @@ fn one_token_in_two_connections_of_one_tick_lets_one_in() {
 }
 
 #[test]
-fn what_a_transport_has_no_room_for_waits_in_its_order() {
+fn batches_wait_in_order_while_the_transport_is_full() {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("7", &net));
     settle(&mut server, &mut [&mut client], 0);
@@ -159,7 +158,11 @@ fn what_a_transport_has_no_room_for_waits_in_its_order() {
         client.tick(millis);
         server.tick(millis);
     }
-    assert!(client.heard.counts.iter().copied().eq(0..3000), "{:?}", client.heard.counts.len());
+    assert!(
+        client.received.counts.iter().copied().eq(0..3000),
+        "{:?}",
+        client.received.counts.len()
+    );
     send(&mut server, 3000).unwrap();
     assert_eq!(server.reasons(), Vec::<String>::new());
 }

@@ -8,7 +8,7 @@ use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, T
 use tightwire::transport::Reason;
 use tightwire::{Client, Server, SessionEvent};
 
-use crate::common::game::{Heard, Level, config, messages};
+use crate::common::game::{Level, ReceivedMessages, config, messages};
 
 const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
 
@@ -47,7 +47,7 @@ fn a_peer_is_not_too_slow_before_it_had_a_chance() {
     let mut client = Client::builder(session.clone()).register(messages).build(transport).unwrap();
     let mut server =
         Server::builder(session).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (Heard::default(), Heard::default());
+    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
     let (mut accepted, mut reasons) = (0, Vec::new());
     for frame in 0..600 {
         let now = ms(16) * frame;
@@ -86,7 +86,7 @@ fn a_peer_that_makes_progress_is_not_too_slow() {
     let mut client = Client::builder(config()).register(messages).build(transport).unwrap();
     let mut server =
         Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (Heard::default(), Heard::default());
+    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
     let mut reasons = Vec::new();
     for frame in 0..3000 {
         let now = ms(16) * frame;
@@ -118,7 +118,7 @@ fn a_client_that_leaves_while_it_connects_never_connects() {
     let mut client = Client::builder(config()).register(messages).build(transport).unwrap();
     let mut server =
         Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (Heard::default(), Heard::default());
+    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
     client.receive(ms(0), &mut here);
     client.transmit(ms(0));
     client.disconnect(ms(1));
@@ -139,14 +139,14 @@ fn a_client_that_leaves_while_it_connects_never_connects() {
 }
 
 #[test]
-fn a_side_with_a_smaller_limit_does_not_call_the_other_a_cheat() {
+fn differing_limits_are_no_protocol_violation() {
     let small = QuicConfig { max_fragmented: 64 << 10, ..QuicConfig::default() };
     let world = World::new(small);
     let transport = world.client(ms(0));
     let mut client = Client::builder(config()).register(messages).build(transport).unwrap();
     let mut server =
         Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (Heard::default(), Heard::default());
+    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
     let (mut reasons, mut sent) = (Vec::new(), None);
     for frame in 0..100 {
         let now = ms(16) * frame;

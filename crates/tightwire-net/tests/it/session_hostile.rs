@@ -85,12 +85,12 @@ fn hello(protocol: u64, token: &[u8]) -> Vec<u8> {
 }
 
 /// A connection without a session.
-struct Stranger {
+struct HostileClient {
     end: End,
     connection: Connection,
 }
 
-impl Stranger {
+impl HostileClient {
     fn new(net: &Net) -> Self {
         let end = net.client();
         let connection = Connection(end.connection.unwrap());
@@ -113,7 +113,7 @@ impl Stranger {
 }
 
 #[test]
-fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
+fn mutated_batches_do_not_disturb_other_peers() {
     let rounds = volume(20_000, 1_000_000);
     let honest = honest();
     let net = Net::default();
@@ -121,13 +121,13 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
     let mut good = client("1", &net);
     settle(&mut server, &mut [&mut good], 0);
     let mut random = Rng::new(1);
-    let mut hostile: Vec<Stranger> = Vec::new();
+    let mut hostile: Vec<HostileClient> = Vec::new();
     let (mut closed, mut admitted, mut token, mut sent) = (0, 0, 100, 0_u32);
     let mut batch = Vec::new();
     let mut peak = 0;
     while sent < rounds {
         while hostile.len() < 4 {
-            let mut next = Stranger::new(&net);
+            let mut next = HostileClient::new(&net);
             if random.below(2) == 0 {
                 // This one is accepted, and then hostile.
                 token += 1;
@@ -141,7 +141,7 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
             }
             hostile.push(next);
         }
-        for stranger in &mut hostile {
+        for hostile_client in &mut hostile {
             let (delivery, bytes) = &honest[random.below(honest.len())];
             batch.clone_from(bytes);
             if random.below(10) > 0 {
@@ -156,13 +156,13 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
             }
             let delivery =
                 if random.below(20) == 0 { Delivery::ALL[random.below(5)] } else { *delivery };
-            stranger.send(delivery, &batch);
+            hostile_client.send(delivery, &batch);
             sent += 1;
         }
         let info = allocation_counter::measure(|| server.tick(u64::from(sent)));
         peak = peak.max(info.bytes_max);
-        hostile.retain_mut(|stranger| {
-            let is_closed = stranger.is_closed();
+        hostile.retain_mut(|hostile_client| {
+            let is_closed = hostile_client.is_closed();
             closed += u32::from(is_closed);
             !is_closed
         });
@@ -171,12 +171,12 @@ fn mutated_batches_of_strangers_and_of_peers_harm_nobody() {
         }
         if sent % 10_000 == 0 {
             server.events.clear();
-            server.heard.texts.clear();
-            server.heard.counts.clear();
+            server.received.texts.clear();
+            server.received.counts.clear();
             good.chat("still here", Delivery::ReliableOrdered);
             good.tick(u64::from(sent));
             server.tick(u64::from(sent));
-            let texts = server.heard.texts.iter();
+            let texts = server.received.texts.iter();
             assert!(texts.filter(|(_, text)| text == "still here").count() > 0);
         }
     }
@@ -196,8 +196,8 @@ fn a_mismatch_with_the_largest_schema_is_explained_in_bounded_time_and_memory() 
     use tightwire::stream::{Field, Op, Shape, Variant};
     let net = Net::default();
     let mut server = server(config(), &net);
-    let mut stranger = Stranger::new(&net);
-    stranger.send(InternalBatch::DELIVERY, &hello(1, b"5"));
+    let mut hostile_client = HostileClient::new(&net);
+    hostile_client.send(InternalBatch::DELIVERY, &hello(1, b"5"));
     server.tick(0);
     // Long names above as many fields as there is room for.
     let fields = |count: usize| -> Vec<Field> {
@@ -224,7 +224,7 @@ fn a_mismatch_with_the_largest_schema_is_explained_in_bounded_time_and_memory() 
         largest = Some((count, batch));
     }
     let (count, batch) = largest.unwrap();
-    stranger.send(InternalBatch::DELIVERY, &batch);
+    hostile_client.send(InternalBatch::DELIVERY, &batch);
     let start = std::time::Instant::now();
     let info = allocation_counter::measure(|| server.tick(1));
     println!(
@@ -234,7 +234,7 @@ fn a_mismatch_with_the_largest_schema_is_explained_in_bounded_time_and_memory() 
         info.bytes_max
     );
     assert_eq!(server.reasons().len(), 1);
-    assert!(server.reasons()[0].starts_with("another protocol: "));
+    assert!(server.reasons()[0].starts_with("protocol mismatch: "));
     assert!(info.bytes_max < 32 << 20, "{}", info.bytes_max);
-    assert!(stranger.is_closed());
+    assert!(hostile_client.is_closed());
 }

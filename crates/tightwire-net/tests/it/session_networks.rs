@@ -11,8 +11,8 @@ use tightwire::token::{TokenError, TokenKey};
 use tightwire::transport::{Reason, Transport};
 
 use crate::common::arena::{
-    Arena, Door, Heard, SERVER, address, in_process, key, quic, quic_with, server, server_frame,
-    session_config, token,
+    Arena, Door, SERVER, Transcript, address, in_process, key, quic, quic_with, server,
+    server_frame, session_config, token,
 };
 use crate::common::networks::{bursts, everything, latency};
 use crate::common::volume::volume;
@@ -40,22 +40,22 @@ fn networks() -> [(&'static str, LinkConfig); 9] {
 /// Plays an arena until it is done, and returns the server's report of each client.
 fn play<S: Transport, C: Transport>(name: &str, arena: &mut Arena<S, C>) -> Vec<PeerReport> {
     let clients = arena.clients.len();
-    let connected = arena.run(MINUTE, |arena| arena.heard.peers().len() == clients);
+    let connected = arena.run(MINUTE, |arena| arena.transcript.peers().len() == clients);
     let said = arena.run(5 * MINUTE, Arena::is_done);
     // No message comes twice.
     let end = arena.now + Duration::from_secs(1);
     arena.run(MINUTE, |arena| arena.now >= end);
     let unreliable = arena.check();
-    assert!(arena.heard.reasons().is_empty(), "{name}: {:?}", arena.heard.events);
+    assert!(arena.transcript.reasons().is_empty(), "{name}: {:?}", arena.transcript.events);
     let server = arena.server.as_ref().unwrap();
     assert_eq!(server.messenger().faults().total(), 0);
     let reports: Vec<_> =
-        arena.heard.peers().iter().map(|peer| server.stats(*peer).unwrap()).collect();
+        arena.transcript.peers().iter().map(|peer| server.stats(*peer).unwrap()).collect();
     let share = unreliable as f64 / (6 * clients * arena.plan.1 as usize) as f64;
     let path = reports[0].path;
     println!(
         "{name}: connected after {connected:?}, {} of each delivery said within {said:?}, {:.1} % of \
-         the unreliable ones heard; round trip {:?}, jitter {:?}, loss {:.1} %",
+         the unreliable ones transcript; round trip {:?}, jitter {:?}, loss {:.1} %",
         arena.plan.1,
         share * 100.0,
         path.round_trip,
@@ -100,7 +100,7 @@ fn check_reports(name: &str, link: LinkConfig, reports: &[PeerReport]) {
 }
 
 #[test]
-fn what_deliveries_promise_is_kept_between_many_over_quic() {
+fn deliveries_keep_their_promises_over_quic() {
     for (seed, (name, link)) in networks().into_iter().enumerate() {
         let (mut arena, door) = quic(link, seed as u64, CLIENTS, count());
         let reports = play(name, &mut arena);
@@ -125,7 +125,7 @@ fn corruption_is_loss_over_quic() {
 }
 
 #[test]
-fn what_deliveries_promise_is_kept_within_a_process() {
+fn deliveries_keep_their_promises_in_process() {
     let mut arena = in_process(count());
     let reports = play("in process", &mut arena);
     let path = reports[0].path;
@@ -133,7 +133,7 @@ fn what_deliveries_promise_is_kept_within_a_process() {
         (path.round_trip, path.loss, path.backlog, path.dropped),
         (Duration::ZERO, 0.0, 0, 0)
     );
-    let received = arena.heard.numbers.values().chain(arena.clients[0].1.numbers.values());
+    let received = arena.transcript.numbers.values().chain(arena.clients[0].1.numbers.values());
     assert!(received.into_iter().all(|numbers| numbers.len() == count() as usize));
 }
 
@@ -149,13 +149,13 @@ fn the_same_seed_is_the_same_session() {
 }
 
 #[test]
-fn everybody_connects_where_a_fifth_is_lost() {
+fn all_clients_connect_at_20_percent_loss() {
     let rounds = volume(40, 1000);
     let mut times = Vec::new();
     for seed in 0..rounds {
         let link = LinkConfig { loss: 0.2, ..latency() };
         let (mut arena, _) = quic(link, seed, 1, 0);
-        while arena.heard.events.is_empty() || arena.clients[0].1.events.is_empty() {
+        while arena.transcript.events.is_empty() || arena.clients[0].1.events.is_empty() {
             arena.step();
         }
         if arena.clients[0].0.server().is_some() {
@@ -181,7 +181,7 @@ fn patient() -> QuicConfig {
 }
 
 #[test]
-fn both_ends_are_told_the_same_reason_where_much_is_lost() {
+fn both_ends_get_the_same_reason_under_heavy_loss() {
     let newer = SessionConfig { version: "1.1".into(), ..session_config() };
     let other = TokenKey::from_bytes([8; 32]);
     let here = Reason::mismatch("version: \"1.0\" here, \"1.1\" there");
@@ -196,15 +196,15 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
             arena.join(&mut door, newer.clone(), &token(&key(), 6));
             arena.join(&mut door, session_config(), &[]);
             let is_over = |arena: &Arena<_, _>| {
-                let told = |(_, heard): &(_, Heard)| heard.reasons().len() == 1;
-                arena.heard.reasons().len() == 3 && arena.clients[1..].iter().all(told)
+                let told = |(_, transcript): &(_, Transcript)| transcript.reasons().len() == 1;
+                arena.transcript.reasons().len() == 3 && arena.clients[1..].iter().all(told)
             };
             let time = arena.run(MINUTE, is_over);
             let reasons = |client: usize| arena.clients[client].1.reasons();
             assert_eq!(reasons(1), std::slice::from_ref(&forged), "{seed} {loss}");
             assert_eq!(reasons(2), std::slice::from_ref(&there), "{seed} {loss}");
             assert_eq!(reasons(3), [Reason::Token(TokenError::Missing)], "{seed} {loss}");
-            let ours = arena.heard.reasons();
+            let ours = arena.transcript.reasons();
             let all = [&forged, &here, &Reason::Token(TokenError::Missing)];
             assert!(all.iter().all(|reason| ours.contains(reason)), "{ours:?}");
             assert!(time < Duration::from_secs(20), "{time:?}");
@@ -215,7 +215,7 @@ fn both_ends_are_told_the_same_reason_where_much_is_lost() {
 }
 
 #[test]
-fn who_is_kicked_learns_why_where_much_is_lost() {
+fn kicked_clients_get_the_reason_under_heavy_loss() {
     let rounds = volume(10, 100);
     let mut forgotten = 0;
     for seed in 0..rounds {
@@ -223,14 +223,14 @@ fn who_is_kicked_learns_why_where_much_is_lost() {
             let link = LinkConfig { loss: 0.2, ..latency() };
             let count = if is_idle { 5 } else { 1000 };
             let (mut arena, _) = quic_with(patient(), link, seed, (2, count));
-            arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
+            arena.run(MINUTE, |arena| arena.transcript.peers().len() == 2);
             let end = arena.now + Duration::from_secs(3);
             arena.run(MINUTE, |arena| arena.now >= end);
-            let peer = arena.heard.peers()[0];
+            let peer = arena.transcript.peers()[0];
             arena.server.as_mut().unwrap().kick(peer, "enough");
             let time = arena.run(MINUTE, |arena| !arena.clients[0].1.reasons().is_empty());
             let reason = arena.clients[0].1.reasons();
-            assert_eq!(arena.heard.reasons(), [Reason::kicked("enough")]);
+            assert_eq!(arena.transcript.reasons(), [Reason::kicked("enough")]);
             assert!(arena.clients[1].1.reasons().is_empty());
             forgotten += u32::from(reason != [Reason::kicked("enough")]);
             assert!(time < Duration::from_secs(4), "{time:?}");
@@ -240,16 +240,16 @@ fn who_is_kicked_learns_why_where_much_is_lost() {
 }
 
 #[test]
-fn who_vanishes_times_out() {
+fn vanished_clients_time_out() {
     for loss in [0.0, 0.2] {
         let link = LinkConfig { loss, ..latency() };
         let idle = QuicConfig::default().idle_timeout;
         let (mut arena, _) = quic(link, 1, CLIENTS, 100);
         arena.run(MINUTE, Arena::is_done);
-        let gone = arena.heard.peers()[CLIENTS - 1];
+        let gone = arena.transcript.peers()[CLIENTS - 1];
         drop(arena.clients.pop());
-        let time = arena.run(MINUTE, |arena| !arena.heard.reasons().is_empty());
-        assert_eq!(arena.heard.reasons(), [Reason::TimedOut]);
+        let time = arena.run(MINUTE, |arena| !arena.transcript.reasons().is_empty());
+        assert_eq!(arena.transcript.reasons(), [Reason::TimedOut]);
         let server = arena.server.as_ref().unwrap();
         assert!(server.stats(gone).is_none() && server.peers().count() == CLIENTS - 1);
         println!("a client that vanished timed out after {time:?}");
@@ -261,17 +261,20 @@ fn who_vanishes_times_out() {
         // The other clients are idle, and stay.
         let end = arena.now + MINUTE;
         arena.run(2 * MINUTE, |arena| arena.now >= end);
-        assert_eq!(arena.heard.reasons().len(), 1);
+        assert_eq!(arena.transcript.reasons().len(), 1);
 
         drop(arena.server.take());
         let all = |arena: &Arena<_, _>| {
-            arena.clients.iter().all(|(_, heard): &(_, Heard)| !heard.reasons().is_empty())
+            arena
+                .clients
+                .iter()
+                .all(|(_, transcript): &(_, Transcript)| !transcript.reasons().is_empty())
         };
         let time = arena.run(MINUTE, all);
         println!("a server that vanished timed out after {time:?}");
         assert!(range.contains(&time), "{time:?}");
-        for (_, heard) in &arena.clients {
-            assert_eq!(heard.reasons(), [Reason::TimedOut]);
+        for (_, transcript) in &arena.clients {
+            assert_eq!(transcript.reasons(), [Reason::TimedOut]);
         }
     }
 }
@@ -283,7 +286,7 @@ fn a_recorded_server_over_a_bad_network_replays_to_the_same_state() {
     let recorder = Recorder::new(transport, Vec::new(), &session_config()).unwrap();
     let mut arena = Arena {
         server: Some(server(session_config(), recorder)),
-        heard: Heard::default(),
+        transcript: Transcript::default(),
         clients: Vec::new(),
         now: Duration::ZERO,
         plan,
@@ -294,26 +297,27 @@ fn a_recorded_server_over_a_bad_network_replays_to_the_same_state() {
     arena.join(&mut door, session_config(), &token(&TokenKey::from_bytes([8; 32]), 9));
     // One client disconnects, one vanishes, and none is left when the server stops.
     let is_done = |arena: &Arena<_, _>| {
-        arena.heard.numbers.values().filter(|numbers| numbers.len() >= 200).count() >= 3 * CLIENTS
+        arena.transcript.numbers.values().filter(|numbers| numbers.len() >= 200).count()
+            >= 3 * CLIENTS
     };
     arena.run(5 * MINUTE, is_done);
     arena.clients[0].0.disconnect(arena.now);
     drop(arena.clients.remove(1));
-    arena.run(MINUTE, |arena| arena.heard.reasons().len() >= 3);
+    arena.run(MINUTE, |arena| arena.transcript.reasons().len() >= 3);
     let live = arena.server.as_ref().unwrap();
     assert_eq!(live.transport().error(), None);
     let file = live.transport().file(Vec::clone);
 
     let replay = Replay::new(&file[..]).unwrap();
     let mut again = server(replay.config(SessionConfig::default()), replay);
-    let mut heard = Heard::default();
+    let mut transcript = Transcript::default();
     while let Some(step) = again.transport_mut().next_step() {
-        server_frame(&mut again, &mut heard, step.receive_at, plan);
+        server_frame(&mut again, &mut transcript, step.receive_at, plan);
     }
     assert!(again.transport_mut().error().is_none(), "{:?}", again.transport_mut().error());
-    assert_eq!(heard.digest, arena.heard.digest);
-    assert_eq!(heard.events, arena.heard.events);
-    println!("{} bytes recorded, {} events, the same state", file.len(), heard.events.len());
+    assert_eq!(transcript.digest, arena.transcript.digest);
+    assert_eq!(transcript.events, arena.transcript.events);
+    println!("{} bytes recorded, {} events, the same state", file.len(), transcript.events.len());
     let stats = door.network.stats(address(1), SERVER.into());
     assert!(stats.lost > 0 && stats.corrupted > 0, "{stats:?}");
 }

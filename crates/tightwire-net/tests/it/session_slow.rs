@@ -26,30 +26,32 @@ enum Slow {
 /// Runs until the server disconnects the client, and returns the server's peak memory for it.
 fn overwhelm(slow: Slow) -> u64 {
     let (mut arena, _) = quic(crate::common::networks::latency(), 1, 2, 0);
-    arena.run(MINUTE, |arena| arena.heard.peers().len() == 2);
+    arena.run(MINUTE, |arena| arena.transcript.peers().len() == 2);
     let end = arena.now + Duration::from_secs(1);
     arena.run(MINUTE, |arena| arena.now >= end);
-    let [peer, good] = arena.heard.peers()[..] else { panic!("{:?}", arena.heard.events) };
+    let [peer, good] = arena.transcript.peers()[..] else {
+        panic!("{:?}", arena.transcript.events)
+    };
     let (mut client, mut client_heard) = arena.clients.remove(0);
     let start = arena.now;
     let (mut live, mut most, mut sent) = (0_i64, 0_u64, 0);
     let (mut dropping, mut blocked, mut backlog) = (None, None, 0);
-    while arena.heard.reasons().is_empty() {
+    while arena.transcript.reasons().is_empty() {
         assert!(arena.now - start < MINUTE);
         arena.now += STEP;
         let now = arena.now;
-        for (client, heard) in &mut arena.clients {
-            client.receive(now, heard);
+        for (client, transcript) in &mut arena.clients {
+            client.receive(now, transcript);
             client.transmit(now);
         }
         if slow == Slow::NotHandling {
             client.handle_input(now);
             client.transmit(now);
         }
-        let Arena { server, heard, .. } = &mut arena;
+        let Arena { server, transcript, .. } = &mut arena;
         let server = server.as_mut().unwrap();
         let info = allocation_counter::measure(|| {
-            server.receive(now, heard);
+            server.receive(now, transcript);
             server.transmit(now);
             for to in [peer, good] {
                 let small = World { number: sent, data: vec![sent as u8; 30] };
@@ -75,7 +77,7 @@ fn overwhelm(slow: Slow) -> u64 {
                 dropping.get_or_insert(now - start);
             }
         }
-        heard.events.extend(std::iter::from_fn(|| server.poll_event()));
+        transcript.events.extend(std::iter::from_fn(|| server.poll_event()));
     }
     let ended = arena.now - start;
     let (dropping, blocked) = (dropping.unwrap(), blocked.unwrap());
@@ -83,12 +85,12 @@ fn overwhelm(slow: Slow) -> u64 {
         "{slow:?}: unreliable ones dropped after {dropping:?}, refused after {blocked:?}, the end after \
          {ended:?}; at most {backlog} bytes waited, and the server took {most}"
     );
-    assert_eq!(arena.heard.reasons(), [Reason::TooSlow]);
+    assert_eq!(arena.transcript.reasons(), [Reason::TooSlow]);
     assert!(dropping < blocked, "{dropping:?}, {blocked:?}");
     let config = SessionConfig::default();
     assert!(ended - blocked >= config.patience, "{blocked:?}, {ended:?}");
     assert!(ended - blocked <= config.patience + 2 * STEP, "{blocked:?}, {ended:?}");
-    assert!(backlog <= config.refuse_above + 2 * (LENGTH + 100), "{backlog}");
+    assert!(backlog <= config.max_backlog + 2 * (LENGTH + 100), "{backlog}");
 
     // Both ends get the reason, as soon as the client reads its socket.
     let until = arena.now + Duration::from_secs(1);
@@ -99,9 +101,9 @@ fn overwhelm(slow: Slow) -> u64 {
         client_heard.events.extend(std::iter::from_fn(|| client.poll_event()));
     }
     assert_eq!(client_heard.reasons(), [Reason::TooSlow]);
-    let (_, heard) = &arena.clients[0];
+    let (_, transcript) = &arena.clients[0];
     let fragmented = Delivery::ReliableOrderedFragmented as usize;
-    let large = heard.numbers.iter().find(|((_, _, delivery), _)| *delivery == fragmented);
+    let large = transcript.numbers.iter().find(|((_, _, delivery), _)| *delivery == fragmented);
     assert!(large.unwrap().1.iter().copied().eq(0..sent), "nobody else is harmed");
     most
 }
@@ -113,11 +115,11 @@ fn a_client_that_handles_nothing_costs_no_more_than_the_limits_say() {
     // Unacked data in QUIC, and the messages of the frame before and of this one; and the backlog
     // until more is refused.
     let good = quic.send_window as usize + quic.send_datagrams + 2 * LENGTH;
-    let slow = session.refuse_above + good;
+    let slow = session.max_backlog + good;
     assert!(most < (slow + good) as u64, "{most}, where the limits are {slow} and {good}");
 }
 
 #[test]
-fn a_client_that_receives_nothing_is_told_when_it_does() {
+fn a_client_gets_its_end_after_an_outage() {
     overwhelm(Slow::NotReceiving);
 }

@@ -38,7 +38,7 @@ fn enter(gate: &mut TokenGate, token: &SealedToken, now: Duration) -> Result<Cla
 }
 
 #[test]
-fn what_the_backend_says_arrives() {
+fn claims_round_trip() {
     assert_eq!(enter(&mut gate(), &token(), NOW), Ok(claims()));
     let longest = Claims {
         client: u64::MAX,
@@ -137,7 +137,7 @@ fn a_token_is_for_one_server() {
 }
 
 #[test]
-fn a_token_is_taken_once_and_only_when_somebody_was_let_in() {
+fn a_token_is_redeemed_only_when_its_client_is_admitted() {
     let mut gate = gate();
     let token = token();
     // The server was full, twice.
@@ -154,7 +154,7 @@ fn a_token_is_taken_once_and_only_when_somebody_was_let_in() {
 }
 
 #[test]
-fn a_clock_that_goes_back_lets_nobody_in_twice() {
+fn a_clock_that_goes_back_redeems_no_token_twice() {
     let mut gate = gate();
     let first = token();
     assert!(enter(&mut gate, &first, NOW).is_ok());
@@ -179,7 +179,7 @@ fn keys_are_changed_while_clients_connect() {
 }
 
 #[test]
-fn a_server_that_was_started_again_takes_nothing_from_before() {
+fn a_restarted_server_refuses_old_connections() {
     let start = NOW + Duration::from_millis(500);
     let mut gate = gate();
     gate.refuse_minted_before(start);
@@ -214,7 +214,7 @@ fn memory_is_bounded_and_drains() {
 }
 
 #[test]
-fn two_that_were_checked_do_not_both_get_the_last_place() {
+fn two_checked_tokens_do_not_both_get_the_last_place() {
     let config = TokenGateConfig { max_remembered: 1, ..TokenGateConfig::default() };
     let mut gate = gate().with_config(config);
     let first = gate.check(token().as_bytes(), NOW).unwrap();
@@ -224,7 +224,7 @@ fn two_that_were_checked_do_not_both_get_the_last_place() {
 }
 
 #[test]
-fn a_full_memory_takes_no_more_than_is_said() {
+fn memory_of_redeemed_tokens_is_bounded() {
     let count = volume(5_000, 65_536);
     let tokens: Vec<_> = (0..count).map(|_| token()).collect();
     let mut gate = gate();
@@ -239,7 +239,7 @@ fn a_full_memory_takes_no_more_than_is_said() {
 }
 
 #[test]
-fn strangers_are_refused_and_cost_no_memory() {
+fn invalid_tokens_are_refused_without_allocating() {
     let count = volume(20_000, 1_000_000);
     let mut gate = TokenGate::new(vec![key(1), key(2)], SERVER);
     let genuine: Vec<_> = (1..=2).map(|number| key(number).mint(&claims()).unwrap()).collect();
@@ -292,6 +292,6 @@ fn text_is_for_json_and_errors_do_not_repeat_it() {
     let again: TokenKey = secret.parse().unwrap();
     assert!(again.open(key.mint(&claims()).unwrap().as_bytes()).is_ok());
     let refused = (secret + "!").parse::<TokenKey>().unwrap_err().to_string();
-    assert_eq!(refused, "character 65 is no hexadecimal digit: a token key is 64 of them");
+    assert_eq!(refused, "character 65 is not a hexadecimal digit: a token key is 64 of them");
     assert!(!format!("{key:?} {:?}", TokenGate::new(vec![key.clone()], "")).contains("abab"));
 }

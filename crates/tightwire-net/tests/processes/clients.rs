@@ -61,7 +61,7 @@ fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
 /// What a client process is told.
 const WISHES: &str = "TIGHTWIRE_TEST_CLIENT";
 
-struct Stand {
+struct TestBed {
     server: Server<Game, Quic<Udp>>,
     game: Game,
     start: Instant,
@@ -76,7 +76,7 @@ struct Ends {
     client: String,
 }
 
-impl Stand {
+impl TestBed {
     fn new() -> Self {
         let certificate = Certificate::self_signed(["localhost"]).unwrap();
         let socket = Udp::server("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -180,59 +180,59 @@ fn client_process() {
 }
 
 #[test]
-fn a_client_connects_talks_is_given_points_and_leaves() {
+fn a_session_from_connect_to_disconnect() {
     let _alone = alone();
-    let mut stand = Stand::new();
-    let (fingerprint, token) = (stand.fingerprint.clone(), stand.token(60));
-    let ends = stand.run(&fingerprint, &token, "talk");
+    let mut test_bed = TestBed::new();
+    let (fingerprint, token) = (test_bed.fingerprint.clone(), test_bed.token(60));
+    let ends = test_bed.run(&fingerprint, &token, "talk");
     assert_eq!(ends.client, "5 points");
     assert_eq!(
         ends.server,
         ["client 7 connected".into(), format!("disconnected: {}", Reason::Left)]
     );
-    assert_eq!(stand.game.read, ["hello"]);
+    assert_eq!(test_bed.game.read, ["hello"]);
 }
 
 #[test]
 fn each_refusal_has_its_reason_on_both_ends() {
     let _alone = alone();
-    let mut stand = Stand::new();
-    let fingerprint = stand.fingerprint.clone();
+    let mut test_bed = TestBed::new();
+    let fingerprint = test_bed.fingerprint.clone();
     let refused = |reason: Reason| Ends {
         server: vec![format!("refused: {reason}")],
         client: reason.to_string(),
     };
 
-    let other = Stand::new().token(60);
-    let ends = stand.run(&fingerprint, &other, "talk");
+    let other = TestBed::new().token(60);
+    let ends = test_bed.run(&fingerprint, &other, "talk");
     assert_eq!(ends, refused(Reason::Token(TokenError::NotGenuine)), "wrong key");
 
-    let expired = stand.token(0);
-    let ends = stand.run(&fingerprint, &expired, "talk");
+    let expired = test_bed.token(0);
+    let ends = test_bed.run(&fingerprint, &expired, "talk");
     assert_eq!(ends, refused(Reason::Token(TokenError::Expired)));
 
-    let ends = stand.run(&fingerprint, "-", "talk");
+    let ends = test_bed.run(&fingerprint, "-", "talk");
     assert_eq!(ends, refused(Reason::Token(TokenError::Missing)));
 
-    let used = stand.token(60);
-    assert_eq!(stand.run(&fingerprint, &used, "talk").client, "5 points");
-    let ends = stand.run(&fingerprint, &used, "talk");
+    let used = test_bed.token(60);
+    assert_eq!(test_bed.run(&fingerprint, &used, "talk").client, "5 points");
+    let ends = test_bed.run(&fingerprint, &used, "talk");
     assert_eq!(ends, refused(Reason::Token(TokenError::Used)));
 
     let wrong = "11".repeat(32);
-    let token = stand.token(60);
-    let Ends { server, client } = stand.run(&wrong, &token, "talk");
+    let token = test_bed.token(60);
+    let Ends { server, client } = test_bed.run(&wrong, &token, "talk");
     println!("wrong certificate: {client}\n{server:?}");
     let start = Reason::certificate("").to_string();
     assert!(client.starts_with(&start) && client.contains(&wrong), "{client}");
     assert!(client.contains(&fingerprint), "{client}");
     assert!(server[0].contains(&start), "{server:?}");
 
-    let Ends { server, client } = stand.run(&fingerprint, &token, "other");
+    let Ends { server, client } = test_bed.run(&fingerprint, &token, "other");
     let [here, there] = ["0..=100 (7 bits)", "0..=200 (8 bits)"];
     let of = |here, there| format!("Player.health: range {here} here, {there} there");
     assert!(
-        client.starts_with("another protocol") && client.contains(&of(there, here)),
+        client.starts_with("protocol mismatch") && client.contains(&of(there, here)),
         "{client}"
     );
     assert!(server[0].contains(&of(here, there)), "{server:?}");
@@ -241,35 +241,35 @@ fn each_refusal_has_its_reason_on_both_ends() {
 #[test]
 fn a_full_server_says_so_and_takes_the_same_token_later() {
     let _alone = alone();
-    let mut stand = Stand::new();
-    let fingerprint = stand.fingerprint.clone();
+    let mut test_bed = TestBed::new();
+    let fingerprint = test_bed.fingerprint.clone();
     // One who stays, in this process.
-    let address = stand.server.transport().address();
+    let address = test_bed.server.transport().address();
     let trust = Trust::Pinned(vec![fingerprint.parse().unwrap()]);
     let (socket, config_of) = (Udp::client(address).unwrap(), QuicConfig::default());
     let transport =
         Quic::connect(socket, address, "localhost", &trust, config_of, Duration::ZERO).unwrap();
-    let token = stand.token(60).parse::<SealedToken>().unwrap();
+    let token = test_bed.token(60).parse::<SealedToken>().unwrap();
     let mut client = Client::builder(config("1.0"))
         .register(messages)
         .send_only::<Player>()
         .token(token.as_bytes())
         .build(transport)
         .unwrap();
-    while stand.server.peers().next().is_none() {
-        stand.server.receive(stand.start.elapsed(), &mut stand.game);
-        stand.server.transmit(stand.start.elapsed());
-        client.receive(stand.start.elapsed(), &mut Game::default());
-        client.transmit(stand.start.elapsed());
+    while test_bed.server.peers().next().is_none() {
+        test_bed.server.receive(test_bed.start.elapsed(), &mut test_bed.game);
+        test_bed.server.transmit(test_bed.start.elapsed());
+        client.receive(test_bed.start.elapsed(), &mut Game::default());
+        client.transmit(test_bed.start.elapsed());
         thread::sleep(Duration::from_millis(1));
-        assert!(stand.start.elapsed() < Duration::from_secs(20));
+        assert!(test_bed.start.elapsed() < Duration::from_secs(20));
     }
-    let _ = stand.server.poll_event();
-    let token = stand.token(60);
-    let ends = stand.run(&fingerprint, &token, "talk");
+    let _ = test_bed.server.poll_event();
+    let token = test_bed.token(60);
+    let ends = test_bed.run(&fingerprint, &token, "talk");
     let refused = format!("refused: {}", Reason::Full);
     assert_eq!(ends, Ends { server: vec![refused], client: Reason::Full.to_string() });
-    client.disconnect(stand.start.elapsed());
-    let ends = stand.run(&fingerprint, &token, "talk");
+    client.disconnect(test_bed.start.elapsed());
+    let ends = test_bed.run(&fingerprint, &token, "talk");
     assert_eq!(ends.client, "5 points", "{ends:?}");
 }

@@ -82,7 +82,7 @@ pub(crate) fn packed(frame: &[u8]) -> Vec<u8> {
 
 /// What of a server's frames a peer by hand looks at.
 #[derive(Debug)]
-pub(crate) enum Received<'a> {
+pub(crate) enum ReceivedFrame<'a> {
     Crypto { offset: u64, data: &'a [u8] },
     Stream { id: u64, offset: u64, data: &'a [u8] },
     Challenge([u8; 8]),
@@ -93,64 +93,64 @@ pub(crate) enum Received<'a> {
 }
 
 /// Takes the first frame off a payload.
-pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Received<'a>> {
+pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<ReceivedFrame<'a>> {
     let kind = number(bytes)?;
     Some(match kind {
-        0 => Received::Padding,
+        0 => ReceivedFrame::Padding,
         ACK | ACK_ECN => {
             let [_, _, count, _] = four(bytes)?;
             for _ in 0..2 * count + if kind == ACK_ECN { 3 } else { 0 } {
                 number(bytes)?;
             }
-            Received::Ack
+            ReceivedFrame::Ack
         }
-        CRYPTO => Received::Crypto { offset: number(bytes)?, data: data(bytes)? },
+        CRYPTO => ReceivedFrame::Crypto { offset: number(bytes)?, data: data(bytes)? },
         STREAM..=0x0f => {
             let id = number(bytes)?;
             let offset = if kind & 4 == 0 { 0 } else { number(bytes)? };
             let data = if kind & 2 == 0 { core::mem::take(bytes) } else { data(bytes)? };
-            Received::Stream { id, offset, data }
+            ReceivedFrame::Stream { id, offset, data }
         }
         NEW_TOKEN | DATAGRAM => {
             data(bytes)?;
-            Received::Other
+            ReceivedFrame::Other
         }
         0x30 => {
             *bytes = &[];
-            Received::Other
+            ReceivedFrame::Other
         }
         NEW_CONNECTION_ID => {
             number(bytes)?;
             number(bytes)?;
             data(bytes)?;
             split(bytes, 16)?;
-            Received::Other
+            ReceivedFrame::Other
         }
-        PATH_CHALLENGE => Received::Challenge(split(bytes, 8)?.try_into().ok()?),
+        PATH_CHALLENGE => ReceivedFrame::Challenge(split(bytes, 8)?.try_into().ok()?),
         PATH_RESPONSE => {
             split(bytes, 8)?;
-            Received::Other
+            ReceivedFrame::Other
         }
         CLOSE | CLOSE_BY_APPLICATION => {
             let code = number(bytes)?;
             if kind == CLOSE {
                 number(bytes)?;
             }
-            Received::Closed { code, reason: data(bytes)? }
+            ReceivedFrame::Closed { code, reason: data(bytes)? }
         }
-        PING | HANDSHAKE_DONE => Received::Other,
+        PING | HANDSHAKE_DONE => ReceivedFrame::Other,
         RESET_STREAM => {
             (0..3).try_for_each(|_| number(bytes).map(drop))?;
-            Received::Other
+            ReceivedFrame::Other
         }
         STOP_SENDING | MAX_STREAM_DATA | STREAM_DATA_BLOCKED => {
             (0..2).try_for_each(|_| number(bytes).map(drop))?;
-            Received::Other
+            ReceivedFrame::Other
         }
         MAX_DATA | MAX_STREAMS_BIDI | MAX_STREAMS | DATA_BLOCKED | STREAMS_BLOCKED_BIDI
         | STREAMS_BLOCKED | RETIRE_CONNECTION_ID => {
             number(bytes)?;
-            Received::Other
+            ReceivedFrame::Other
         }
         _ => return None,
     })

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tightwire::quic::{Packets, Socket};
 use tightwire::transport::Reason;
 
-use super::frames::{self, Received};
+use super::frames::{self, ReceivedFrame};
 use super::handshake::Handshake;
 use super::packet::{Header, Level, Opened, open, seal};
 
@@ -179,19 +179,21 @@ impl<S: Socket> HandPeer<S> {
         let mut wants_ack = false;
         while !payload.is_empty() {
             let frame = frames::take(&mut payload).expect("a frame of the server");
-            wants_ack |= !matches!(frame, Received::Ack | Received::Padding);
+            wants_ack |= !matches!(frame, ReceivedFrame::Ack | ReceivedFrame::Padding);
             match frame {
-                Received::Crypto { offset, data } => self.handshake.read(level, offset, data),
-                Received::Stream { id, offset, data } => {
+                ReceivedFrame::Crypto { offset, data } => self.handshake.read(level, offset, data),
+                ReceivedFrame::Stream { id, offset, data } => {
                     let stream = self.streams.entry(id).or_default();
                     let known = stream.len().saturating_sub(offset as usize);
                     if offset as usize <= stream.len() && known < data.len() {
                         stream.extend(&data[known..]);
                     }
                 }
-                Received::Challenge(token) => self.challenges.push(token),
-                Received::Closed { code, reason } => self.closed = Some((code, reason.to_vec())),
-                Received::Padding | Received::Ack | Received::Other => {}
+                ReceivedFrame::Challenge(token) => self.challenges.push(token),
+                ReceivedFrame::Closed { code, reason } => {
+                    self.closed = Some((code, reason.to_vec()));
+                }
+                ReceivedFrame::Padding | ReceivedFrame::Ack | ReceivedFrame::Other => {}
             }
         }
         wants_ack

@@ -10,7 +10,7 @@ use tightwire::transport::{Connection, Event, NotSentError, Reason, Transport};
 use tightwire::{Client, Server};
 
 use super::world::*;
-use crate::common::game::{Count, Heard, config, messages};
+use crate::common::game::{Count, ReceivedMessages, config, messages};
 use crate::common::raw::RawPeer;
 #[test]
 fn a_pause_holds_back_what_came_of_a_connection_that_has_ended() {
@@ -57,7 +57,7 @@ fn reliable_messages_that_arrived_are_handled_though_their_sender_left() {
     let mut client = Client::builder(config()).register(messages).build(transport).unwrap();
     let mut server =
         Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (Heard::default(), Heard::default());
+    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
     let mut now = ms(0);
     while client.server().is_none() || server.peers().count() == 0 {
         now += ms(5);
@@ -121,8 +121,8 @@ fn wrong_calls_at_wrong_times_do_no_harm() {
     let mut client = world.client(ms(0));
     // Before it is connected.
     let early = Connection(0);
-    let said = client.send(early, Delivery::Reliable, &[1, 0, 7]);
-    assert_eq!(said, Err(NotSentError::NotConnected(early)));
+    let result = client.send(early, Delivery::Reliable, &[1, 0, 7]);
+    assert_eq!(result, Err(NotSentError::NotConnected(early)));
     client.pause(early);
     let (here, there, now) = connect(&mut world, &mut client, ms(0));
     for _ in 0..2 {
@@ -255,7 +255,7 @@ fn a_socket_without_room_loses_nothing_that_is_reliable() {
         }
         client.handle_output(now);
         world.server.handle_input(now);
-        came += drain(&mut world.server).iter().filter(|said| said.contains("Batch")).count();
+        came += drain(&mut world.server).iter().filter(|event| event.contains("Batch")).count();
         world.server.handle_output(now);
     }
     assert!(sent > 900);

@@ -1,6 +1,6 @@
 //! Attacks, bad clocks and hasty applications. Each test is named by the promise that holds.
 
 mod ends;
-mod newcomers;
+mod new_connections;
 mod settings;
 mod world;

@@ -52,11 +52,11 @@ impl World {
 
 /// Returns all events of a transport as text.
 pub(crate) fn drain(transport: &mut impl Transport) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     while let Some(event) = transport.poll_event() {
-        said.push(format!("{event:?}"));
+        events.push(format!("{event:?}"));
     }
-    said
+    events
 }
 
 /// Connects a client, from `start` on; returns both numbers, and the time.
@@ -147,7 +147,7 @@ pub(crate) fn newcomer_in_a_flood(address: SocketAddr) {
     let flood = first_packets(140);
     let mut client = world.client_at(address, QuicConfig::default(), ms(0));
     let mut connected = None;
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     for frame in 0..50 {
         let now = ms(100) * frame;
         for (index, bytes) in flood.iter().enumerate() {
@@ -158,14 +158,14 @@ pub(crate) fn newcomer_in_a_flood(address: SocketAddr) {
             if let Event::Connected { .. } = event {
                 connected.get_or_insert(now);
             }
-            said.push(format!("{event:?}"));
+            events.push(format!("{event:?}"));
         }
         client.handle_output(now);
         world.server.handle_input(now);
         drain(&mut world.server);
         world.server.handle_output(now);
     }
-    assert!(connected.is_some_and(|time| time < ms(3000)), "{connected:?} {said:?}");
+    assert!(connected.is_some_and(|time| time < ms(3000)), "{connected:?} {events:?}");
 }
 
 /// A client's socket that can stop receiving.
@@ -210,7 +210,7 @@ pub(crate) fn try_limits(config: QuicConfig) -> Result<(), QuicError> {
         drain(&mut client);
         client.handle_output(now);
         world.server.handle_input(now);
-        came += drain(&mut world.server).iter().filter(|said| said.contains("Batch")).count();
+        came += drain(&mut world.server).iter().filter(|event| event.contains("Batch")).count();
         world.server.handle_output(now);
     }
     world.server.close(there, &Reason::Left);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::{Event, Transport};
 
-use super::stand::{Peer, Stand};
+use super::test_bed::{Peer, TestBed};
 use crate::common::by_hand::Level;
 
 /// An honest client that was let in, and strangers: how late its batches come, and the most frames that
@@ -20,58 +20,58 @@ pub(crate) struct Found {
 }
 
 pub(crate) fn flood(
-    stand: &mut Stand,
+    test_bed: &mut TestBed,
     peers: &mut [Peer],
     milliseconds: u32,
     payload: &mut dyn FnMut() -> Vec<u8>,
 ) -> Found {
-    let mut client = stand.honest(([10, 0, 1, 1], 1000));
+    let mut client = test_bed.honest(([10, 0, 1, 1], 1000));
     let mut here = None;
     for _ in 0..100 {
-        stand.now += Duration::from_millis(1);
-        client.handle_input(stand.now);
+        test_bed.now += Duration::from_millis(1);
+        client.handle_input(test_bed.now);
         while let Some(event) = client.poll_event() {
             if let Event::Connected { connection, .. } = event {
                 here = Some(connection);
             }
         }
-        client.handle_output(stand.now);
-        stand.serve();
+        client.handle_output(test_bed.now);
+        test_bed.serve();
     }
     let here = here.expect("the honest client is connected");
-    let there = stand.connections[&([10, 0, 1, 1], 1000).into()];
-    stand.server.welcome(there);
-    let start = stand.server.frames_read();
-    let before = stand.memory;
-    stand.most_memory = before;
+    let there = test_bed.connections[&([10, 0, 1, 1], 1000).into()];
+    test_bed.server.welcome(there);
+    let start = test_bed.server.frames_read();
+    let before = test_bed.memory;
+    test_bed.most_memory = before;
     let mut found =
         Found { latest: Duration::ZERO, arrived: 0, most_frames: 0, frames: 0, memory: 0 };
     for millisecond in 0..milliseconds {
-        stand.now += Duration::from_millis(1);
+        test_bed.now += Duration::from_millis(1);
         for peer in peers.iter_mut() {
-            peer.drive(stand.now);
+            peer.drive(test_bed.now);
             for _ in 0..4 {
-                peer.send(stand.now, Level::OneRtt, &payload());
+                peer.send(test_bed.now, Level::OneRtt, &payload());
             }
         }
         if millisecond % 16 == 0 {
-            let sent = (stand.now.as_nanos() as u64).to_le_bytes();
+            let sent = (test_bed.now.as_nanos() as u64).to_le_bytes();
             let batch = [&[8, 0][..], &sent].concat();
             client.send(here, Delivery::Unreliable, &batch).unwrap();
         }
-        client.handle_output(stand.now);
-        let read = stand.server.frames_read();
-        stand.serve();
-        found.most_frames = found.most_frames.max(stand.server.frames_read() - read);
-        for (_, _, batch) in stand.batches.drain(..).filter(|(from, ..)| *from == there) {
+        client.handle_output(test_bed.now);
+        let read = test_bed.server.frames_read();
+        test_bed.serve();
+        found.most_frames = found.most_frames.max(test_bed.server.frames_read() - read);
+        for (_, _, batch) in test_bed.batches.drain(..).filter(|(from, ..)| *from == there) {
             let sent = Duration::from_nanos(u64::from_le_bytes(batch[2..].try_into().unwrap()));
-            found.latest = found.latest.max(stand.now - sent);
+            found.latest = found.latest.max(test_bed.now - sent);
             found.arrived += 1;
         }
-        client.handle_input(stand.now);
+        client.handle_input(test_bed.now);
         while client.poll_event().is_some() {}
     }
-    found.frames = stand.server.frames_read() - start;
-    found.memory = stand.most_memory - before;
+    found.frames = test_bed.server.frames_read() - start;
+    found.memory = test_bed.most_memory - before;
     found
 }

@@ -6,7 +6,7 @@ use tightwire::quic::QuicConfig;
 use tightwire::transport::Reason;
 
 use super::flood::flood;
-use super::stand::Stand;
+use super::test_bed::TestBed;
 use crate::common::by_hand::Level;
 use crate::common::by_hand::frames::*;
 
@@ -114,15 +114,15 @@ fn floods() -> Vec<Flood> {
 
 fn run(is_let_in: bool, acknowledges: bool) {
     for Flood { name, mut payload, end } in floods() {
-        let mut stand = Stand::new(QuicConfig::default());
+        let mut test_bed = TestBed::new(QuicConfig::default());
         let address = ([10, 0, 0, 2], 1000);
         let (mut peer, connection) =
-            if is_let_in { stand.let_in(address) } else { stand.connected(address) };
+            if is_let_in { test_bed.let_in(address) } else { test_bed.connected(address) };
         peer.acknowledges = acknowledges;
-        let found = flood(&mut stand, std::slice::from_mut(&mut peer), 1500, &mut *payload);
+        let found = flood(&mut test_bed, std::slice::from_mut(&mut peer), 1500, &mut *payload);
         println!(
             "{name}: {} frames in a call at most, {} in all, {} bytes; {:?}",
-            found.most_frames, found.frames, found.memory, stand.ended
+            found.most_frames, found.frames, found.memory, test_bed.ended
         );
         assert_eq!((found.arrived, found.latest), (94, Duration::ZERO), "{name}");
         // Four packets of 300 frames, and few of who is honest.
@@ -132,7 +132,7 @@ fn run(is_let_in: bool, acknowledges: bool) {
         assert!((found.frames as f64) < packets * 32.0 + 1000.0, "{name}: {}", found.frames);
         let most = if is_let_in { 1 << 20 } else { 384 << 10 };
         assert!(found.memory < most, "{name}: {} bytes", found.memory);
-        let ended: Vec<_> = stand.ended.iter().filter(|(of, _)| *of == connection).collect();
+        let ended: Vec<_> = test_bed.ended.iter().filter(|(of, _)| *of == connection).collect();
         match end {
             End::Nothing => assert_eq!(ended.len(), 0, "{name}: {ended:?}"),
             End::Violation(text) => {
@@ -145,17 +145,17 @@ fn run(is_let_in: bool, acknowledges: bool) {
                 assert!(peer.closed.is_some(), "{name}");
             }
         }
-        assert!(stand.ended.iter().all(|(of, _)| *of == connection), "{name}: nobody else");
+        assert!(test_bed.ended.iter().all(|(of, _)| *of == connection), "{name}: nobody else");
     }
 }
 
 #[test]
-fn floods_of_strangers_take_little_and_nobody_notices() {
+fn floods_of_unauthenticated_peers_do_not_delay_others() {
     run(false, true);
 }
 
 #[test]
-fn floods_of_those_who_were_let_in_are_bounded_and_nobody_notices() {
+fn floods_of_authenticated_peers_do_not_delay_others() {
     run(true, true);
     run(true, false);
 }
@@ -164,19 +164,19 @@ fn floods_of_those_who_were_let_in_are_bounded_and_nobody_notices() {
 #[test]
 fn a_handshake_in_pieces_takes_little() {
     for level in [Level::Initial, Level::Handshake] {
-        let mut stand = Stand::new(QuicConfig::default());
-        let before = stand.memory;
+        let mut test_bed = TestBed::new(QuicConfig::default());
+        let before = test_bed.memory;
         let mut peers: Vec<_> = (0..10)
             .map(|port| {
-                let mut peer = stand.peer(([10, 0, 0, 2], 1000 + port));
+                let mut peer = test_bed.peer(([10, 0, 0, 2], 1000 + port));
                 peer.stops_half_way = true;
                 peer
             })
             .collect();
         for at in 0..1000u64 {
-            stand.now += Duration::from_millis(1);
+            test_bed.now += Duration::from_millis(1);
             for peer in &mut peers {
-                peer.drive(stand.now);
+                peer.drive(test_bed.now);
                 if !peer.has_answer() {
                     continue;
                 }
@@ -185,13 +185,13 @@ fn a_handshake_in_pieces_takes_little() {
                     let offset = 1 + 2 * (at * 25 + part) % 8000;
                     datagram.extend(peer.packet(level, &crypto(offset, &[7])));
                 }
-                peer.send_bytes(stand.now, &datagram);
+                peer.send_bytes(test_bed.now, &datagram);
             }
-            let read = stand.server.frames_read();
-            stand.serve();
-            assert!(stand.server.frames_read() - read < 400);
+            let read = test_bed.server.frames_read();
+            test_bed.serve();
+            assert!(test_bed.server.frames_read() - read < 400);
         }
-        let each = (stand.most_memory - before) / 10;
+        let each = (test_bed.most_memory - before) / 10;
         println!("{level:?}: {each} bytes for each handshake");
         assert!(each < 160 << 10, "{each} bytes for a handshake");
     }

@@ -6,5 +6,5 @@ mod flood;
 mod floods;
 mod fragments;
 mod paused;
-mod stand;
-mod strangers;
+mod test_bed;
+mod unauthenticated;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tightwire::Client;
 use tightwire::Delivery;
+use tightwire::message::InternalBatch;
 use tightwire::quic::{Packet, Packets, Socket};
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
@@ -13,20 +14,44 @@ use super::talk::{Talk, config, messages};
 use crate::by_hand::{HandPeer, Level, frames};
 use crate::process::{orders, say};
 
-/// Sends until it is told to stop, and says how much it was. A kind is what is sent, by how many, as
-/// "packed-20"; one that is let in says hello first, as "let-in-packed-1".
-pub(crate) fn run(address: SocketAddr, kind: &str) {
+/// Peers that attack in the same way.
+pub(super) struct Group<'a> {
+    /// Contents of their packets.
+    kind: &'a str,
+    pub(super) is_let_in: bool,
+    pub(super) count: u32,
+}
+
+impl<'a> Group<'a> {
+    /// Parses contents and number, as "packed-20"; peers that are let in are "let-in-packed-1". Groups
+    /// that attack at once have a plus between them.
+    pub(super) fn all(kinds: &'a str) -> impl Iterator<Item = Self> {
+        kinds.split('+').map(|group| {
+            let (name, count) = group.rsplit_once('-').unwrap();
+            let kind = name.strip_prefix("let-in-").unwrap_or(name);
+            Self { kind, is_let_in: kind != name, count: count.parse().unwrap() }
+        })
+    }
+
+    pub(super) fn is_half_open(&self) -> bool {
+        self.kind == "half-open"
+    }
+}
+
+/// Sends until it is told to stop, and says how much it was.
+pub(crate) fn run(address: SocketAddr, kinds: &str) {
     let orders = orders();
-    let (name, count) = kind.rsplit_once('-').unwrap();
-    let (name, is_let_in) = match name.strip_prefix("let-in-") {
-        Some(name) => (name, true),
-        None => (name, false),
-    };
-    let hello = is_let_in.then(hello);
+    let hello = hello();
     let start = Instant::now();
-    let mut all: Vec<_> = (0..count.parse().unwrap())
-        .map(|number| Hostile::new(address, number, name, hello.as_deref()))
-        .collect();
+    let mut all = Vec::new();
+    for group in Group::all(kinds) {
+        for _ in 0..group.count {
+            let hello = group.is_let_in.then_some(&hello[..]);
+            all.push(Hostile::new(address, all.len() as u32, group.kind, hello));
+        }
+    }
+    // All of them are there when it begins.
+    while all.iter_mut().any(|hostile| !hostile.connect(start.elapsed())) {}
     say("ready");
     while orders.try_recv().is_err() {
         for hostile in &mut all {
@@ -46,6 +71,7 @@ struct Hostile<'a> {
     peer: HandPeer<Plain>,
     since: Duration,
     has_said_hello: bool,
+    is_let_in: bool,
     fragment: u64,
     sent: u64,
     connections: u64,
@@ -62,10 +88,45 @@ impl<'a> Hostile<'a> {
             peer,
             since: Duration::ZERO,
             has_said_hello: false,
+            is_let_in: false,
             fragment: 0,
             sent: 0,
             connections: 1,
         }
+    }
+
+    /// Connects; returns whether the peer is as far as it goes.
+    fn connect(&mut self, now: Duration) -> bool {
+        if self.kind == "half-open" {
+            return true;
+        }
+        self.peer.drive(now);
+        let is_there = self.enter(now);
+        if !is_there && now > self.since + Duration::from_secs(1) {
+            self.again(now);
+        }
+        is_there
+    }
+
+    /// Says what a client says until it is let in; returns whether the peer is as far as it goes.
+    fn enter(&mut self, now: Duration) -> bool {
+        if !self.peer.is_connected() {
+            return false;
+        }
+        let Some(hello) = self.hello else { return true };
+        if !self.has_said_hello {
+            self.has_said_hello = true;
+            self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
+        }
+        // Frames of a flood would end the connection before the server has read the first message.
+        if !self.is_let_in && !self.peer.streams.is_empty() {
+            self.is_let_in = true;
+            let mut ready = Vec::new();
+            InternalBatch::write(2, &(), &mut ready).unwrap();
+            let frame = frames::stream(0, hello.len() as u64, &ready, false);
+            self.peer.send(now, Level::OneRtt, &frame);
+        }
+        self.is_let_in
     }
 
     fn attack(&mut self, now: Duration) {
@@ -79,18 +140,14 @@ impl<'a> Hostile<'a> {
             return;
         }
         let is_over = self.peer.closed.is_some();
-        if is_over || (!self.peer.is_connected() && now > self.since + Duration::from_secs(1)) {
-            // They go on for a while with what is over, and come again.
-            if now > self.since + Duration::from_millis(200) {
-                return self.again(now);
-            }
+        let is_there = self.enter(now);
+        // They go on for a while with what is over, and come again.
+        let patience = Duration::from_millis(if is_over { 200 } else { 1000 });
+        if !is_there && now > self.since + patience {
+            return self.again(now);
         }
-        if !self.peer.is_connected() && !is_over {
+        if !is_there && !is_over {
             return;
-        }
-        if let (false, Some(hello)) = (self.has_said_hello, self.hello) {
-            self.has_said_hello = true;
-            self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
         }
         for _ in 0..16 {
             let payload = self.payload();
@@ -104,7 +161,8 @@ impl<'a> Hostile<'a> {
         self.connections += 1;
         let seed = u64::from(self.number) << 32 | self.connections;
         self.peer = HandPeer::new(Plain::new(self.number, self.kind), self.server, seed);
-        (self.since, self.has_said_hello, self.fragment) = (now, false, 0);
+        (self.since, self.fragment) = (now, 0);
+        (self.has_said_hello, self.is_let_in) = (false, false);
     }
 
     fn payload(&mut self) -> Vec<u8> {
@@ -112,6 +170,10 @@ impl<'a> Hostile<'a> {
             "packed" => frames::packed(&frames::stream(1, 0, &[], false)),
             // As many as are no reason to be disconnected.
             "filled" => frames::packed(&frames::datagram(&[0, 0, 0])),
+            // Each frame opens the streams before its own, as far as there can be any.
+            "ahead" => {
+                (1..=140).flat_map(|at| frames::stream(100_000 * at, 0, &[2], true)).collect()
+            }
             _ => {
                 let streams = if self.hello.is_some() { 1000 } else { 7 };
                 (0..140)
@@ -167,7 +229,8 @@ impl Socket for Plain {
 
 /// What a client of this game says first, as its stream has it.
 fn hello() -> Vec<u8> {
-    let mut client = Client::builder(config()).register(messages).build(Ear::default()).unwrap();
+    let mut client =
+        Client::builder(config()).register(messages).build(SentBatches::default()).unwrap();
     client.receive(Duration::ZERO, &mut Talk::new(Instant::now()));
     client.transmit(Duration::ZERO);
     let (delivery, batch) = client.transport().sent.first().unwrap();
@@ -176,12 +239,12 @@ fn hello() -> Vec<u8> {
 
 /// A transport that keeps what is sent.
 #[derive(Default)]
-struct Ear {
+struct SentBatches {
     is_connected: bool,
     sent: Vec<(Delivery, Vec<u8>)>,
 }
 
-impl Transport for Ear {
+impl Transport for SentBatches {
     fn handle_input(&mut self, _: Duration) {}
 
     fn poll_event(&mut self) -> Option<Event<'_>> {

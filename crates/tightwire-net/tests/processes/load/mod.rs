@@ -18,6 +18,8 @@ use std::time::Duration;
 
 use tightwire::quic::Trust;
 
+use by_hand::Group;
+
 use crate::alone;
 use crate::process::{Process, number, wishes};
 use crate::volume::volume;
@@ -31,10 +33,12 @@ struct Plan {
     kinds: &'static [&'static str],
 }
 
-struct Stand {
+struct TestBed {
     server: Process,
     crowd: Process,
     address: String,
+    /// Clients beside the crowd that the server let in so far.
+    let_in: f64,
 }
 
 /// What both sides say about a while.
@@ -45,13 +49,13 @@ struct While {
     allowed: f64,
 }
 
-impl Stand {
+impl TestBed {
     fn new(clients: usize) -> Self {
         let server = Process::start("load::server_process", &clients.to_string());
         let address = server.hear(START);
         let crowd = Process::start("load::crowd_process", &format!("{address} {clients}"));
         assert_eq!(crowd.hear(START), "connected");
-        Self { server, crowd, address }
+        Self { server, crowd, address, let_in: 0.0 }
     }
 
     fn talk(&mut self, name: &str, milliseconds: u32) -> While {
@@ -71,16 +75,23 @@ impl Stand {
         let mut hostile = Process::start_idle("load::hostile_process", &wishes);
         assert_eq!(hostile.hear(START), "ready");
         let mut found = self.talk(kind, milliseconds);
-        if let Some((name, count)) = kind.rsplit_once('-') {
-            let is_let_in = name.starts_with("let-in");
-            let each = if is_let_in { LET_IN_KIB } else { STRANGER_KIB };
-            // Half-open ones come again and again, as many as there can be.
-            let count = if name == "half-open" { 256.0 } else { count.parse().unwrap() };
-            found.allowed = each * count;
-        }
         hostile.tell("stop");
         let sent = hostile.hear(START);
         println!("  hostile: {sent}");
+        if is_by_hand(kind) {
+            for group in Group::all(kind) {
+                let each = if group.is_let_in { LET_IN_KIB } else { UNAUTHENTICATED_KIB };
+                // Half-open ones come again and again, as many as there can be.
+                let count = if group.is_half_open() { 256 } else { group.count };
+                found.allowed += each * f64::from(count);
+                let attacks = if group.is_half_open() { "connections" } else { "datagrams" };
+                assert!(number(&sent, attacks) > f64::from(group.count), "{kind}: no attack");
+                // The server counts those beside the crowd that it let in.
+                let is_in = number(&found.server, "strangers") > self.let_in;
+                assert!(is_in || !group.is_let_in, "{kind}: nobody was let in");
+            }
+        }
+        self.let_in = number(&found.server, "strangers");
         if kind == "garbage" && cfg!(target_os = "linux") {
             // The system had dropped it before.
             let [read, sent] = [number(&found.server, "flooded"), number(&sent, "datagrams")];
@@ -92,9 +103,9 @@ impl Stand {
 
 /// The flood's worst ratios of the median and of the 99th percentile.
 fn run(plan: &Plan) -> [f64; 2] {
-    let mut stand = Stand::new(plan.clients);
-    let warm = stand.talk("warm-up", plan.warm_up);
-    let quiet = stand.talk("quiet", plan.quiet);
+    let mut test_bed = TestBed::new(plan.clients);
+    let warm = test_bed.talk("warm-up", plan.warm_up);
+    let quiet = test_bed.talk("quiet", plan.quiet);
     let asked = number(&quiet.crowd, "reliable") + number(&quiet.crowd, "unreliable");
     let talked = f64::from(plan.quiet) / 1000.0 * plan.clients as f64 * 20.0;
     assert!(asked > 0.9 * talked, "{asked} of {talked}");
@@ -113,7 +124,7 @@ fn run(plan: &Plan) -> [f64; 2] {
     let mut worst = [0.0, 0.0];
     let mut all = vec![quiet];
     for &kind in plan.kinds {
-        let found = stand.flooded(kind, plan.flood);
+        let found = test_bed.flooded(kind, plan.flood);
         for (at, name) in ["median_ms", "p99_ms"].into_iter().enumerate() {
             let ratio = number(&found.crowd, name) / number(&all[0].crowd, name);
             println!("  {name}: {ratio:.2} times that of the quiet time");
@@ -127,13 +138,13 @@ fn run(plan: &Plan) -> [f64; 2] {
         assert_eq!(number(&found.crowd, "reliable"), number(&found.crowd, "answered"));
         assert_eq!(number(&found.crowd, "strange"), 0.0);
         assert_eq!(number(&found.server, "left"), 0.0);
-        let grown = number(&found.server, "rss_kib") - number(&warm.server, "rss_kib");
+        let grown = number(&found.server, "peak_kib") - number(&warm.server, "rss_kib");
         let most = 4096.0 + 0.1 * number(&warm.server, "rss_kib") + found.allowed;
         assert!(grown < most, "memory: {grown} KiB more");
     }
     // When they have gone, all of it is free.
     std::thread::sleep(Duration::from_secs(12));
-    let after = stand.talk("afterwards", plan.warm_up);
+    let after = test_bed.talk("afterwards", plan.warm_up);
     let left = number(&after.server, "rss_kib") - number(&warm.server, "rss_kib");
     println!("  {left} KiB more than before all floods");
     assert!(left < 8192.0 + 0.1 * number(&warm.server, "rss_kib"), "memory: {left} KiB are left");
@@ -143,7 +154,7 @@ fn run(plan: &Plan) -> [f64; 2] {
 #[test]
 fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
     let _alone = alone();
-    let kinds = &["spinning", "garbage", "forged", "insider", "packed-5"];
+    let kinds = &["spinning", "garbage", "forged", "insider", "packed-5+let-in-fragments-1"];
     let quick = Plan { clients: 20, warm_up: 300, quiet: 800, flood: 300, kinds };
     let full = Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500, kinds: &KINDS };
     run(&volume(quick, full));
@@ -181,23 +192,28 @@ fn crowd_process() {
 fn hostile_process() {
     let Some(wishes) = wishes() else { return };
     let (address, kind) = (wishes[0].parse().unwrap(), &wishes[2]);
-    // Those whose number is in their name speak QUIC by hand.
-    if kind.contains('-') {
+    if is_by_hand(kind) {
         by_hand::run(address, kind);
     } else {
         hostile::run(address, &trust(&wishes[1]), kind);
     }
 }
 
+/// Whether a kind is of peers that speak QUIC by hand: their number is in the name.
+fn is_by_hand(kind: &str) -> bool {
+    kind.contains('-')
+}
+
 fn trust(fingerprint: &str) -> Trust {
     Trust::Pinned(vec![fingerprint.parse().unwrap()])
 }
 
-/// One who only takes time, to know what that alone does; datagrams of nothing, from many ports; such that look like QUIC, and copies; and a client that sends
-/// all that it can, and copies of that.
-/// Then those who speak QUIC by hand: strangers with packed frames, with frames that are no reason to be
-/// disconnected, with fragments, and half-open from as many addresses; and one that is let in.
-const KINDS: [&str; 16] = [
+/// A process that only takes time, to know the effect of that alone; garbage from many ports; packets
+/// that look like QUIC, and copies; a client that sends all that it can, and copies of that. Then
+/// peers that speak QUIC by hand: unauthenticated ones with packed frames, with frames that are no reason to be
+/// disconnected, with streams far ahead, with fragments, and half-open from as many addresses; one
+/// that was let in with each; and one that was let in among unauthenticated ones.
+const KINDS: [&str; 21] = [
     "spinning",
     "garbage",
     "forged",
@@ -206,16 +222,21 @@ const KINDS: [&str; 16] = [
     "packed-20",
     "packed-60",
     "filled-20",
+    "ahead-20",
     "fragments-5",
     "fragments-20",
     "fragments-60",
     "half-open-20",
     "let-in-packed-1",
     "let-in-filled-1",
+    "let-in-ahead-1",
     "let-in-fragments-1",
     "let-in-fragments-5",
+    "packed-20+let-in-packed-1",
+    "fragments-20+let-in-fragments-1",
+    "half-open-20+let-in-filled-1",
 ];
-/// The most that a stranger takes, and one that is let in, in KiB: see docs/RELIABILITY.md.
-const STRANGER_KIB: f64 = 256.0;
+/// Most memory of an unauthenticated peer, and of one that was let in, in KiB: see docs/RELIABILITY.md.
+const UNAUTHENTICATED_KIB: f64 = 256.0;
 const LET_IN_KIB: f64 = 6.0 * 1024.0;
 const START: Duration = Duration::from_secs(60);

@@ -112,15 +112,26 @@ impl Counts {
         format!(
             "seconds={:.1} received={} sent={} faults={faults} batches_dropped={slow} \
              batches_lost={lost} path_dropped={queue} flooded={flooded} system={system} cpu_us={:.1} \
-             cpu_share={:.2} bytes_in={bytes_in:.0} bytes_out={bytes_out:.0} rss_kib={}",
+             cpu_share={:.2} bytes_in={bytes_in:.0} bytes_out={bytes_out:.0} rss_kib={} \
+             peak_kib={}",
             (self.at - before.at).as_secs_f64(),
             self.received - before.received,
             self.sent - before.sent,
             (self.cpu - before.cpu).as_secs_f64() * 1e6 / each,
             (self.cpu - before.cpu).as_secs_f64() / (self.at - before.at).as_secs_f64(),
             resident(),
+            take_peak(),
         )
     }
+}
+
+/// Returns the most resident memory since the last call, in KiB.
+fn take_peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak = line.trim().trim_end_matches(" kB").parse().unwrap();
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    peak
 }
 
 /// The packets for a socket of this machine for which its buffer had no room.

@@ -21,7 +21,7 @@ pub(crate) struct There {
 
 /// What the clients are told to do.
 #[derive(Clone, Copy, PartialEq)]
-enum Wish {
+enum Behaviour {
     Roam,
     Stay,
     Leave,
@@ -49,19 +49,19 @@ pub(crate) fn run(there: &There, clients: usize, seed: u64) {
     let start = Instant::now();
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
-    let mut wish = Wish::Roam;
+    let mut behaviour = Behaviour::Roam;
     let mut all: Vec<_> = (0..clients).map(|_| One::default()).collect();
     loop {
         let now = start.elapsed();
         for one in &mut all {
-            one.step(there, now, wish, &mut random, &mut counts);
+            one.step(there, now, behaviour, &mut random, &mut counts);
         }
         if let Ok(order) = orders.try_recv() {
-            wish = match order.as_str() {
-                "roam" => Wish::Roam,
-                "stay" => Wish::Stay,
-                "leave" => Wish::Leave,
-                _ => wish,
+            behaviour = match order.as_str() {
+                "roam" => Behaviour::Roam,
+                "stay" => Behaviour::Stay,
+                "leave" => Behaviour::Leave,
+                _ => behaviour,
             };
             let present = all.iter().filter(|one| one.is_present()).count();
             let away = all.iter().filter(|one| one.life.is_none()).count();
@@ -105,22 +105,24 @@ impl One {
         &mut self,
         there: &There,
         now: Duration,
-        wish: Wish,
+        behaviour: Behaviour,
         random: &mut Random,
         counts: &mut Counts,
     ) {
         let Some(life) = &mut self.life else {
-            if wish != Wish::Leave && now >= self.next {
+            if behaviour != Behaviour::Leave && now >= self.next {
                 self.life = Some(Life::new(there, now, random));
             }
             return;
         };
-        let leaves = wish == Wish::Leave || (wish == Wish::Roam && now >= life.until);
+        let leaves =
+            behaviour == Behaviour::Leave || (behaviour == Behaviour::Roam && now >= life.until);
         // Who leaves waits for the answers, or does not: they may be lost then.
-        let is_rude = wish == Wish::Roam && life.until.subsec_millis() % 4 == 0;
+        let is_rude = behaviour == Behaviour::Roam && life.until.subsec_millis() % 4 == 0;
         if life.is_connected && leaves && !is_rude {
             let expected = life.sent.iter().sum::<u32>();
-            let answered = life.talk.heard.values().map(|heard| heard.count()).sum::<u32>();
+            let answered =
+                life.talk.received.values().map(|received| received.count()).sum::<u32>();
             let is_late = now >= life.next_call + PATIENCE;
             if answered == expected || is_late {
                 counts.lost += expected - answered;

@@ -30,7 +30,7 @@ struct Plan {
     idle_timeout: Duration,
 }
 
-struct Stand {
+struct TestBed {
     plan: Plan,
     folder: PathBuf,
     random: Random,
@@ -46,7 +46,7 @@ struct Stand {
     warm: f64,
 }
 
-impl Stand {
+impl TestBed {
     fn new(plan: Plan, seed: u64) -> Self {
         let name = format!("tightwire-soak-{}-{seed}", std::process::id());
         let folder = env::temp_dir().join(name);
@@ -54,7 +54,7 @@ impl Stand {
         let server = start_server(&folder, "127.0.0.1:0", &plan);
         let address = server.hear(START);
         let network = BadNetwork::new(address.split_once(' ').unwrap().0.parse().unwrap(), seed);
-        let mut stand = Self {
+        let mut test_bed = Self {
             plan,
             folder,
             random: Random::new(seed),
@@ -66,11 +66,11 @@ impl Stand {
             longest: Duration::ZERO,
             warm: 0.0,
         };
-        for _ in 0..stand.plan.crowds {
-            let crowd = stand.start_crowd();
-            stand.crowds.push(crowd);
+        for _ in 0..test_bed.plan.crowds {
+            let crowd = test_bed.start_crowd();
+            test_bed.crowds.push(crowd);
         }
-        stand
+        test_bed
     }
 
     fn start_crowd(&mut self) -> Process {
@@ -198,7 +198,8 @@ impl Stand {
                     since.push((name, begin.elapsed()));
                 }
             }
-            let is_empty = ["peers", "links", "heard"].map(|name| number(&line, name)) == [0.0; 3];
+            let is_empty =
+                ["peers", "links", "received"].map(|name| number(&line, name)) == [0.0; 3];
             if is_empty {
                 break line;
             }
@@ -219,7 +220,7 @@ impl Stand {
         println!("the server's memory: {warm} KiB with everybody, {rss} KiB with nobody");
         println!("network, {} ways, {} changes: {:?}", passed.ways, passed.changes, passed.stats);
         for (name, total) in &totals {
-            if !["present", "away", "rss_kib", "peers", "links", "heard"]
+            if !["present", "away", "rss_kib", "peers", "links", "received"]
                 .iter()
                 .any(|no| name.ends_with(no))
             {
@@ -246,13 +247,13 @@ fn start_server(folder: &std::path::Path, address: &str, plan: &Plan) -> Process
 
 fn run(plan: Plan) {
     let seed = seed(1);
-    let mut stand = Stand::new(plan, seed);
-    stand.run();
-    stand.end(seed);
+    let mut test_bed = TestBed::new(plan, seed);
+    test_bed.run();
+    test_bed.end(seed);
 }
 
 #[test]
-fn whoever_is_killed_is_noticed_and_nothing_is_lost_or_kept() {
+fn killed_processes_are_noticed_without_loss_or_leaks() {
     let _alone = alone();
     let (seconds, clients) = volume((3, 3), (10, 5));
     let (time, idle_timeout) = (Duration::from_secs(seconds), Duration::from_secs(2));

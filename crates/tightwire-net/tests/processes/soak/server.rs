@@ -36,7 +36,7 @@ pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
                         Reason::TimedOut => timed_out += 1,
                         _ => others += 1,
                     }
-                    talk.heard.remove(&peer.unwrap());
+                    talk.received.remove(&peer.unwrap());
                 }
                 _ => {}
             }
@@ -46,13 +46,13 @@ pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
             // Whoever is still known to QUIC has a time at which something is due.
             let is_idle = server.transport().next_time().is_none();
             let faults = server.messenger().faults().total();
-            let Talk { messages, wrong, heard } = &talk;
+            let Talk { messages, wrong, received } = &talk;
             say(&format!(
-                "peers={peers} links={} heard={} connected={connected} left={left} \
+                "peers={peers} links={} received={} connected={connected} left={left} \
                  timed_out={timed_out} other_ends={others} messages={messages} wrong={wrong} \
                  faults={faults} rss_kib={}",
                 usize::from(!is_idle),
-                heard.len(),
+                received.len(),
                 resident(),
             ));
         }

@@ -23,7 +23,7 @@ pub(crate) struct Echo {
 
 /// What came over one connection.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct ReceivedNumbers {
     in_order: u32,
     others: HashSet<u32>,
 }
@@ -31,13 +31,13 @@ pub(crate) struct Heard {
 /// What one side knows.
 #[derive(Default)]
 pub(crate) struct Talk {
-    pub(crate) heard: HashMap<PeerId, Heard>,
+    pub(crate) received: HashMap<PeerId, ReceivedNumbers>,
     pub(crate) messages: u64,
     /// Numbers that came twice, or when another should have.
     pub(crate) wrong: u64,
 }
 
-impl Heard {
+impl ReceivedNumbers {
     pub(crate) fn count(&self) -> u32 {
         self.in_order + self.others.len() as u32
     }
@@ -45,13 +45,13 @@ impl Heard {
 
 impl Talk {
     fn hear(&mut self, from: PeerId, number: u32, delivery: Delivery) {
-        let heard = self.heard.entry(from).or_default();
+        let received = self.received.entry(from).or_default();
         self.messages += 1;
         let is_right = if delivery == Delivery::ReliableOrdered {
-            heard.in_order += 1;
-            heard.in_order == number
+            received.in_order += 1;
+            received.in_order == number
         } else {
-            heard.others.insert(number)
+            received.others.insert(number)
         };
         self.wrong += u64::from(!is_right);
     }

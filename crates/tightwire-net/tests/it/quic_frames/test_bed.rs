@@ -18,7 +18,7 @@ pub(crate) type Peer = HandPeer<SimulatedSocket>;
 pub(crate) const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
 
 /// A server and its clock.
-pub(crate) struct Stand {
+pub(crate) struct TestBed {
     pub(crate) network: Network,
     certificate: Certificate,
     pub(crate) server: Quic<Metered>,
@@ -35,7 +35,7 @@ pub(crate) struct Stand {
     seed: u64,
 }
 
-impl Stand {
+impl TestBed {
     pub(crate) fn new(config: QuicConfig) -> Self {
         let network = Network::new(LinkConfig::default(), 1);
         let certificate = Certificate::self_signed(["game.example"]).unwrap();
@@ -45,7 +45,7 @@ impl Stand {
         count(&mut memory, || {
             server = Some(Quic::listen(socket, &certificate, config).unwrap());
         });
-        server.as_mut().unwrap().hold_strangers();
+        server.as_mut().unwrap().hold_unauthenticated();
         Self {
             network,
             certificate,

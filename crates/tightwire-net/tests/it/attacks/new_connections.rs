@@ -11,18 +11,18 @@ use tightwire::transport::{Connection, Event, Transport};
 use super::world::*;
 
 #[test]
-fn newcomers_get_in_while_others_send_first_packets() {
+fn clients_connect_during_a_flood_of_first_packets() {
     newcomer_in_a_flood(([10, 9, 9, 9], 1000).into());
 }
 
 /// The same, except for the order in which the simulated network delivers packets: by address.
 #[test]
-fn newcomers_get_in_if_they_come_before_those_who_send_first_packets() {
+fn clients_connect_before_a_flood_of_first_packets() {
     newcomer_in_a_flood(([10, 0, 0, 9], 1000).into());
 }
 
 #[test]
-fn a_hundred_clients_of_one_frame_connect_at_once() {
+fn a_hundred_clients_connect_in_one_frame() {
     let mut world = World::new(QuicConfig::default());
     let mut clients: Vec<_> = (0..100)
         .map(|index| {
@@ -35,7 +35,7 @@ fn a_hundred_clients_of_one_frame_connect_at_once() {
         let now = ms(20) * frame;
         for client in &mut clients {
             client.handle_input(now);
-            connected += drain(client).iter().filter(|said| said.contains("Connected {")).count();
+            connected += drain(client).iter().filter(|event| event.contains("Connected {")).count();
             client.handle_output(now);
         }
         world.server.handle_input(now);
@@ -54,17 +54,17 @@ fn forged_first_packets_do_not_keep_the_owner_of_their_address_out() {
     world.server.handle_input(ms(0));
     world.server.handle_output(ms(0));
     let mut client = world.client(ms(10));
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     for frame in 1..100 {
         let now = ms(10) * frame;
         client.handle_input(now);
-        said.append(&mut drain(&mut client));
+        events.append(&mut drain(&mut client));
         client.handle_output(now);
         world.server.handle_input(now);
         drain(&mut world.server);
         world.server.handle_output(now);
     }
-    assert!(said.iter().any(|said| said.contains("Connected {")), "{said:?}");
+    assert!(events.iter().any(|event| event.contains("Connected {")), "{events:?}");
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn the_addresses_of_one_ipv6_network_count_as_one() {
             client.handle_output(now);
         }
         world.server.handle_input(now);
-        let said = drain(&mut world.server);
-        connected += said.iter().filter(|said| said.contains("Connected {")).count();
+        let events = drain(&mut world.server);
+        connected += events.iter().filter(|event| event.contains("Connected {")).count();
         world.server.handle_output(now);
     }
     assert!(connected <= 4, "{connected}");
@@ -172,22 +172,22 @@ fn a_client_with_another_address_stays_and_is_counted_there() {
     let now = run(&mut client, &mut world, &mut here, &mut came);
     assert!(came > before + 30, "{before} {came}");
     // The old address is free, the new one is not.
-    let mut said = |ip, port| {
+    let mut connect = |ip, port| {
         let address = SocketAddr::from(([10, 9, 9, ip], port));
         let mut other = world.client_at(address, QuicConfig::default(), now);
-        let mut said = Vec::new();
+        let mut events = Vec::new();
         for frame in 1..50 {
             let now = now + ms(10) * frame;
             other.handle_input(now);
-            said.append(&mut drain(&mut other));
+            events.append(&mut drain(&mut other));
             other.handle_output(now);
             world.server.handle_input(now);
             drain(&mut world.server);
             world.server.handle_output(now);
         }
-        said
+        events
     };
-    let (old, new) = (said(9, 5000), said(8, 5000));
+    let (old, new) = (connect(9, 5000), connect(8, 5000));
     assert!(old.len() == 1 && old[0].starts_with("Connected"), "{old:?}");
     assert!(new.len() == 1 && new[0].contains("Busy"), "{new:?}");
 }

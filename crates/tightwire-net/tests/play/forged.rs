@@ -1,0 +1,117 @@
+//! A client whose input frames are changed on their way out.
+
+use std::time::Duration;
+
+use tightwire::stream::{ReadStream, WriteStream};
+use tightwire::transport::{
+    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport,
+};
+use tightwire::{Delivery, Stream, Wire};
+
+use crate::game::Simulated;
+
+/// Turns the body of an input frame into the bodies that are sent in its place.
+pub(crate) type Forge = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
+
+/// A transport that forges input frames.
+pub(crate) struct Forged {
+    pub(crate) quic: Simulated,
+    pub(crate) forge: Forge,
+}
+
+/// The header of an input frame, as docs/WIRE.md has it.
+#[derive(Wire, Clone, Default, Debug)]
+pub(crate) struct Header {
+    pub(crate) view: Option<View>,
+    pub(crate) inputs: Option<Span>,
+}
+
+#[derive(Wire, Clone, Default, Debug)]
+pub(crate) struct View {
+    pub(crate) newest: u8,
+    pub(crate) tag: u16,
+    pub(crate) all: bool,
+    #[wire(when = !self.all)]
+    pub(crate) earlier: u32,
+    #[wire(bits = 10)]
+    pub(crate) delay: u16,
+}
+
+#[derive(Wire, Clone, Default, Debug)]
+pub(crate) struct Span {
+    #[wire(bits = 12)]
+    pub(crate) newest: u16,
+    #[wire(range = 1..=32)]
+    pub(crate) count: u8,
+    pub(crate) is_whole: bool,
+}
+
+/// Changes the header of a frame; the inputs behind it stay.
+pub(crate) fn edit(body: &[u8], change: impl FnOnce(&mut Header)) -> Vec<u8> {
+    let mut reader = ReadStream::new(body);
+    let mut header = Header::default();
+    Header::serialize((&mut header).into(), &mut reader).unwrap();
+    let rest = body.len() as u64 * 8 - reader.position();
+    change(&mut header);
+    let mut bytes = vec![0; body.len() + 16];
+    let mut writer = WriteStream::new(&mut bytes);
+    let Ok(()) = Header::serialize((&header).into(), &mut writer);
+    for _ in 0..rest {
+        let mut bit = false;
+        reader.bool(&mut bit).unwrap();
+        let Ok(()) = writer.bool(&bit);
+    }
+    writer.finish().unwrap().to_vec()
+}
+
+impl Transport for Forged {
+    fn handle_input(&mut self, now: Duration) {
+        self.quic.handle_input(now);
+    }
+
+    fn poll_event(&mut self) -> Option<Event<'_>> {
+        self.quic.poll_event()
+    }
+
+    fn send(
+        &mut self,
+        to: Connection,
+        delivery: Delivery,
+        batch: &[u8],
+    ) -> Result<(), NotSentError> {
+        let (prefix, body) = batch.split_at(3.min(batch.len()));
+        if delivery != Delivery::Unreliable || prefix.last() != Some(&9) {
+            return self.quic.send(to, delivery, batch);
+        }
+        for body in (self.forge)(body) {
+            let size = u16::try_from(body.len() + 1).unwrap();
+            let batch = [&size.to_le_bytes()[..], &[9], &body].concat();
+            self.quic.send(to, delivery, &batch)?;
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, connection: Connection) {
+        self.quic.pause(connection);
+    }
+
+    fn close(&mut self, connection: Connection, reason: &Reason) {
+        self.quic.close(connection, reason);
+    }
+
+    fn handle_output(&mut self, now: Duration) {
+        self.quic.handle_output(now);
+    }
+
+    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
+        self.quic.reconnect(now)
+    }
+
+    fn path(&self, connection: Connection) -> Option<Path> {
+        self.quic.path(connection)
+    }
+
+    fn next_time(&self) -> Option<Duration> {
+        self.quic.next_time()
+    }
+}
