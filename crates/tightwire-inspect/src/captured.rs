@@ -7,7 +7,8 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 
 use crate::capture::{CaptureWriter, Direction};
-use tightwire_net::message::{Delivery, messages_in};
+use tightwire_net::message::{Delivery, frame_in, messages_in};
+use tightwire_net::play::write_frame_record;
 
 use tightwire_net::transport::Reason;
 use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
@@ -16,19 +17,20 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectE
 /// pcapng file with the schema of its messages, for `tightwire inspect` and Wireshark. The file is
 /// not encrypted: keep it as safe as the messages were.
 ///
-/// A record is one message, with the header of 5 bytes that
-/// [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema) describes; the recorder is
-/// made with the [identity](tightwire_net::session::ServerBuilder::capture_identity) of that. The session's own messages
-/// are not in it. Of one with more than
-/// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED), the file has its beginning and
-/// [how long it is](tightwire_net::message::RawMessage::CUT). What follows a mistake in a batch is
-/// [left out](Self::left_out).
+/// A record is one message, or one snapshot or input frame of the play layer, after a header of 5
+/// bytes. [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema)
+/// describes the records; create the `CaptureWriter` with the
+/// [identity](tightwire_net::session::ServerBuilder::capture_identity) that contains this schema.
+/// The session's internal messages are not recorded. A message of more than
+/// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED) is
+/// [cut](tightwire_net::message::RawMessage::CUT): its record has its beginning and its length.
+/// After a malformed message, the rest of the batch is [left out](Self::left_out).
 ///
-/// * **Time** of a record is that of the last [`handle_input`](Transport::handle_input), after the
-///   session's start.
+/// * **Time** of a record is the session's start plus the time of the last
+///   [`handle_input`](Transport::handle_input).
 /// * **Addresses** are the given local address, and the peer's address if the transport knows it.
-///   Otherwise, as within a process, the connection's number makes an address: its lowest 16 bits
-///   are the end of `10.0.0.0`, the next 14 are added to the port 49152.
+///   Otherwise, as within a process, the address is made from the connection's number: its lowest
+///   16 bits are the end of `10.0.0.0`, the next 14 are added to the port 49152.
 ///
 /// Received messages are in the file before they are handled. A write error ends the capture but
 /// not the session: see [`error`](Self::error).
@@ -84,11 +86,11 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectE
 /// ```
 pub struct Captured<T, W> {
     transport: T,
-    log: Log<W>,
+    log: CaptureLog<W>,
 }
 
 /// The capture, with the state that its records need.
-struct Log<W> {
+struct CaptureLog<W> {
     recorder: CaptureWriter<W>,
     error: Option<io::Error>,
     local: SocketAddr,
@@ -97,7 +99,7 @@ struct Log<W> {
     now: Duration,
     /// Addresses of the connections whose transport reported one, by connection number.
     addresses: BTreeMap<u64, SocketAddr>,
-    /// The current record; kept for its memory.
+    /// Buffer of the current record, kept to reuse its memory.
     record: Vec<u8>,
     recorded: u64,
     cut: u64,
@@ -116,7 +118,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         local: SocketAddr,
         unix_start: Duration,
     ) -> Self {
-        let log = Log {
+        let log = CaptureLog {
             recorder,
             error: None,
             local,
@@ -149,7 +151,7 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.error.as_ref()
     }
 
-    /// How many messages are in the file, also those of which it has [only the beginning](Self::cut).
+    /// Returns the number of messages in the file, including those that are [cut](Self::cut).
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -167,8 +169,9 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.recorded
     }
 
-    /// How many messages are in the file with their beginning and their length alone, since they have
-    /// more than [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED).
+    /// Returns the number of messages of which the file has only the beginning and the length,
+    /// since they have more than
+    /// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED).
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -186,9 +189,9 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.cut
     }
 
-    /// How many messages came or went that are not in the file: since their batch made no sense where
-    /// they would begin, which counts as one, or since the file
-    /// [could not be written](Self::error).
+    /// Returns the number of received or sent messages that are not in the file, because the file
+    /// [could not be written](Self::error) or their batch is malformed. The malformed rest of a
+    /// batch counts as one message.
     ///
     /// ```
     /// # use tightwire::inspect::CaptureWriter;
@@ -248,27 +251,42 @@ impl<T: Transport, W: Write> Captured<T, W> {
     }
 }
 
-impl<W: Write> Log<W> {
+impl<W: Write> CaptureLog<W> {
     fn write(&mut self, direction: Direction, with: Connection, delivery: Delivery, batch: &[u8]) {
         let peer = self.addresses.get(&with.0).copied().unwrap_or_else(|| made_up(with));
         let time = self.unix_start.saturating_add(self.now);
+        if let Some((number, body)) = frame_in(batch, delivery) {
+            match write_frame_record(number, body, &mut self.record) {
+                true => self.record(time, direction, peer, true),
+                false => self.left_out += 1,
+            }
+            return;
+        }
         for message in messages_in(batch, delivery) {
             let is_whole = match message {
                 Ok(message) if message.is_internal() => continue,
                 Ok(message) => Some(message.write_record(&mut self.record)),
                 Err(_) => None,
             };
-            if is_whole.is_some() && self.error.is_none() {
-                let Self { recorder, record, local, .. } = self;
-                self.error = recorder.record(time, direction, *local, peer, record).err();
-            }
             match is_whole {
-                Some(is_whole) if self.error.is_none() => {
-                    self.recorded += 1;
-                    self.cut += u64::from(!is_whole);
-                }
-                _ => self.left_out += 1,
+                Some(is_whole) => self.record(time, direction, peer, is_whole),
+                None => self.left_out += 1,
             }
+        }
+    }
+
+    /// Writes the current record.
+    fn record(&mut self, time: Duration, direction: Direction, peer: SocketAddr, is_whole: bool) {
+        if self.error.is_none() {
+            let Self { recorder, record, local, .. } = self;
+            self.error = recorder.record(time, direction, *local, peer, record).err();
+        }
+        match self.error.is_none() {
+            true => {
+                self.recorded += 1;
+                self.cut += u64::from(!is_whole);
+            }
+            false => self.left_out += 1,
         }
     }
 
@@ -309,7 +327,7 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
                 log.addresses.remove(&connection.0);
             }
             Some(_) => {}
-            // Received messages are in the file before they are handled.
+            // The flush puts received messages into the file before the application handles them.
             None => log.flush(),
         }
         event
@@ -322,7 +340,7 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         batch: &[u8],
     ) -> Result<(), NotSentError> {
         let result = self.transport.send(to, delivery, batch);
-        // A batch without room is sent again later, and recorded then.
+        // A batch that the transport has no room for is sent again later, and recorded then.
         if result.is_ok() {
             self.log.write(Direction::Sent, to, delivery, batch);
         }
@@ -333,8 +351,8 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         self.transport.pause(connection);
     }
 
-    fn hold_strangers(&mut self) {
-        self.transport.hold_strangers();
+    fn hold_unauthenticated(&mut self) {
+        self.transport.hold_unauthenticated();
     }
 
     fn welcome(&mut self, connection: Connection) {

@@ -25,7 +25,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-// Derived code names `::tightwire`, in this crate too.
+// Derived code refers to `::tightwire`, and this crate derives `Wire` itself.
 extern crate tightwire_core as tightwire;
 
 mod capture;

@@ -85,7 +85,7 @@ impl Xray {
                 kind: op.name().into(),
             });
         }
-        let rest = if trace.failure().is_some() { Rest::Unread } else { Rest::Padding };
+        let rest = if trace.failure().is_some() { Remainder::Unread } else { Remainder::Padding };
         Self {
             title: title.into(),
             time,
@@ -115,7 +115,7 @@ impl Xray {
             bits,
             refused: None,
             refused_at: None,
-            spans: spans.finish(Rest::Unread),
+            spans: spans.finish(Remainder::Unread),
         }
     }
 
@@ -152,7 +152,7 @@ impl Xray {
                 ..whole
             }),
         }
-        self.spans = spans.finish(Rest::Unread);
+        self.spans = spans.finish(Remainder::Unread);
         self.spans.extend(behind);
     }
 
@@ -172,13 +172,13 @@ impl Xray {
             bits,
             refused: Some(refused.into()),
             refused_at: Some(0),
-            spans: Spans::new(bits).finish(Rest::Unread),
+            spans: Spans::new(bits).finish(Remainder::Unread),
         }
     }
 }
 
 /// Meaning of the bits after the last field.
-enum Rest {
+enum Remainder {
     /// Zeros up to a whole byte.
     Padding,
     /// Bits after the one at which the packet was refused.
@@ -250,11 +250,11 @@ impl Spans {
         }
     }
 
-    fn finish(mut self, rest: Rest) -> Vec<XraySpan> {
+    fn finish(mut self, rest: Remainder) -> Vec<XraySpan> {
         let what = match rest {
             _ if self.is_full() => "more fields than are shown",
-            Rest::Padding => "padding",
-            Rest::Unread => "not read",
+            Remainder::Padding => "padding",
+            Remainder::Unread => "not read",
         };
         self.fill(self.end, what);
         self.spans
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_refusal_is_not_read() {
+    fn bits_after_a_refusal_are_shown_as_not_read() {
         let xray = xray(&[], &[0xff, 0xff]);
         assert!(covers(&xray), "{xray:#?}");
         assert_eq!(xray.refused.as_deref(), Some("Player.health at bit 0: 127 is not in 0..=100"));

@@ -1,9 +1,10 @@
 //! Blocks of a pcapng file, apart from a datagram's bytes. docs/WIRE.md lists them.
 //!
-//! Every field is whole bytes, and the stream writes the lowest first: a little-endian section.
+//! Every field has whole bytes, and the stream writes the least significant byte first, as a
+//! little-endian section needs it.
 //!
 //! The protocol's identity is in options of the section header. `editcap` and `mergecap` copy these
-//! options, and no tool counts them as packets, as tshark does with custom blocks. The identity
+//! options, and no tool counts them as packets, while tshark counts custom blocks. The identity
 //! leaves 16 KiB of the block to options that tools add. A damaged identity counts as absent: the
 //! datagrams are still readable.
 
@@ -23,8 +24,8 @@ pub(super) const FLAGS: u16 = 2;
 /// Code of a custom option that tools may copy when they change a file.
 pub(super) const CUSTOM: u16 = 2989;
 
-/// Maximum length of a block, in bytes. Longer blocks are neither written nor read: a length from a
-/// file must not cost memory.
+/// Maximum length of a block, in bytes. Longer blocks are neither written nor read: a length in a
+/// file must not decide how much memory is allocated.
 pub(super) const MAX_BLOCK: usize = 256 << 10;
 
 /// Maximum length of a datagram, in bytes: the largest that UDP's length field allows.
@@ -116,14 +117,14 @@ impl SectionHead {
 
 /// Kinds of metadata in a section header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum MetadataKind {
     /// [`Identity`](tightwire_core::packet::Identity) of the packets' protocol.
     Identity,
     /// [`snapshot::Description`](tightwire_snapshot::Description) of the snapshots in the packets.
     Snapshots,
 }
 
-impl Said {
+impl MetadataKind {
     const ALL: [Self; 2] = [Self::Identity, Self::Snapshots];
 
     const fn tag(self) -> [u8; 12] {
@@ -145,26 +146,26 @@ impl PartHead {
     /// Length of an option without its part, in bytes.
     pub(super) const AROUND: usize = Self::MAX_BYTES;
 
-    /// Maximum length of a part, in bytes: with it, an option is as long as it can be without
-    /// padding.
+    /// Maximum length of a part, in bytes. An option with a part of this length has the largest
+    /// length that needs no padding.
     pub(super) const MAX_PART: usize = (u16::MAX - 3 - Self::WITHIN) as usize;
 
     /// Returns the header of a part of at most [`MAX_PART`](Self::MAX_PART) bytes.
-    pub(super) fn new(said: Said, part: usize) -> Self {
+    pub(super) fn new(kind: MetadataKind, part: usize) -> Self {
         let option = OptionHead { code: CUSTOM, length: Self::WITHIN + part as u16 };
-        Self { option, enterprise: Self::ENTERPRISE, tag: said.tag() }
+        Self { option, enterprise: Self::ENTERPRISE, tag: kind.tag() }
     }
 
     /// Returns the metadata kind and the part in the value of a custom option; `None` if the option
     /// is not of this format.
-    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<(Said, &[u8])> {
+    pub(super) fn part_in(value: &[u8], is_big_endian: bool) -> Option<(MetadataKind, &[u8])> {
         let (&enterprise, data) = value.split_first_chunk()?;
         let enterprise = match is_big_endian {
             true => u32::from_be_bytes(enterprise),
             false => u32::from_le_bytes(enterprise),
         };
-        let mut said = Said::ALL.into_iter().filter(|_| enterprise == Self::ENTERPRISE);
-        said.find_map(|said| Some((said, data.strip_prefix(&said.tag())?)))
+        let mut kind = MetadataKind::ALL.into_iter().filter(|_| enterprise == Self::ENTERPRISE);
+        kind.find_map(|kind| Some((kind, data.strip_prefix(&kind.tag())?)))
     }
 }
 
@@ -228,7 +229,7 @@ fn flags_of(direction: Direction) -> u32 {
     }
 }
 
-/// Returns the direction in a packet's flags; `None` for two of the four values.
+/// Returns the direction in a packet's flags; `None` if it is unknown (0) or undefined (3).
 pub(super) fn direction_of(flags: u32) -> Option<Direction> {
     let mut directions = [Direction::Received, Direction::Sent].into_iter();
     directions.find(|&direction| flags_of(direction) == flags & 3)

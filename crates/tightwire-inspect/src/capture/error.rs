@@ -24,7 +24,7 @@ use std::io;
 /// assert!(matches!(refused, CaptureError::Truncated { at: 168 }));
 /// assert_eq!(
 ///     refused.to_string(),
-///     "the capture ends within the block at byte 168: what was recorded before that is whole"
+///     "the capture ends within the block at byte 168: the blocks before it are intact"
 /// );
 /// assert!(capture.next_record().is_none());
 ///
@@ -61,11 +61,10 @@ impl fmt::Display for CaptureError {
         match self {
             Self::Truncated { at } => write!(
                 f,
-                "the capture ends within the block at byte {at}: what was recorded before that is \
-                 whole"
+                "the capture ends within the block at byte {at}: the blocks before it are intact"
             ),
             Self::Malformed { at, reason } => write!(f, "the block at byte {at}: {reason}"),
-            Self::Io { at, error } => write!(f, "the block at byte {at} was not read: {error}"),
+            Self::Io { at, error } => write!(f, "the block at byte {at} cannot be read: {error}"),
         }
     }
 }

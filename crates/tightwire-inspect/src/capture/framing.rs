@@ -1,7 +1,7 @@
 //! Framing: where the blocks of a file begin and end.
 //!
-//! This module frames blocks, and `pcap-parser` parses them: the crate's own reader knows neither
-//! the offset of a block nor how to skip a block that is longer than its buffer.
+//! This module frames blocks, and `pcap-parser` parses them. The reader of `pcap-parser` is not
+//! used: it neither reports the offset of a block nor skips a block that is longer than its buffer.
 
 use std::io::{self, Read};
 
@@ -9,8 +9,8 @@ use super::blocks::{INTERFACE, MAX_BLOCK, ORDER, PACKET, SECTION};
 use super::{Capture, CaptureError};
 
 impl<R: Read> Capture<R> {
-    /// Reads the next block, and returns whether there was one. Of a block of an unused kind, only
-    /// the frame is read.
+    /// Reads the next block, and returns whether there was one. The contents of a block of an
+    /// unused kind are skipped.
     pub(super) fn read_block(&mut self) -> Result<bool, CaptureError> {
         self.at = self.next_at;
         if self.is_pcap {

@@ -11,7 +11,9 @@ use pcap_parser::{
     parse_sectionheaderblock,
 };
 
-use super::blocks::{CUSTOM, FLAGS, INTERFACE, PACKET, PartHead, SECTION, Said, direction_of};
+use super::blocks::{
+    CUSTOM, FLAGS, INTERFACE, MetadataKind, PACKET, PartHead, SECTION, direction_of,
+};
 use super::interface::{Datagram, Interface, option, options};
 use super::pcap::PCAP_PACKET;
 use super::{CaptureError, Direction, Record};
@@ -71,7 +73,7 @@ pub struct Capture<R> {
 }
 
 /// A record without its bytes, which are in `Capture::datagram`.
-struct Origin {
+struct RecordHeader {
     time: Duration,
     direction: Option<Direction>,
     source: SocketAddr,
@@ -260,14 +262,14 @@ impl<R: Read> Capture<R> {
                 self.has_ended = true;
                 Some(Err(error))
             }
-            Ok(Some(Origin { time, direction, source, destination })) => {
+            Ok(Some(RecordHeader { time, direction, source, destination })) => {
                 let datagram = &self.datagram;
                 Some(Ok(Record { time, direction, source, destination, datagram }))
             }
         }
     }
 
-    fn find_datagram(&mut self) -> Result<Option<Origin>, CaptureError> {
+    fn find_datagram(&mut self) -> Result<Option<RecordHeader>, CaptureError> {
         while !self.has_ended && self.read_block()? {
             if let Some(origin) = self.take_block()? {
                 return Ok(Some(origin));
@@ -277,7 +279,7 @@ impl<R: Read> Capture<R> {
     }
 
     /// Takes the contents of the current block. A packet's datagram goes to `self.datagram`.
-    fn take_block(&mut self) -> Result<Option<Origin>, CaptureError> {
+    fn take_block(&mut self) -> Result<Option<RecordHeader>, CaptureError> {
         if self.is_pcap {
             return Ok(self.take_plain_packet());
         }
@@ -298,10 +300,10 @@ impl<R: Read> Capture<R> {
         let custom = options(&section.options, OptionCode(CUSTOM));
         let (mut identity, mut snapshots) = (None::<Vec<u8>>, None::<Vec<u8>>);
         for value in custom {
-            let Some((said, part)) = PartHead::part_in(value, self.is_big_endian) else { continue };
-            let bytes = match said {
-                Said::Identity => &mut identity,
-                Said::Snapshots => &mut snapshots,
+            let Some((kind, part)) = PartHead::part_in(value, self.is_big_endian) else { continue };
+            let bytes = match kind {
+                MetadataKind::Identity => &mut identity,
+                MetadataKind::Snapshots => &mut snapshots,
             };
             bytes.get_or_insert_default().extend_from_slice(part);
         }
@@ -329,7 +331,7 @@ impl<R: Read> Capture<R> {
         Ok(())
     }
 
-    fn take_packet(&mut self) -> Result<Option<Origin>, CaptureError> {
+    fn take_packet(&mut self) -> Result<Option<RecordHeader>, CaptureError> {
         let parse = match self.is_big_endian {
             true => parse_enhancedpacketblock_be,
             false => parse_enhancedpacketblock_le,
@@ -351,7 +353,7 @@ impl<R: Read> Capture<R> {
     }
 
     /// Takes the current packet of a pcap file.
-    fn take_plain_packet(&mut self) -> Option<Origin> {
+    fn take_plain_packet(&mut self) -> Option<RecordHeader> {
         let interface = self.interfaces.first()?;
         let packet = self.block.get(PCAP_PACKET..)?;
         let Some(datagram) = interface.datagram(packet) else {
@@ -369,11 +371,11 @@ fn keep(
     datagram: &Datagram<'_>,
     time: Duration,
     direction: Option<Direction>,
-) -> Origin {
+) -> RecordHeader {
     bytes.clear();
     bytes.extend_from_slice(datagram.bytes);
     let &Datagram { source, destination, .. } = datagram;
-    Origin { time, direction, source, destination }
+    RecordHeader { time, direction, source, destination }
 }
 
 /// Maximum number of interfaces: each is kept, and a file of interfaces alone must not fill the

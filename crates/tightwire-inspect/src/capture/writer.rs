@@ -9,8 +9,8 @@ use etherparse::PacketBuilder;
 
 use super::Direction;
 use super::blocks::{
-    InterfaceBlock, MAX_DATAGRAM, MAX_SAID, PacketEnd, PacketHead, PartHead, Said, SectionEnd,
-    SectionHead,
+    InterfaceBlock, MAX_DATAGRAM, MAX_SAID, MetadataKind, PacketEnd, PacketHead, PartHead,
+    SectionEnd, SectionHead,
 };
 use tightwire_core::packet::Identity;
 use tightwire_core::stream::{Wire, encode, encode_explained, measure};
@@ -24,10 +24,10 @@ use tightwire_snapshot as snapshot;
 ///
 /// Record datagrams as they travel, with their protection. Sealed datagrams would be unreadable:
 /// record the plain packet that [`Protocol::unsealed`](tightwire_core::packet::Protocol::unsealed)
-/// returns for each datagram that was written or read; a refused datagram has none. In a capture
-/// whose identity says [`Sealed`](tightwire_core::packet::Protection::Sealed), every datagram is a
-/// packet without protection: keep the file as safe as the packets were. [`Identity::packet_in`]
-/// extracts the packet from a datagram of any protection.
+/// returns for each datagram that was written or read. A refused datagram has no packet. In a
+/// capture whose identity says [`Sealed`](tightwire_core::packet::Protection::Sealed), every
+/// datagram is a packet without protection: keep the file as safe as the packets were.
+/// [`Identity::packet_in`] extracts the packet from a datagram of any protection.
 ///
 /// Each record is one [`write_all`](Write::write_all): in a `File`, every record written before a
 /// crash survives it. Use a [`BufWriter`](std::io::BufWriter) if speed matters more. Recording
@@ -69,7 +69,7 @@ use tightwire_snapshot as snapshot;
 #[derive(Debug)]
 pub struct CaptureWriter<W> {
     writer: W,
-    /// The current block; kept for its memory.
+    /// Buffer of the current block, kept to reuse its memory.
     block: Vec<u8>,
     /// Whether a block may be partly written: a reader would refuse every block after it.
     has_failed: bool,
@@ -77,8 +77,8 @@ pub struct CaptureWriter<W> {
 
 impl<W: Write> CaptureWriter<W> {
     /// Begins a capture of a protocol's packets. `identity` is
-    /// [`Protocol::identity`](tightwire_core::packet::Protocol::identity); a reader has it before
-    /// the first record.
+    /// [`Protocol::identity`](tightwire_core::packet::Protocol::identity), which the file contains
+    /// before the first record.
     ///
     /// ```
     /// use tightwire::inspect::CaptureWriter;
@@ -96,7 +96,7 @@ impl<W: Write> CaptureWriter<W> {
     /// more than 245760 bytes, or cannot be encoded, for example because of too long a name. Errors
     /// of `writer`.
     pub fn new(writer: W, identity: &Identity) -> io::Result<Self> {
-        Self::begin(writer, &[(Said::Identity, bytes_of("identity", identity.clone())?)])
+        Self::begin(writer, &[(MetadataKind::Identity, bytes_of("identity", identity.clone())?)])
     }
 
     /// Begins a capture of packets that contain snapshots, as fields of the type
@@ -129,14 +129,17 @@ impl<W: Write> CaptureWriter<W> {
     ) -> io::Result<Self> {
         let identity = bytes_of("identity", identity.clone())?;
         let snapshots = bytes_of("description of the snapshots", snapshots.description())?;
-        Self::begin(writer, &[(Said::Identity, identity), (Said::Snapshots, snapshots)])
+        Self::begin(
+            writer,
+            &[(MetadataKind::Identity, identity), (MetadataKind::Snapshots, snapshots)],
+        )
     }
 
     /// Begins a capture with this metadata.
-    fn begin(writer: W, said: &[(Said, Vec<u8>)]) -> io::Result<Self> {
-        let length: usize = said.iter().map(|(_, bytes)| bytes.len()).sum();
+    fn begin(writer: W, metadata: &[(MetadataKind, Vec<u8>)]) -> io::Result<Self> {
+        let length: usize = metadata.iter().map(|(_, bytes)| bytes.len()).sum();
         if length > MAX_SAID {
-            let (what, fewer) = match said {
+            let (what, fewer) = match metadata {
                 [_] => ("identity takes", "packets"),
                 _ => ("identity and the classes of snapshots take", "packets or classes"),
             };
@@ -146,7 +149,7 @@ impl<W: Write> CaptureWriter<W> {
             )));
         }
         let mut options = 0;
-        for (_, bytes) in said {
+        for (_, bytes) in metadata {
             let parts = bytes.len().div_ceil(PartHead::MAX_PART);
             options += parts * PartHead::AROUND + bytes.len().next_multiple_of(4);
         }
@@ -154,9 +157,9 @@ impl<W: Write> CaptureWriter<W> {
         let mut recorder = Self { writer, block: Vec::new(), has_failed: false };
         let head = SectionHead::new(options as u32);
         recorder.append(&head)?;
-        for (said, bytes) in said {
+        for (kind, bytes) in metadata {
             for part in bytes.chunks(PartHead::MAX_PART) {
-                recorder.append(&PartHead::new(*said, part.len()))?;
+                recorder.append(&PartHead::new(*kind, part.len()))?;
                 recorder.block.extend_from_slice(part);
                 recorder.pad(part.len());
             }
@@ -191,8 +194,8 @@ impl<W: Write> CaptureWriter<W> {
     ///
     /// [`InvalidInput`](io::ErrorKind::InvalidInput), and nothing is written, for a datagram of
     /// more than 65507 bytes over IPv4 or 65527 over IPv6, and for a time after the year 2554.
-    /// Errors of the writer; after one, every call fails, since no reader could read on behind a
-    /// partly written block.
+    /// Errors of the writer. After one, every call fails, since a reader cannot skip a partly
+    /// written block.
     pub fn record(
         &mut self,
         time: Duration,
@@ -343,9 +346,9 @@ fn mapped(address: IpAddr) -> Ipv6Addr {
 }
 
 /// Encodes metadata for a section header; `what` names it in errors.
-fn bytes_of<T: Wire>(what: &str, said: T) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; measure(&said).div_ceil(8) as usize];
-    let length = match encode_explained(&said, &mut bytes) {
+fn bytes_of<T: Wire>(what: &str, value: T) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; measure(&value).div_ceil(8) as usize];
+    let length = match encode_explained(&value, &mut bytes) {
         Ok(packet) => packet.len(),
         Err(refused) => return Err(invalid(format!("the {what} cannot be sent: {refused}"))),
     };
