@@ -39,7 +39,7 @@ impl Completions {
 impl Manual {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let Some(folder) = self.out else {
-            // As in the folder, where `help` has no page.
+            // Without the `help` command, for which `generate_to` writes no page either.
             let command = Arguments::command().disable_help_subcommand(true);
             return Ok(String::from_utf8(page(command)?)?);
         };

@@ -14,8 +14,8 @@ use tightwire::stream::Shape;
 
 use crate::files::read_limited;
 
-/// Maximum length of a JSON file, in bytes: more than any valid schema needs, and little enough to
-/// be read at once.
+/// Maximum length of a JSON file, in bytes: more than any valid schema needs, and small enough to
+/// be read into memory at once.
 const MOST: usize = 8 << 20;
 
 /// Contents of a file with a schema.
@@ -53,7 +53,7 @@ impl Source {
         } else {
             serde_json::from_slice(bytes).map(Self::Schema)
         };
-        // The file has keys, so it is JSON: errors are about the schema.
+        // The file was parsed as JSON above, so a remaining error is about the schema.
         read.map_err(|error| format!("no schema: {error}"))
     }
 
@@ -86,8 +86,8 @@ impl Source {
         }
     }
 
-    /// Returns the shapes that a user wrote: of a world's schema, its time and classes, since the
-    /// rest is fixed.
+    /// Returns the shapes that the user declared. For a world's schema, these are its time and its
+    /// classes; the rest is the same in every world.
     pub(crate) fn shapes(&self) -> Vec<Shape> {
         match self {
             Self::World(world) => {

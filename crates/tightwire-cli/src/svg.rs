@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_longest_bar_is_on_the_picture() {
+    fn the_label_behind_the_longest_bar_fits_the_picture() {
         let text = "1,234,567 (100.0%)".to_owned();
         let bar = Bar { label: "delta, entropy-coded".into(), value: 1.0, text, is_ours: false };
         let svg = bar_plot("", &[bar]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reading::Seen;
+use super::reading::CurrentDatagram;
 use super::survey::{Line, Mark};
 use tightwire::inspect::Xray;
 
@@ -33,7 +33,7 @@ impl Chosen {
         Self { most, ..Self::default() }
     }
 
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         let third = self.most.div_ceil(3);
         let length = seen.datagram.len();
         if third == 0 || self.bytes + length > MAX_BYTES {
@@ -72,8 +72,8 @@ impl Chosen {
 }
 
 impl ChosenPacket {
-    fn of(seen: &Seen<'_>) -> Self {
-        let mut line = Mark::of(seen).line(seen.tally, seen.meaning);
+    fn of(seen: &CurrentDatagram<'_>) -> Self {
+        let mut line = Mark::of(seen).line(seen.tally, seen.identity_of_capture);
         let xray = seen.xray();
         if xray.refused.is_some() {
             line.refused.clone_from(&xray.refused);

@@ -6,7 +6,7 @@ use tightwire::message::RawMessage;
 use tightwire::schema::{Dynamic, Schema};
 use tightwire::stream::{Binary, Condition, Number, Shape, Value};
 
-use super::reading::Seen;
+use super::reading::CurrentDatagram;
 
 /// How many there are, and how much of them is not in the capture.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct CutTotal {
 
 impl CutTotal {
     /// Counts a packet that was read, if it is one of them.
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         let is_cut = seen.kind_name() == RawMessage::CUT;
         let Some(cut) = seen.tally.last().filter(|_| is_cut) else { return };
         let cut = field(cut, RawMessage::CUT).and_then(|cut| {

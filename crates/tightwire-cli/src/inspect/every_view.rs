@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use tightwire::inspect::{Capture, CaptureError};
 use tightwire::packet::Identity;
 
+use super::capture_identity::CaptureIdentity;
 use super::chosen::Chosen;
-use super::meaning::Meaning;
 use super::reading::Reading;
 use super::survey::Survey;
 use super::text::Paint;
 use super::values::Values;
-use super::{Shown, page, view};
+use super::{Views, page, view};
 use tightwire::inspect::Xray;
 
 /// All views of a capture.
@@ -31,19 +31,19 @@ impl EveryView {
     /// `field`, of this field alone.
     pub(crate) fn of(
         file: &[u8],
-        meaning: Option<Meaning>,
+        identity_of_capture: Option<CaptureIdentity>,
         field: Option<&str>,
         most_xrays: usize,
     ) -> Result<Self, String> {
         let capture = Capture::new(file).map_err(|error| error.to_string())?;
-        let own = capture.identity().cloned().map(Meaning::of_identity);
-        let meaning = meaning.or(own).ok_or("no identity")?;
-        let mut reading = Reading::new(capture, meaning, None);
+        let own = capture.identity().cloned().map(CaptureIdentity::of_identity);
+        let identity_of_capture = identity_of_capture.or(own).ok_or("no identity")?;
+        let mut reading = Reading::new(capture, identity_of_capture, None);
         if let Some(field) = field {
             reading.watch(field);
         }
         let values = field.map(|_| Values::new(6));
-        let mut shown = Shown { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
+        let mut shown = Views { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
         let mut xrays = Vec::new();
         let ended = reading.each::<CaptureError>(|seen| {
             shown.add(&seen);
@@ -66,7 +66,7 @@ impl EveryView {
 
     /// Makes the views with a known identity, without a field and with three x-rays.
     pub(crate) fn of_known(file: &[u8], identity: Option<Identity>) -> Result<Self, String> {
-        Self::of(file, identity.map(Meaning::of_identity), None, 3)
+        Self::of(file, identity.map(CaptureIdentity::of_identity), None, 3)
     }
 
     /// Returns whether no text of the file is a terminal command or markup, and the x-rays cover

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use tightwire::inspect::CaptureError;
 
-use super::reading::{Reading, Seen};
+use super::reading::{CurrentDatagram, Reading};
 use super::survey::{Mark, Survey};
 use super::text::Paint;
 use super::unknown::unknown;
@@ -70,7 +70,7 @@ impl Inspect {
 
     fn print(
         &self,
-        seen: &Seen<'_>,
+        seen: &CurrentDatagram<'_>,
         out: &mut impl Write,
         paint: Paint,
     ) -> Result<(), Box<dyn Error>> {
@@ -82,7 +82,7 @@ impl Inspect {
                 }
             }
         } else if self.packets {
-            let line = Mark::of(seen).line(seen.tally, seen.meaning);
+            let line = Mark::of(seen).line(seen.tally, seen.identity_of_capture);
             match self.json {
                 true => writeln!(out, "{}", serde_json::to_string(&line)?)?,
                 false => writeln!(out, "{}", view::draw_line(&line, paint))?,
@@ -90,7 +90,7 @@ impl Inspect {
         } else if self.json {
             writeln!(out, "{}", serde_json::to_string(&XrayLine::of(seen))?)?;
         } else {
-            let line = Mark::of(seen).line(seen.tally, seen.meaning);
+            let line = Mark::of(seen).line(seen.tally, seen.identity_of_capture);
             writeln!(out, "{}", paint.strong(&view::draw_line(&line, paint.plain())))?;
             match seen.trace() {
                 Some(trace) if paint.colored => writeln!(out, "\n{}", trace.colored())?,
@@ -118,7 +118,7 @@ struct XrayLine {
 }
 
 impl XrayLine {
-    fn of(seen: &Seen<'_>) -> Self {
+    fn of(seen: &CurrentDatagram<'_>) -> Self {
         Self {
             packet: seen.number,
             from: seen.source,

@@ -4,13 +4,13 @@
 //! at a time to collectors ([`survey`], [`values`], [`chosen`]), or they are printed at once. The
 //! views ([`view`], [`summary`], [`page`]) show what was collected.
 
+mod capture_identity;
 mod chosen;
 mod cut;
 pub(crate) mod every_view;
 mod fields;
 mod input;
 mod list;
-mod meaning;
 mod page;
 mod reading;
 mod refusals;
@@ -39,10 +39,10 @@ use tightwire::inspect::{Capture, CaptureError};
 use tightwire::packet::Protection;
 
 use crate::source::{Source, is_capture_at};
+use capture_identity::CaptureIdentity;
 use chosen::Chosen;
 use input::Input;
-use meaning::Meaning;
-use reading::{Reading, Seen};
+use reading::{CurrentDatagram, Reading};
 use summary::Summary;
 use survey::Survey;
 use text::Paint;
@@ -131,8 +131,8 @@ impl Inspect {
             true => format!("{name}: the file is empty"),
             false => format!("{name}: {error}"),
         })?;
-        let meaning = self.meaning(&capture)?;
-        let mut reading = Reading::new(capture, meaning, self.port);
+        let identity_of_capture = self.identity_of_capture(&capture)?;
+        let mut reading = Reading::new(capture, identity_of_capture, self.port);
         if let Some(file) = self.schema.as_deref().filter(|file| is_capture_at(file)) {
             let given = Capture::new(File::open(file)?);
             reading
@@ -158,7 +158,7 @@ impl Inspect {
             };
         }
 
-        let mut shown = Shown::new(&self);
+        let mut shown = Views::new(&self);
         let mut drawn = Instant::now();
         let paint = Paint::for_stdout();
         let is_terminal = io::stdout().is_terminal();
@@ -231,14 +231,19 @@ impl Inspect {
     }
 
     /// Returns the identity of the packets, from `--schema` or the capture.
-    fn meaning<R: Read>(&self, capture: &Capture<R>) -> Result<Meaning, Box<dyn Error>> {
+    fn identity_of_capture<R: Read>(
+        &self,
+        capture: &Capture<R>,
+    ) -> Result<CaptureIdentity, Box<dyn Error>> {
         if let Some(file) = &self.schema {
-            let meaning = Meaning::of_source(Source::read(file)?, self.protection);
-            return meaning.map_err(|error| format!("{}: {error}", file.display()).into());
+            let identity_of_capture =
+                CaptureIdentity::of_source(Source::read(file)?, self.protection);
+            return identity_of_capture
+                .map_err(|error| format!("{}: {error}", file.display()).into());
         }
         let name = self.capture.display();
         match (capture.identity(), capture.identity_error()) {
-            (Some(identity), _) => Ok(Meaning::of_identity(identity.clone())),
+            (Some(identity), _) => Ok(CaptureIdentity::of_identity(identity.clone())),
             (None, Some(error)) => Err(format!(
                 "{name}: what this capture says about its packets is damaged ({error}): give it with \
                  --schema FILE"
@@ -255,13 +260,13 @@ impl Inspect {
 }
 
 /// Collectors of the views.
-struct Shown {
+struct Views {
     survey: Survey,
     values: Option<Values>,
     chosen: Chosen,
 }
 
-impl Shown {
+impl Views {
     fn new(arguments: &Inspect) -> Self {
         let shown = if arguments.json { SHOWN_TO_TOOLS } else { SHOWN };
         Self {
@@ -271,7 +276,7 @@ impl Shown {
         }
     }
 
-    fn add(&mut self, seen: &Seen<'_>) {
+    fn add(&mut self, seen: &CurrentDatagram<'_>) {
         self.survey.add(seen);
         if let Some(values) = &mut self.values {
             values.add(seen);
@@ -282,12 +287,12 @@ impl Shown {
     fn summary<'a>(
         &'a self,
         name: &'a str,
-        seen: &Seen<'a>,
+        seen: &CurrentDatagram<'a>,
         passed_over: (u64, u64),
     ) -> Summary<'a> {
         Summary {
             name,
-            meaning: seen.meaning,
+            identity_of_capture: seen.identity_of_capture,
             tally: seen.tally,
             snapshots: seen.snapshots,
             survey: &self.survey,
@@ -301,7 +306,7 @@ impl Shown {
     fn whole<'a, R: Read>(&'a self, name: &'a str, reading: &'a Reading<R>) -> Summary<'a> {
         Summary {
             name,
-            meaning: reading.meaning(),
+            identity_of_capture: reading.identity_of_capture(),
             tally: reading.tally(),
             snapshots: reading.snapshots(),
             survey: &self.survey,
@@ -313,7 +318,7 @@ impl Shown {
     }
 }
 
-impl Seen<'_> {
+impl CurrentDatagram<'_> {
     /// Makes the x-ray of the packet.
     pub(crate) fn xray(&self) -> Xray {
         let title = format!("{} from {} to {}", self.kind_name(), self.source, self.destination);

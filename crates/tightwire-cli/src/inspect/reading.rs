@@ -10,13 +10,13 @@ use tightwire::packet::{PacketError, Tally};
 use tightwire::snapshot;
 use tightwire::stream::{ReadError, Trace};
 
-use super::meaning::Meaning;
+use super::capture_identity::CaptureIdentity;
 use super::snapshots::Snapshots;
 
 /// A capture that is being read.
 pub(crate) struct Reading<R> {
     capture: Capture<R>,
-    meaning: Meaning,
+    identity_of_capture: CaptureIdentity,
     tally: Tally,
     /// UDP port that datagrams must come from or go to; `None` for all datagrams.
     port: Option<u16>,
@@ -28,7 +28,7 @@ pub(crate) struct Reading<R> {
 
 /// The current datagram.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen<'a> {
+pub(crate) struct CurrentDatagram<'a> {
     /// Number of the datagram, from 1, in the order of the file.
     pub(crate) number: u64,
     /// Seconds since the first datagram.
@@ -40,7 +40,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) packet: Option<&'a [u8]>,
     pub(crate) refused: Option<Refusal>,
     pub(crate) tally: &'a Tally,
-    pub(crate) meaning: &'a Meaning,
+    pub(crate) identity_of_capture: &'a CaptureIdentity,
     pub(crate) snapshots: &'a Snapshots,
 }
 
@@ -55,30 +55,48 @@ pub(crate) enum Refusal {
 
 impl Refusal {
     /// Describes the refusal in a sentence, with the field of the packet.
-    pub(crate) fn reason(self, packet: Option<&[u8]>, meaning: &Meaning) -> String {
+    pub(crate) fn reason(
+        self,
+        packet: Option<&[u8]>,
+        identity_of_capture: &CaptureIdentity,
+    ) -> String {
         match self {
             Self::Gate(refused) => refused.to_string(),
             Self::Field(error) => {
-                let trace = packet.map(|packet| meaning.identity().explain(packet));
-                let said = trace.and_then(|trace| trace.refusal().map(|said| said.to_string()));
-                said.unwrap_or_else(|| error.to_string())
+                let trace = packet.map(|packet| identity_of_capture.identity().explain(packet));
+                let value_of =
+                    trace.and_then(|trace| trace.refusal().map(|value_of| value_of.to_string()));
+                value_of.unwrap_or_else(|| error.to_string())
             }
         }
     }
 }
 
 impl<R: Read> Reading<R> {
-    pub(crate) fn new(capture: Capture<R>, meaning: Meaning, port: Option<u16>) -> Self {
-        let tally = Tally::new(meaning.identity());
+    pub(crate) fn new(
+        capture: Capture<R>,
+        identity_of_capture: CaptureIdentity,
+        port: Option<u16>,
+    ) -> Self {
+        let tally = Tally::new(identity_of_capture.identity());
         let protocol = protocol_in(&capture);
-        let snapshots = Snapshots::new(protocol, meaning.identity().schema(), &tally);
-        Self { capture, meaning, tally, port, number: 0, began: None, other_ports: 0, snapshots }
+        let snapshots = Snapshots::new(protocol, identity_of_capture.identity().schema(), &tally);
+        Self {
+            capture,
+            identity_of_capture,
+            tally,
+            port,
+            number: 0,
+            began: None,
+            other_ports: 0,
+            snapshots,
+        }
     }
 
     /// Decodes snapshots by another capture's description, if it has one.
     pub(crate) fn take_snapshots_of<S: Read>(&mut self, other: &Capture<S>) {
         if other.snapshots().is_some() || other.snapshots_error().is_some() {
-            let schema = self.meaning.identity().schema();
+            let schema = self.identity_of_capture.identity().schema();
             self.snapshots = Snapshots::new(protocol_in(other), schema, &self.tally);
         }
     }
@@ -103,9 +121,9 @@ impl<R: Read> Reading<R> {
     /// Calls `look` with each datagram, until the end of the capture or until `look` breaks.
     pub(crate) fn each<E: From<CaptureError>>(
         &mut self,
-        mut look: impl FnMut(Seen<'_>) -> Result<ControlFlow<()>, E>,
+        mut look: impl FnMut(CurrentDatagram<'_>) -> Result<ControlFlow<()>, E>,
     ) -> Result<(), E> {
-        let Self { capture, meaning, tally, snapshots, .. } = self;
+        let Self { capture, identity_of_capture, tally, snapshots, .. } = self;
         while let Some(record) = capture.next_record() {
             let record = record?;
             let (source, destination) = (record.source, record.destination);
@@ -115,13 +133,13 @@ impl<R: Read> Reading<R> {
             }
             self.number += 1;
             let began = *self.began.get_or_insert(record.time);
-            let packet = meaning.packet_in(record.datagram);
+            let packet = identity_of_capture.packet_in(record.datagram);
             let refused = match packet {
                 Ok(packet) => tally.count(packet).err().map(Refusal::Field),
                 Err(refused) => Some(Refusal::Gate(refused)),
             };
             snapshots.read(refused.is_none().then_some(&*tally), source, destination);
-            let seen = Seen {
+            let seen = CurrentDatagram {
                 number: self.number,
                 time: seconds(began, record.time),
                 source,
@@ -130,7 +148,7 @@ impl<R: Read> Reading<R> {
                 packet: packet.ok(),
                 refused,
                 tally,
-                meaning,
+                identity_of_capture,
                 snapshots,
             };
             if look(seen)?.is_break() {
@@ -148,8 +166,8 @@ impl<R: Read> Reading<R> {
         &self.snapshots
     }
 
-    pub(crate) fn meaning(&self) -> &Meaning {
-        &self.meaning
+    pub(crate) fn identity_of_capture(&self) -> &CaptureIdentity {
+        &self.identity_of_capture
     }
 
     /// Returns the number of packets without a datagram, and of datagrams of other ports.
@@ -158,7 +176,7 @@ impl<R: Read> Reading<R> {
     }
 }
 
-impl Seen<'_> {
+impl CurrentDatagram<'_> {
     /// Returns the index of the packet's kind in the tally; `None` if the protection refused the
     /// datagram.
     pub(crate) fn kind(&self) -> Option<usize> {
@@ -171,13 +189,13 @@ impl Seen<'_> {
 
     /// Returns the trace of the packet; `None` if the protection refused the datagram.
     pub(crate) fn trace(&self) -> Option<Trace> {
-        self.packet.map(|packet| self.meaning.identity().explain(packet))
+        self.packet.map(|packet| self.identity_of_capture.identity().explain(packet))
     }
 
     /// Returns the reason of the refusal, in a sentence with the field; `None` if the packet was
     /// accepted.
     pub(crate) fn reason(&self) -> Option<String> {
-        Some(self.refused?.reason(self.packet, self.meaning))
+        Some(self.refused?.reason(self.packet, self.identity_of_capture))
     }
 
     /// Returns the number of bytes before the packet.

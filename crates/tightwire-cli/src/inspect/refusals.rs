@@ -3,7 +3,7 @@
 use tightwire::packet::PacketError;
 use tightwire::stream::ErrorKind;
 
-use super::reading::{Refusal, Seen};
+use super::reading::{CurrentDatagram, Refusal};
 
 /// Maximum number of reasons: with the wrong schema, nearly every packet has its own.
 const MAX_REASONS: usize = 32;
@@ -13,7 +13,7 @@ const MAX_PACKETS: usize = 8;
 
 /// Packets that were refused for the same reason.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
-pub(crate) struct Reason {
+pub(crate) struct RefusalGroup {
     /// Reason of the first of these packets, in a sentence.
     pub(crate) reason: String,
     pub(crate) count: u64,
@@ -33,13 +33,13 @@ enum Key {
 /// Reasons of all refused packets.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    reasons: Vec<Reason>,
+    reasons: Vec<RefusalGroup>,
     /// Number of packets whose reasons are beyond the limit.
     pub(crate) others: u64,
 }
 
 impl Refusals {
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         let key = match seen.refused {
             None => return,
             Some(Refusal::Gate(PacketError::TooShort { .. })) => Key::Short,
@@ -54,7 +54,7 @@ impl Refusals {
                     reason.packets.push(seen.number);
                 }
             }
-            None if !is_full => self.reasons.push(Reason {
+            None if !is_full => self.reasons.push(RefusalGroup {
                 reason: seen.reason().unwrap_or_default(),
                 count: 1,
                 packets: vec![seen.number],
@@ -65,7 +65,7 @@ impl Refusals {
     }
 
     /// Returns the reasons, the most frequent first.
-    pub(crate) fn sorted(&self) -> Vec<&Reason> {
+    pub(crate) fn sorted(&self) -> Vec<&RefusalGroup> {
         let mut reasons: Vec<_> = self.reasons.iter().collect();
         reasons.sort_by_key(|reason| core::cmp::Reverse(reason.count));
         reasons

@@ -45,7 +45,7 @@ pub(crate) struct Snapshots {
     pub(crate) most: u64,
     trace: snapshot::Trace,
     /// Snapshot in the last packet; `None` if it had none.
-    last: Option<Last>,
+    last: Option<LastSnapshot>,
     /// Steps of the requested field; `None` for all fields.
     filter: Option<Vec<String>>,
     pub(crate) totals: SnapshotTotals,
@@ -63,7 +63,7 @@ struct Flow {
 }
 
 #[derive(Clone, Debug)]
-struct Last {
+struct LastSnapshot {
     place: usize,
     length: usize,
     refused: Option<String>,
@@ -71,7 +71,7 @@ struct Last {
 
 /// The snapshot in a packet.
 #[derive(Clone, Copy)]
-pub(crate) struct SeenSnapshot<'a> {
+pub(crate) struct DecodedSnapshot<'a> {
     /// Path of the field with the snapshot, without the packet's name: `Snapshot.packet.bytes`.
     pub(crate) path: &'a str,
     /// Length of the snapshot, in bytes.
@@ -162,7 +162,7 @@ impl Snapshots {
                 totals.reason.get_or_insert_with(|| reason.clone());
             }
         }
-        self.last = Some(Last { place, length: bytes.len(), refused });
+        self.last = Some(LastSnapshot { place, length: bytes.len(), refused });
     }
 
     fn receive(
@@ -202,22 +202,22 @@ impl Snapshots {
         flow.heard = self.count;
         let mut received = flow.receiver.handle_snapshot_traced(bytes, trace);
         let is_late = received == Err(snapshot::ReceiveError::Late)
-            && said(trace, snapshot::TracePart::Base).as_deref() == Some("none")
+            && value_of(trace, snapshot::TracePart::Baseline).as_deref() == Some("none")
             && number_of(trace).is_some_and(|number| number + MAX_LATE < flow.newest);
         if is_late || matches!(received, Err(snapshot::ReceiveError::OtherSender { .. })) {
             flow.receiver = snapshot::Receiver::new(protocol);
             flow.newest = 0;
             received = flow.receiver.handle_snapshot_traced(bytes, trace);
         }
-        match (received, said(trace, snapshot::TracePart::Base)) {
+        match (received, value_of(trace, snapshot::TracePart::Baseline)) {
             (Ok(_), _) => {
                 flow.newest = number_of(trace).unwrap_or(flow.newest);
                 Ok(())
             }
-            (Err(snapshot::ReceiveError::UnknownBase), Some(base)) if !base.is_empty() => {
+            (Err(snapshot::ReceiveError::UnknownBaseline), Some(base)) if !base.is_empty() => {
                 Err(format!("its baseline, snapshot {base}, is not in the capture"))
             }
-            (Err(snapshot::ReceiveError::UnknownBase), _) => {
+            (Err(snapshot::ReceiveError::UnknownBaseline), _) => {
                 Err("its baseline is not in the capture".into())
             }
             (Err(error), _) => Err(error.to_string()),
@@ -243,7 +243,7 @@ impl Snapshots {
 
     /// Returns path and value of each requested field in the last snapshot.
     pub(crate) fn watched(&self) -> Vec<(String, String)> {
-        let Some(SeenSnapshot { path, trace: Ok(trace), .. }) = self.last() else {
+        let Some(DecodedSnapshot { path, trace: Ok(trace), .. }) = self.last() else {
             return Vec::new();
         };
         if self.filter.is_none() {
@@ -262,9 +262,9 @@ impl Snapshots {
     }
 
     /// Returns the snapshot in the last packet; `None` if it had none.
-    pub(crate) fn last(&self) -> Option<SeenSnapshot<'_>> {
-        let Last { place, length, refused } = self.last.as_ref()?;
-        Some(SeenSnapshot {
+    pub(crate) fn last(&self) -> Option<DecodedSnapshot<'_>> {
+        let LastSnapshot { place, length, refused } = self.last.as_ref()?;
+        Some(DecodedSnapshot {
             path: &self.places[*place],
             length: *length,
             trace: refused.as_deref().map_or(Ok(&self.trace), Err),
@@ -316,13 +316,13 @@ fn colour_of(part: snapshot::TracePart, class: &str, field: &str) -> String {
 }
 
 /// Returns the value of the first span of this part.
-fn said(trace: &snapshot::Trace, part: snapshot::TracePart) -> Option<String> {
+fn value_of(trace: &snapshot::Trace, part: snapshot::TracePart) -> Option<String> {
     trace.spans().find(|span| span.part == part).map(|span| span.value())
 }
 
 /// Returns the sequence number of a snapshot.
 fn number_of(trace: &snapshot::Trace) -> Option<u64> {
-    said(trace, snapshot::TracePart::Number)?.split(',').next()?.parse().ok()
+    value_of(trace, snapshot::TracePart::Number)?.split(',').next()?.parse().ok()
 }
 
 /// Returns a step of a path without its index.

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use tightwire::packet::Tally;
 
+use super::capture_identity::CaptureIdentity;
 use super::fields::{FieldTotal, fields};
-use super::meaning::Meaning;
-use super::refusals::Reason;
+use super::refusals::RefusalGroup;
 use super::snapshots::Snapshots;
 use super::survey::{KindTotal, Line, Survey};
 use super::values::{Numbers, Sample, Values};
@@ -14,7 +14,7 @@ use super::values::{Numbers, Sample, Values};
 pub(crate) struct Summary<'a> {
     /// Name of the file.
     pub(crate) name: &'a str,
-    pub(crate) meaning: &'a Meaning,
+    pub(crate) identity_of_capture: &'a CaptureIdentity,
     pub(crate) tally: &'a Tally,
     pub(crate) snapshots: &'a Snapshots,
     pub(crate) survey: &'a Survey,
@@ -29,8 +29,8 @@ pub(crate) struct Summary<'a> {
 }
 
 impl Summary<'_> {
-    pub(crate) fn meaning(&self) -> &Meaning {
-        self.meaning
+    pub(crate) fn identity_of_capture(&self) -> &CaptureIdentity {
+        self.identity_of_capture
     }
 
     pub(crate) fn tally(&self) -> &Tally {
@@ -45,7 +45,7 @@ impl Summary<'_> {
     /// Makes the JSON document.
     pub(crate) fn document(&self) -> Document<'_> {
         let Self { survey, tally, .. } = self;
-        let identity = self.meaning.identity();
+        let identity = self.identity_of_capture.identity();
         let kind = |&(name, total): &(&'_ str, KindTotal)| KindDocument {
             name: name.into(),
             packets: total.packets,
@@ -58,7 +58,7 @@ impl Summary<'_> {
             game: identity.game(),
             version: identity.version(),
             protection: identity.protection().to_string(),
-            counted: self.meaning.counted(),
+            counted: self.identity_of_capture.counted(),
             packets: survey.packets,
             bytes: survey.bytes,
             seconds: survey.seconds,
@@ -75,8 +75,8 @@ impl Summary<'_> {
             snapshots: self.snapshots.totals.decoded,
             snapshots_not_read: self.snapshots.totals.not_decoded,
             snapshots_not_read_because: self.snapshots.totals.reason.as_deref(),
-            first: survey.first(tally, self.meaning),
-            last: survey.last(tally, self.meaning),
+            first: survey.first(tally, self.identity_of_capture),
+            last: survey.last(tally, self.identity_of_capture),
             values: self.values.zip(samples).map(|(values, [first, last])| ValuesDocument {
                 count: values.count,
                 numbers: values.numbers(),
@@ -109,7 +109,7 @@ pub(crate) struct Document<'a> {
     notes: &'a [String],
     types: Vec<KindDocument>,
     fields: Vec<FieldTotal>,
-    refusals: Vec<&'a Reason>,
+    refusals: Vec<&'a RefusalGroup>,
     /// Number of decoded snapshots within packets; `snapshots_not_read` is the number of the
     /// others.
     snapshots: u64,

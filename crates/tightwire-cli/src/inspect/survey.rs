@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 
 use tightwire::packet::Tally;
 
+use super::capture_identity::CaptureIdentity;
 use super::cut::CutTotal;
-use super::meaning::Meaning;
-use super::reading::{Refusal, Seen, UNKNOWN};
+use super::reading::{CurrentDatagram, Refusal, UNKNOWN};
 use super::refusals::Refusals;
 use super::timeline::Timeline;
 
@@ -75,7 +75,7 @@ impl Survey {
         Self { shown, ..Self::default() }
     }
 
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         let bytes = seen.datagram.len() as u64;
         self.packets += 1;
         self.bytes += bytes;
@@ -113,13 +113,13 @@ impl Survey {
     }
 
     /// Returns the first packets.
-    pub(crate) fn first(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
-        self.first.iter().map(|mark| mark.line(tally, meaning)).collect()
+    pub(crate) fn first(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Vec<Line> {
+        self.first.iter().map(|mark| mark.line(tally, identity_of_capture)).collect()
     }
 
     /// Returns the last packets, except those among the first.
-    pub(crate) fn last(&self, tally: &Tally, meaning: &Meaning) -> Vec<Line> {
-        self.last.iter().map(|mark| mark.line(tally, meaning)).collect()
+    pub(crate) fn last(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Vec<Line> {
+        self.last.iter().map(|mark| mark.line(tally, identity_of_capture)).collect()
     }
 
     /// Returns the kinds of packets that occurred with their names, the most bytes first.
@@ -134,7 +134,7 @@ impl Survey {
 }
 
 impl Mark {
-    pub(crate) fn of(seen: &Seen<'_>) -> Self {
+    pub(crate) fn of(seen: &CurrentDatagram<'_>) -> Self {
         Self {
             packet: seen.number,
             time: seen.time,
@@ -146,11 +146,11 @@ impl Mark {
         }
     }
 
-    pub(crate) fn line(&self, tally: &Tally, meaning: &Meaning) -> Line {
+    pub(crate) fn line(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Line {
         let Self { packet, time, from, to, bytes, .. } = *self;
         let kind = self.kind.and_then(|kind| tally.kinds().get(kind));
         let reason = |(refused, packet): &(Refusal, Option<Vec<u8>>)| {
-            refused.reason(packet.as_deref(), meaning)
+            refused.reason(packet.as_deref(), identity_of_capture)
         };
         let refused = self.refused.as_ref().map(reason);
         Line {

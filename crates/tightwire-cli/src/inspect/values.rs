@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use tightwire::packet::Tally;
 use tightwire::stream::{Number, Value};
 
-use super::reading::Seen;
+use super::reading::CurrentDatagram;
 use super::snapshots::without_numbers;
 use crate::terminal::cut;
 
@@ -22,33 +22,33 @@ pub(crate) struct Sample {
 #[derive(Debug, Default)]
 pub(crate) struct Values {
     shown: usize,
-    first: Vec<Kept>,
-    last: VecDeque<Kept>,
+    first: Vec<KeptValue>,
+    last: VecDeque<KeptValue>,
     pub(crate) count: u64,
     /// Statistics of the values that are numbers; `None` without any.
     numbers: Option<Numbers>,
     /// Field of the values so far; `are_several` if there was more than one. `None` before the
     /// first value.
-    field: Option<Which>,
+    field: Option<FieldKey>,
     are_several: bool,
 }
 
 #[derive(PartialEq, Eq, Debug)]
-enum Which {
+enum FieldKey {
     Place(usize),
     /// Path without the numbers of objects and elements.
     Snapshot(String),
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct KeptValue {
     packet: u64,
     time: f64,
-    what: What,
+    what: ValueSource,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum ValueSource {
     /// A field of the packet: its place in the tally and its value.
     Field(usize, Value),
     /// A field of a snapshot: its path and its value.
@@ -70,21 +70,21 @@ impl Values {
         Self { shown, ..Self::default() }
     }
 
-    pub(crate) fn add(&mut self, seen: &Seen<'_>) {
+    pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         if seen.refused.is_some() {
             return;
         }
         for (place, value) in seen.tally.watched() {
-            self.meet(Which::Place(*place));
-            self.take(seen, number_of(value), || What::Field(*place, value.clone()));
+            self.meet(FieldKey::Place(*place));
+            self.take(seen, number_of(value), || ValueSource::Field(*place, value.clone()));
         }
         for (path, value) in seen.snapshots.watched() {
-            self.meet(Which::Snapshot(without_numbers(&path)));
-            self.take(seen, number_in(&value), || What::Snapshot(path, value));
+            self.meet(FieldKey::Snapshot(without_numbers(&path)));
+            self.take(seen, number_in(&value), || ValueSource::Snapshot(path, value));
         }
     }
 
-    fn meet(&mut self, field: Which) {
+    fn meet(&mut self, field: FieldKey) {
         match &self.field {
             None => self.field = Some(field),
             Some(first) => self.are_several |= *first != field,
@@ -97,12 +97,17 @@ impl Values {
         self.numbers.filter(|_| !self.are_several)
     }
 
-    fn take(&mut self, seen: &Seen<'_>, number: Option<f64>, what: impl FnOnce() -> What) {
+    fn take(
+        &mut self,
+        seen: &CurrentDatagram<'_>,
+        number: Option<f64>,
+        what: impl FnOnce() -> ValueSource,
+    ) {
         self.count += 1;
         if let Some(number) = number {
             Numbers::add(&mut self.numbers, number);
         }
-        let kept = || Kept { packet: seen.number, time: seen.time, what: what() };
+        let kept = || KeptValue { packet: seen.number, time: seen.time, what: what() };
         if self.first.len() < self.shown {
             self.first.push(kept());
         } else if self.shown > 0 {
@@ -115,10 +120,10 @@ impl Values {
 
     /// Returns the first and the last values.
     pub(crate) fn samples(&self, tally: &Tally) -> [Vec<Sample>; 2] {
-        let sample = |kept: &Kept| {
+        let sample = |kept: &KeptValue| {
             let (path, value) = match &kept.what {
-                What::Field(place, value) => (path_of(tally, *place), value.to_string()),
-                What::Snapshot(path, value) => (path.clone(), value.clone()),
+                ValueSource::Field(place, value) => (path_of(tally, *place), value.to_string()),
+                ValueSource::Snapshot(path, value) => (path.clone(), value.clone()),
             };
             Sample { packet: kept.packet, time: kept.time, path, value: cut(&value, MAX_VALUE) }
         };
@@ -128,7 +133,7 @@ impl Values {
 
 impl Sample {
     /// Returns the values of a packet.
-    pub(crate) fn all_of(seen: &Seen<'_>) -> Vec<Self> {
+    pub(crate) fn all_of(seen: &CurrentDatagram<'_>) -> Vec<Self> {
         if seen.refused.is_some() {
             return Vec::new();
         }

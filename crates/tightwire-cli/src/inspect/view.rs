@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use tightwire::packet::Tally;
 
 use super::fields::FieldTotal;
-use super::snapshots::SeenSnapshot;
+use super::snapshots::DecodedSnapshot;
 use super::summary::Summary;
 use super::survey::Line;
 use super::text::{Paint, bytes, duration, shortened_path, sparkline};
@@ -43,11 +43,13 @@ pub(crate) fn draw(summary: &Summary<'_>, paint: Paint) -> String {
 fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     let survey = summary.survey;
     let name = shortened_path(&safe(summary.name), paint.width().min(96) / 2);
-    let meaning =
-        cut(&summary.meaning().to_string(), paint.width().saturating_sub(4 + name.chars().count()));
-    let _ = writeln!(text, "{}  {}", paint.strong(&name), paint.faint(&meaning));
+    let identity_of_capture = cut(
+        &summary.identity_of_capture().to_string(),
+        paint.width().saturating_sub(4 + name.chars().count()),
+    );
+    let _ = writeln!(text, "{}  {}", paint.strong(&name), paint.faint(&identity_of_capture));
     let _ = writeln!(text, "{}", draw_facts(summary, paint));
-    let _ = writeln!(text, "{}", paint.faint(summary.meaning().counted()));
+    let _ = writeln!(text, "{}", paint.faint(summary.identity_of_capture().counted()));
     let totals = &summary.snapshots.totals;
     if let Some(reason) = &totals.reason {
         let _ = writeln!(
@@ -63,18 +65,18 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     }
     let cut = &survey.cut;
     if cut.messages > 0 {
-        let kinds = cut.kinds(summary.meaning().identity().schema());
+        let kinds = cut.kinds(summary.identity_of_capture().identity().schema());
         let kinds: Vec<_> = kinds
             .iter()
             .map(|(name, count)| format!("{} {}", thousands(*count), safe(name)))
             .collect();
-        let said = format!(
+        let value_of = format!(
             "{} too long for the capture ({}), which has their beginning: {} missing",
             counted(cut.messages, "message"),
             cut_list(&kinds),
             bytes(cut.missing_bytes as f64)
         );
-        let _ = writeln!(text, "{}", paint.refused(&said));
+        let _ = writeln!(text, "{}", paint.refused(&value_of));
     }
     for note in &summary.notes {
         let _ = writeln!(text, "{}", paint.refused(note));
@@ -200,9 +202,11 @@ fn draw_rest(text: &mut String, all: usize, drawn: usize, names: (&str, &str), p
 }
 
 fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
-    let (survey, meaning) = (summary.survey, summary.meaning());
-    let (first, last) =
-        (survey.first(summary.tally(), meaning), survey.last(summary.tally(), meaning));
+    let (survey, identity_of_capture) = (summary.survey, summary.identity_of_capture());
+    let (first, last) = (
+        survey.first(summary.tally(), identity_of_capture),
+        survey.last(summary.tally(), identity_of_capture),
+    );
     if first.is_empty() {
         return;
     }
@@ -273,7 +277,7 @@ fn draw_refused(text: &mut String, summary: &Summary<'_>, paint: Paint) {
 }
 
 /// Draws a snapshot within a packet, field by field.
-pub(crate) fn draw_snapshot(snapshot: &SeenSnapshot<'_>, paint: Paint) -> String {
+pub(crate) fn draw_snapshot(snapshot: &DecodedSnapshot<'_>, paint: Paint) -> String {
     let mut text = format!("{}, {} bytes", safe(snapshot.path), snapshot.length);
     let trace = match snapshot.trace {
         Ok(trace) => trace,

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use crate::source::{Source, is_capture_at};
 use crate::terminal::{Terminal, safe};
 use difference::Differences;
-use lint::seen::Seen;
+use lint::statistics::FieldStatistics;
 
 /// Shows, compares and lints schemas. A FILE is the JSON of a schema, of an identity or of a
 /// world's schema, or a capture, which contains the schema of its packets.
@@ -124,7 +124,8 @@ impl Lint {
         let source = Source::read(&self.file)?;
         // A capture given as the file has packets of its own.
         let own = is_capture_at(&self.file).then_some(&self.file);
-        let seen = self.capture.as_ref().or(own).map(|path| Seen::read(path)).transpose()?;
+        let seen =
+            self.capture.as_ref().or(own).map(|path| FieldStatistics::read(path)).transpose()?;
         let advice = lint::lint(&source, seen.as_ref());
         let text = match self.json {
             true => lint::json(&advice),

@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", safe(text))
 }
 
-/// Adds the lines of a value. The first branch leads to the value, the second continues below it.
+/// Adds the lines of a value. `branch` is drawn before its first line, `below` before the others.
 fn add(
     lines: &mut Vec<Line>,
     [branch, below]: [&str; 2],

@@ -102,8 +102,8 @@ impl Hint {
     /// of these classes have hints.
     fn take_from(self, class: &mut Shape) -> bool {
         let Shape::Struct { fields, .. } = class else { return false };
-        let taken = fields.iter_mut().map(|field| self.take(&mut field.hints));
-        taken.filter(|was_there| *was_there).count() > 0
+        let totals = fields.iter_mut().map(|field| self.take(&mut field.hints));
+        totals.filter(|was_there| *was_there).count() > 0
     }
 
     fn take(self, hints: &mut Hints) -> bool {

@@ -63,7 +63,7 @@ const BEHIND: usize = 6;
 
 /// Bytes and times of a run.
 #[derive(Clone, Copy, Default, Debug)]
-struct Taken {
+struct RunTotals {
     packets: usize,
     bytes: usize,
     /// Number of objects that changed within six frames.
@@ -111,7 +111,7 @@ struct Pair<'c> {
     sender: snapshot::Sender,
     receiver: snapshot::Receiver,
     id: ReceiverId,
-    taken: Taken,
+    totals: RunTotals,
 }
 
 impl<'c> Pair<'c> {
@@ -119,7 +119,7 @@ impl<'c> Pair<'c> {
         let mut sender = snapshot::Sender::new(classes.protocol());
         let id = sender.add_receiver(Leaving::Despawn);
         let receiver = snapshot::Receiver::new(classes.protocol());
-        Self { classes, sender, receiver, id, taken: Taken::default() }
+        Self { classes, sender, receiver, id, totals: RunTotals::default() }
     }
 
     /// Sends a frame, and verifies the received objects.
@@ -136,12 +136,12 @@ impl<'c> Pair<'c> {
         }
         let start = Instant::now();
         let packet = self.sender.snapshot(self.id, 1 << 20).ok_or("no snapshot")?;
-        self.taken.encoding += start.elapsed();
-        self.taken.bytes += packet.len();
-        self.taken.packets += 1;
+        self.totals.encoding += start.elapsed();
+        self.totals.bytes += packet.len();
+        self.totals.packets += 1;
         let start = Instant::now();
         let received = black_box(self.receiver.handle_snapshot(black_box(packet)));
-        self.taken.decoding += start.elapsed();
+        self.totals.decoding += start.elapsed();
         let is_same = received?.is_complete
             && self.receiver.objects().count() == objects.len()
             && objects.iter().all(|(id, thing)| thing.is_at(self.classes, &mut self.receiver, *id));
@@ -155,23 +155,23 @@ fn measure(
     frames: usize,
     classes: &Classes,
     setting: Setting,
-) -> Result<Taken, Box<dyn Error>> {
+) -> Result<RunTotals, Box<dyn Error>> {
     // In a chain, frames six apart do not depend on those between. Six independent pairs run one
     // after the other, so that the times of both settings are those of one sender and one receiver.
     let pairs = match setting {
         Setting::Chain => BEHIND,
         Setting::History => 1,
     };
-    let mut total = Taken::default();
+    let mut total = RunTotals::default();
     for first in 0..pairs {
         let mut pair = Pair::new(classes);
         let mut acks = VecDeque::new();
         for frame in (first..frames).step_by(pairs) {
-            pair.taken = Taken::default();
+            pair.totals = RunTotals::default();
             pair.send(frame, &mut scene.objects(frame))?;
             if frame >= scene.first_measured() {
-                pair.taken.changed = scene.changed(frame - BEHIND, frame);
-                total.add(pair.taken);
+                pair.totals.changed = scene.changed(frame - BEHIND, frame);
+                total.add(pair.totals);
             }
             acks.push_back(pair.receiver.ack());
             if acks.len() == BEHIND / pairs
@@ -184,7 +184,7 @@ fn measure(
     Ok(total)
 }
 
-impl Taken {
+impl RunTotals {
     fn add(&mut self, other: Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;

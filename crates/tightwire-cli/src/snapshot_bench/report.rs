@@ -7,7 +7,7 @@ use tightwire::snapshot::Level;
 
 use super::classes::Hint;
 use super::ladder::Rung;
-use super::{Setting, Taken};
+use super::{RunTotals, Setting};
 use crate::svg::{Bar, bar_plot};
 
 pub(super) struct Report {
@@ -16,7 +16,7 @@ pub(super) struct Report {
     without: Vec<String>,
     frames: usize,
     ladder: Vec<Rung>,
-    runs: Vec<(Level, Setting, Taken)>,
+    runs: Vec<(Level, Setting, RunTotals)>,
 }
 
 impl Report {
@@ -27,13 +27,14 @@ impl Report {
         Self { scene, without, frames, ladder, runs: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, level: Level, setting: Setting, taken: Taken) {
-        self.runs.push((level, setting, taken));
+    pub(super) fn add(&mut self, level: Level, setting: Setting, totals: RunTotals) {
+        self.runs.push((level, setting, totals));
     }
 
     pub(super) fn table(&self) -> String {
         let mut text = String::new();
-        let changed = self.runs.first().map_or(0.0, |(_, _, taken)| taken.per_frame(taken.changed));
+        let changed =
+            self.runs.first().map_or(0.0, |(_, _, totals)| totals.per_frame(totals.changed));
         let _ = writeln!(
             text,
             "{}: {} frames, each relative to the one six before; {changed:.1} objects change\n",
@@ -48,10 +49,10 @@ impl Report {
         for (name, bytes) in &self.ladder {
             let _ = writeln!(text, "{name:<40} {bytes:>11.1} {:>8.1}", kilobits(*bytes));
         }
-        for (level, setting, taken) in &self.runs {
-            let bytes = taken.bytes_per_frame();
-            let [encode, decode] = taken.micros();
-            let [encode_each, decode_each] = taken.micros_per_object();
+        for (level, setting, totals) in &self.runs {
+            let bytes = totals.bytes_per_frame();
+            let [encode, decode] = totals.micros();
+            let [encode_each, decode_each] = totals.micros_per_object();
             let _ = writeln!(
                 text,
                 "{:<40} {bytes:>11.1} {:>8.1}   {encode:>11.1} {encode_each:>7.2}   {decode:>11.1} {decode_each:>7.2}",
@@ -73,10 +74,10 @@ impl Report {
 
     pub(super) fn json(&self) -> String {
         let mut runs = Vec::new();
-        for (level, setting, taken) in &self.runs {
-            let bytes = taken.bytes_per_frame();
-            let [encode, decode] = taken.micros();
-            let [encode_each, decode_each] = taken.micros_per_object();
+        for (level, setting, totals) in &self.runs {
+            let bytes = totals.bytes_per_frame();
+            let [encode, decode] = totals.micros();
+            let [encode_each, decode_each] = totals.micros_per_object();
             runs.push(format!(
                 "    {{\"level\": \"{}\", \"setting\": \"{}\", \"packets\": {}, \"bytes_per_frame\": {bytes:.3}, \
                  \"kilobits_per_second\": {:.3}, \"changed_objects_per_frame\": {:.3}, \
@@ -85,9 +86,9 @@ impl Report {
                  \"decode_microseconds_per_changed_object\": {decode_each:.4}, \"identical\": true}}",
                 lowercase(level),
                 lowercase(setting),
-                taken.packets,
+                totals.packets,
                 kilobits(bytes),
-                taken.per_frame(taken.changed),
+                totals.per_frame(totals.changed),
             ));
         }
         let ladder: Vec<_> = self
@@ -114,15 +115,15 @@ impl Report {
             Bar { label, value: bytes, text, is_ours }
         };
         let ladder = self.ladder.iter().map(|(name, bytes)| bar((*name).to_owned(), *bytes, false));
-        let runs = self.runs.iter().map(|(level, setting, taken)| {
-            bar(name(*level, *setting), taken.bytes_per_frame(), true)
+        let runs = self.runs.iter().map(|(level, setting, totals)| {
+            bar(name(*level, *setting), totals.bytes_per_frame(), true)
         });
         let title = format!("{}: bytes of a frame, relative to the one six before", self.title());
         bar_plot(&title, &ladder.chain(runs).collect::<Vec<_>>())
     }
 }
 
-impl Taken {
+impl RunTotals {
     fn per_frame(&self, total: usize) -> f64 {
         total as f64 / self.packets as f64
     }

@@ -305,7 +305,7 @@ fn bools_in_whole_bytes_are_flags() {
 }
 
 #[test]
-fn what_is_no_schema_is_refused_with_a_reason() {
+fn invalid_schema_files_are_refused_with_a_reason() {
     let deep = format!("{}{{\"bool\":{{}}}}{}", r#"{"option":"#.repeat(200), "}".repeat(200));
     let nested = format!("{}{{\"bool\":{{}}}}{}", r#"{"option":"#.repeat(40), "}".repeat(40));
     let cases: [(&str, Vec<u8>, &str); 12] = [

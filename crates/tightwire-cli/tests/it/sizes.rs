@@ -123,7 +123,7 @@ fn without_a_state_before_everything_is_new() {
 }
 
 #[test]
-fn objects_that_are_gone_are_gone() {
+fn despawned_objects_are_left_out() {
     let previous =
         r#"{"time": 0, "objects": {"7": {"Grunt": {"position": [1, 2, 3], "health": 1}}}}"#;
     let report = json(&["sizes", &world(), "--schema", &schema(), "--previous", &file(previous)]);
@@ -181,7 +181,7 @@ fn a_world_of_nothing_has_a_size() {
 }
 
 #[test]
-fn what_is_no_world_is_refused_at_its_place() {
+fn invalid_worlds_are_refused_with_line_and_column() {
     let schema = schema();
     let deep = "[".repeat(100_000);
     for (text, reason) in [

@@ -76,7 +76,7 @@ fn a_table_and_a_plot_say_the_same() {
 }
 
 #[test]
-fn what_is_no_scene_is_refused_with_a_reason() {
+fn invalid_scenes_are_refused_with_a_reason() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let arena = [0x314e_5241, 1, 1, 60, 20, 9, 200, 512, 1, 0];
     let cases: [(&str, Vec<i32>, &str); 5] = [

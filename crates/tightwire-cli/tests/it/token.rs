@@ -94,7 +94,7 @@ fn mistakes_are_explained_and_keys_are_not_repeated() {
     let token = String::from_utf8(mint(&good, "eu", "60").stdout).unwrap();
     let show = |token: &str| said(&["token", "show", "--key-file", &other, token]);
     assert!(show(token.trim()).contains("not genuine"));
-    assert!(show("hello").contains("character 1 is no hexadecimal digit"));
+    assert!(show("hello").contains("character 1 is not a hexadecimal digit"));
     assert!(said(&["tokens"]).contains("tokens"));
     assert_eq!(run(&["tokens"]).status.code(), Some(2));
 }
@@ -118,7 +118,7 @@ fn a_certificate_is_written_with_a_private_key_and_can_be_used() {
     assert_eq!(fs::read_to_string(format!("{out}/key.pem")).unwrap(), key);
     let bad = folder.file("bad");
     let refused = said(&["certificate", "new", "--name", "host:7777", "--out", &bad]);
-    assert!(refused.contains("`host:7777` is no name for a server"), "{refused}");
+    assert!(refused.contains("`host:7777` is not a server name"), "{refused}");
     assert!(!Path::new(&bad).exists());
 }
 

@@ -76,7 +76,7 @@ do
     end
     expect("undescribed", reader.ADVICE.undescribed, expert.group.UNDECODED, expert.severity.NOTE)
     expect("too_short", "too short", expert.group.MALFORMED, expert.severity.ERROR)
-    expect("wrong_protocol", "another protocol, or corrupt", expert.group.CHECKSUM, expert.severity.ERROR)
+    expect("wrong_protocol", "wrong protocol id, or corrupt", expert.group.CHECKSUM, expert.severity.ERROR)
     expect("cut", "the capture does not hold all of it", expert.group.UNDECODED, expert.severity.WARN)
     expect("not_shown", "not all fields are shown", expert.group.UNDECODED, expert.severity.NOTE)
     expect("failed", "the dissector failed", expert.group.UNDECODED, expert.severity.ERROR)
@@ -120,7 +120,7 @@ do
     end
 
     local GATES = { none = 0, sealed = 0, id = 8, crc32 = 4 }
-    local WRONG = "another protocol, or corrupt: compare the identities of both sides if every packet is"
+    local WRONG = "wrong protocol id, or corrupt: if every packet is refused, compare the identities of both sides"
 
     -- Where the packet begins, if what stands before it is right.
     function Verdict:gate()

@@ -1,6 +1,6 @@
 //! Truncated, random and mutated captures end with a message.
 
-use super::super::meaning::Meaning;
+use super::super::capture_identity::CaptureIdentity;
 use super::EveryView;
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::snapshots::session;
@@ -20,9 +20,9 @@ impl Random {
 
 /// Returns whether the file is a readable capture.
 fn check(file: &[u8], by_schema: bool) -> bool {
-    let meaning = by_schema.then(|| Meaning::of_identity(identity()));
+    let identity_of_capture = by_schema.then(|| CaptureIdentity::of_identity(identity()));
     let field = file.len().is_multiple_of(5).then_some("players.health");
-    match EveryView::of(file, meaning, field, 3) {
+    match EveryView::of(file, identity_of_capture, field, 3) {
         Ok(view) => {
             assert!(view.is_sound(), "{:?}", view.text);
             true

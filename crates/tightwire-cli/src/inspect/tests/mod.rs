@@ -14,8 +14,8 @@ mod support;
 mod totals;
 mod views;
 
+use super::capture_identity::CaptureIdentity;
 use super::every_view::EveryView;
-use super::meaning::Meaning;
 
 /// Views of a capture.
 struct Inspected {
@@ -30,11 +30,11 @@ struct Inspected {
 /// given.
 fn inspect(
     file: &[u8],
-    meaning: Option<Meaning>,
+    identity_of_capture: Option<CaptureIdentity>,
     field: Option<&str>,
     most_xrays: usize,
 ) -> Result<Inspected, String> {
-    let view = EveryView::of(file, meaning, field, most_xrays)?;
+    let view = EveryView::of(file, identity_of_capture, field, most_xrays)?;
     assert!(view.is_sound(), "{:?}", view.text);
     let xrays = view.xrays.iter().map(|xray| serde_json::to_value(xray).unwrap());
     Ok(Inspected {

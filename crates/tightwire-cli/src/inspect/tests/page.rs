@@ -2,7 +2,7 @@
 
 use tightwire::packet::{Identity, Protection};
 
-use super::super::meaning::Meaning;
+use super::super::capture_identity::CaptureIdentity;
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::inspect;
 
@@ -57,7 +57,7 @@ fn names_from_a_schema_are_text_too() {
     let schema = tightwire::schema::Schema::new(shape).unwrap();
     let identity = Identity::new(name, name, Protection::None, schema);
     let file = capture_of(&identity, [vec![1], vec![2]]);
-    let inspected = inspect(&file, Some(Meaning::of_identity(identity)), None, 9).unwrap();
+    let inspected = inspect(&file, Some(CaptureIdentity::of_identity(identity)), None, 9).unwrap();
     assert_eq!(inspected.page.matches("</script>").count(), 3);
     assert!(!inspected.text.contains('\u{202e}'), "{:?}", inspected.text);
 }

@@ -132,8 +132,8 @@ fn a_message_that_is_too_long_for_a_record_is_shown_with_what_is_missing() {
     // The length of the list takes three bytes, what is said of the message seven.
     let missing = 300_003 - (RawMessage::MAX_RECORDED - 7);
     assert_eq!(inspected.json["missing_bytes"], missing);
-    let said = "1 message too long for the capture (1 Level), which has their beginning: ";
-    assert!(inspected.text.contains(said), "{}", inspected.text);
+    let value_of = "1 message too long for the capture (1 Level), which has their beginning: ";
+    assert!(inspected.text.contains(value_of), "{}", inspected.text);
     let types = inspected.json["types"].as_array().unwrap();
     assert!(types.iter().any(|of| of["name"] == RawMessage::CUT), "{types:?}");
     // The x-ray has its bytes.

@@ -11,7 +11,7 @@ use tightwire::{Wire, encode, snapshot};
 
 use super::super::reading::Reading;
 use super::game::record;
-use super::{Meaning, inspect};
+use super::{CaptureIdentity, inspect};
 
 #[derive(Wire, Default, Clone)]
 struct Cube {
@@ -146,7 +146,7 @@ fn numbers_of_several_fields_are_not_mixed() {
 }
 
 #[test]
-fn a_server_that_began_anew_is_read_on() {
+fn snapshots_are_read_on_after_a_server_restart() {
     let mut twice = datagrams(150);
     twice.extend(datagrams(30));
     let inspected = inspect(&capture_of(twice), None, None, 0).unwrap();
@@ -155,7 +155,7 @@ fn a_server_that_began_anew_is_read_on() {
 }
 
 #[test]
-fn a_snapshot_that_comes_twice_or_late_does_not_begin_anew() {
+fn duplicated_and_late_snapshots_cause_no_resync() {
     let mut some = datagrams(60);
     let first = some[0].clone();
     some.insert(40, first);
@@ -195,7 +195,7 @@ fn a_flow_that_was_silent_for_long_makes_room_for_another() {
 }
 
 #[test]
-fn of_too_many_clients_at_a_time_some_are_read_to_the_end() {
+fn flows_beyond_the_limit_are_counted_as_not_read() {
     let inspected = inspect(&to_many(80, 5, true), None, None, 0).unwrap();
     assert_eq!(inspected.json["snapshots"], 64 * 5);
     assert_eq!(inspected.json["snapshots_not_read"], 16 * 5);
@@ -210,7 +210,7 @@ fn another_capture_says_what_snapshots_are() {
     let (silent, other) = (recorder.finish().unwrap(), session(1));
     let of = |other: Option<&[u8]>| {
         let capture = Capture::new(&silent[..]).unwrap();
-        let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+        let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
         if let Some(other) = other {
             reading.take_snapshots_of(&Capture::new(other).unwrap());
         }
@@ -226,7 +226,7 @@ fn another_capture_says_what_snapshots_are() {
 fn only_as_many_are_taken_apart_as_are_asked_for() {
     let file = session(20);
     let capture = Capture::new(&file[..]).unwrap();
-    let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+    let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
     reading.take_apart(7);
     reading.each::<CaptureError>(|_| Ok(ControlFlow::Continue(()))).unwrap();
     let totals = &reading.snapshots().totals;

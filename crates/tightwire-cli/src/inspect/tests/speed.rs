@@ -7,8 +7,8 @@ use std::path::Path;
 
 use tightwire::inspect::{Capture, CaptureError, CaptureWriter};
 
+use super::super::capture_identity::CaptureIdentity;
 use super::super::input::Input;
-use super::super::meaning::Meaning;
 use super::super::reading::Reading;
 use super::super::survey::Survey;
 use super::game::{Packet, encoded, identity, record};
@@ -34,7 +34,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
     let input = Input::open(&file).unwrap();
     let progress = input.progress();
     let capture = Capture::new(input).unwrap();
-    let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+    let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
     let mut survey = Survey::new(3);
     reading
         .each::<CaptureError>(|seen| {

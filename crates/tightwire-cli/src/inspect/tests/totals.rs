@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tightwire::packet::{Identity, Protection, Protocol};
 
-use super::super::meaning::Meaning;
+use super::super::capture_identity::CaptureIdentity;
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::inspect;
 use crate::source::Source;
@@ -74,13 +74,13 @@ fn protection_is_checked_or_at_least_taken_off() {
         .map(|reason| (reason["packets"][0].as_u64().unwrap(), reason["reason"].as_str().unwrap()))
         .collect();
     assert_eq!(reasons[0].0, 7);
-    assert!(reasons[0].1.starts_with("another protocol, or corrupt"), "{reasons:?}");
+    assert!(reasons[0].1.starts_with("wrong protocol id, or corrupt"), "{reasons:?}");
     assert!(reasons[1].1.starts_with("too short: 2 bytes"), "{reasons:?}");
     let first = &checked.xrays[0]["spans"][0];
     assert_eq!((first["kind"].as_str(), first["bits"].as_f64()), (Some("header"), Some(32.0)));
 
     let schema = protocol.identity().schema().clone();
-    let unchecked = Meaning::of_schema(schema, Protection::Crc32);
+    let unchecked = CaptureIdentity::of_schema(schema, Protection::Crc32);
     let unchecked = inspect(&file, Some(unchecked), None, 0).unwrap();
     assert!(unchecked.json["refused"].as_u64().unwrap() <= 2);
     assert_eq!(unchecked.json["types"][0]["name"], "State");
@@ -88,8 +88,9 @@ fn protection_is_checked_or_at_least_taken_off() {
 
 #[test]
 fn a_schema_or_an_identity_as_json_says_what_packets_are() {
-    let of =
-        |json: &str, protection| Meaning::of_source(Source::of_json(json.as_bytes())?, protection);
+    let of = |json: &str, protection| {
+        CaptureIdentity::of_source(Source::of_json(json.as_bytes())?, protection)
+    };
     let identity_json = serde_json::to_string(&identity()).unwrap();
     assert_eq!(of(&identity_json, None).unwrap().identity(), &identity());
     let schema_json = serde_json::to_string(identity().schema()).unwrap();
@@ -113,7 +114,8 @@ fn with_the_wrong_schema_packets_are_refused_and_reasons_are_few() {
         Protection::None,
         tightwire::schema::Schema::of::<[u16; 3]>(),
     );
-    let inspected = inspect(&capture(500), Some(Meaning::of_identity(other)), None, 10).unwrap();
+    let inspected =
+        inspect(&capture(500), Some(CaptureIdentity::of_identity(other)), None, 10).unwrap();
     assert_eq!(inspected.json["refused"], 500);
     assert!(inspected.json["refusals"].as_array().unwrap().len() <= 3);
     assert!(inspected.text.lines().count() < 50);

@@ -6,9 +6,9 @@ use super::super::chosen::Chosen;
 use super::super::survey::{Mark, Survey};
 use super::super::text::Paint;
 use super::super::values::Values;
-use super::super::{Reading, Shown, view};
+use super::super::{Reading, Views, view};
 use super::game::{Packet, capture, capture_of, encoded, identity};
-use super::{Meaning, inspect};
+use super::{CaptureIdentity, inspect};
 
 /// Makes a capture with four invalid packets: a field out of its range, two truncated ones, and one
 /// with trailing data.
@@ -41,12 +41,12 @@ fn one_field_is_shown_with_its_values() {
 fn packets_are_listed_and_drawn() {
     let file = with_mistakes();
     let capture = tightwire::inspect::Capture::new(&file[..]).unwrap();
-    let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+    let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
     let mut text = view::line_heading(Paint::PLAIN) + "\n";
     reading
         .each::<tightwire::inspect::CaptureError>(|seen| {
             if [1, 2, 21, 41].contains(&seen.number) {
-                let line = Mark::of(&seen).line(seen.tally, seen.meaning);
+                let line = Mark::of(&seen).line(seen.tally, seen.identity_of_capture);
                 text += &(view::draw_line(&line, Paint::PLAIN) + "\n");
             }
             if seen.number == 2 {
@@ -78,15 +78,15 @@ fn a_narrow_terminal_cuts_no_line_in_two() {
     for width in [40, 60, 80, 100, 160] {
         let paint = Paint { columns: Some(width), ..Paint::PLAIN };
         let capture = tightwire::inspect::Capture::new(&file[..]).unwrap();
-        let mut reading = Reading::new(capture, Meaning::of_identity(identity()), None);
+        let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
         let mut shown =
-            Shown { survey: Survey::new(3), values: Some(Values::new(3)), chosen: Chosen::new(0) };
+            Views { survey: Survey::new(3), values: Some(Values::new(3)), chosen: Chosen::new(0) };
         reading.watch("players.health");
         let mut text = String::new();
         reading
             .each::<tightwire::inspect::CaptureError>(|seen| {
                 shown.add(&seen);
-                let line = Mark::of(&seen).line(seen.tally, seen.meaning);
+                let line = Mark::of(&seen).line(seen.tally, seen.identity_of_capture);
                 text += &(view::draw_line(&line, paint) + "\n");
                 Ok(std::ops::ControlFlow::Continue(()))
             })

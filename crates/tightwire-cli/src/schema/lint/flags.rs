@@ -41,7 +41,7 @@ impl Lint<'_> {
             "put a bool in front that says whether any is true, and the others behind `when`";
         let observed = self.seen.and_then(|seen| seen.flags(&self.path));
         match observed {
-            Some(flags) if flags.count >= super::seen::ENOUGH => {
+            Some(flags) if flags.count >= super::statistics::ENOUGH => {
                 let share = flags.all_false as f64 / flags.count as f64;
                 let saves = count as f64 - (1.0 + (1.0 - share) * count as f64);
                 let what = format!(

@@ -5,7 +5,7 @@ mod lengths;
 mod numbers;
 mod observed;
 mod report;
-pub(super) mod seen;
+pub(super) mod statistics;
 
 use tightwire::bytes::Packing;
 use tightwire::message::RawMessage;
@@ -15,7 +15,7 @@ use tightwire::{Wire, snapshot};
 
 use crate::source::Source;
 use crate::terminal::safe;
-use seen::Seen;
+use statistics::FieldStatistics;
 
 pub(super) use report::{json, text};
 
@@ -51,7 +51,7 @@ pub(super) enum Saving {
 /// A walk through a schema that collects advice.
 struct Lint<'a> {
     packing: Packing,
-    seen: Option<&'a Seen>,
+    seen: Option<&'a FieldStatistics>,
     path: String,
     times: u64,
     is_in_list: bool,
@@ -63,7 +63,7 @@ struct Lint<'a> {
 
 /// Collects advice on a schema in the order of its bits; also on the values in packets if `seen` is
 /// given.
-pub(super) fn lint(source: &Source, seen: Option<&Seen>) -> Vec<Advice> {
+pub(super) fn lint(source: &Source, seen: Option<&FieldStatistics>) -> Vec<Advice> {
     let mut lint = Lint {
         packing: source.packing(),
         seen,
@@ -216,7 +216,11 @@ impl Lint<'_> {
     }
 }
 
+/// Fields of a captured message that are not of the message.
+const HEADER: [&str; 7] =
+    ["number", "stage", "size", "channel", "at_tick", "with_object", RawMessage::CUT];
+
 /// Returns whether a field belongs to the header of recorded messages, which users cannot change.
 fn is_of_a_session(path: &str, name: &str) -> bool {
-    path == "Message" && matches!(name, "number" | "stage" | "size" | "channel" | RawMessage::CUT)
+    path == "Message" && HEADER.contains(&name)
 }

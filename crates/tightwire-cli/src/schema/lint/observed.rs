@@ -4,12 +4,12 @@ use tightwire::FloatRange;
 use tightwire::stream::{Number, Op, Shape};
 
 use super::super::words;
-use super::seen::ENOUGH;
+use super::statistics::ENOUGH;
 use super::{Lint, Saving};
 use crate::terminal::counted;
 
 impl Lint<'_> {
-    /// Advises on a field with the same value in all packets, and returns whether it is one.
+    /// Advises on a field if it has the same value in all packets, and returns whether it has.
     pub(super) fn never_varied(&mut self, shape: &Shape) -> bool {
         let seen = self.seen.and_then(|seen| seen.values(&self.path));
         let Some(values) = seen.filter(|values| values.count >= ENOUGH) else { return false };
@@ -51,7 +51,7 @@ impl Lint<'_> {
         let bits = op.max_bits();
         let (better, what) = match *op {
             Op::Int { .. } | Op::Bits { .. } | Op::Varint { .. } => {
-                // Above 2^53, a float does not hold every integer.
+                // Above 2^53, an `f64` does not hold every integer.
                 if low.abs().max(high.abs()) >= 2f64.powi(53) {
                     return;
                 }
@@ -74,9 +74,9 @@ impl Lint<'_> {
             }
             _ => return,
         };
-        // A single bit may be needed in the next session.
+        // One bit is not worth advice: the values of the next session may need it.
         if better + 2 <= bits {
-            // An `f32` prints the digits that were sent.
+            // Printed as `f32`, the bounds have only the digits that were sent.
             let (low, high) = (low as f32, high as f32);
             let what = format!(
                 "`{}` was from {low} to {high} in this capture: if it never is more, {what} takes \
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_seen_gets_a_round_range() {
+    fn observed_values_get_a_rounded_range() {
         let range = float_range(-3.2, 100.5, 0.01).unwrap();
         assert_eq!((range.min(), range.max()), (-128.0, 128.0));
         assert_eq!(float_range(0.0, 0.0, 0.5).unwrap().max(), 0.5);

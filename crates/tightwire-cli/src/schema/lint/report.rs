@@ -4,11 +4,15 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::seen::Seen;
+use super::statistics::FieldStatistics;
 use super::{Advice, Saving};
 use crate::terminal::{Colour, Terminal, counted, thousands, wrapped};
 
-pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -> String {
+pub(crate) fn text(
+    advice: &[Advice],
+    seen: Option<&FieldStatistics>,
+    terminal: Terminal,
+) -> String {
     let mut text = String::new();
     if let Some(seen) = seen {
         let all = counted(seen.packets + seen.refused, "packet");
@@ -30,7 +34,8 @@ pub(crate) fn text(advice: &[Advice], seen: Option<&Seen>, terminal: Terminal) -
     match advice.len() {
         0 => text += "Nothing to advise on.\n",
         count => {
-            // Of variants, conditions and lists, no packet has all.
+            // The sum has only savings that every packet gets: variants, fields with a condition
+            // and list elements are not in every packet.
             let is_in_all = |piece: &&Advice| piece.is_always_sent && !piece.is_in_list;
             let always = advice.iter().filter(is_in_all).map(|piece| match piece.saves {
                 Saving::Always(bits) => bits.saturating_mul(piece.times),

@@ -119,7 +119,7 @@ fn names_cannot_leave_their_strings() {
 }
 
 #[test]
-fn what_no_schema_describes_is_said() {
+fn undescribed_fields_are_reported() {
     let folder = Folder::new("dissector-undescribed");
     let [lua, file] = ["game.lua", "schema.json"].map(|f| folder.file(f));
     let json = r#"{"struct": {"name": "Packet", "fields": [

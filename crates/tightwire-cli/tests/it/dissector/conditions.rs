@@ -136,7 +136,7 @@ fn fields_are_sent_when_the_library_says_so() {
 
 /// What makes no sense, or only sometimes: the rest of such a packet is shown as bytes.
 #[test]
-fn what_cannot_be_compared_ends_the_reading() {
+fn invalid_conditions_end_the_dissection() {
     let folder = Folder::new("dissector-nonsense");
     let nonsense = [
         r#"["&&", "flag", ["==", "text", 3]]"#,

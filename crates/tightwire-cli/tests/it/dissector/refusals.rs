@@ -114,7 +114,7 @@ fn a_datagram_of_another_protocol_is_shown_as_bytes() {
 
 /// Elements that take no bits, lists in lists, as long as they like: there is an end to the work.
 #[test]
-fn what_no_bit_pays_for_ends() {
+fn elements_without_bits_take_bounded_work() {
     let empty = r#"{"struct": {"name": "Nothing", "fields": []}}"#;
     let shapes = [
         format!(r#"{{"list": {{"max_len": 4000000000, "element": {empty}}}}}"#),

@@ -19,7 +19,7 @@ pub(super) const ENOUGH: u64 = 8;
 /// Statistics of every field in a capture, by path: one entry for each field of the schema, however
 /// long the capture is.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct FieldStatistics {
     values: BTreeMap<String, Values>,
     flags: BTreeMap<String, Flags>,
     pub(super) packets: u64,
@@ -47,7 +47,7 @@ pub(super) struct Flags {
     pub(super) all_false: u64,
 }
 
-impl Seen {
+impl FieldStatistics {
     /// Reads a whole capture by its own schema.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let refused = |reason: String| format!("{}: {reason}", path.display());

@@ -10,14 +10,14 @@ use crate::source::Source;
 
 /// Identity by which the datagrams of a capture are decoded.
 #[derive(Clone, Debug)]
-pub(crate) struct Meaning {
+pub(crate) struct CaptureIdentity {
     identity: Identity,
     packets: RecordedPackets,
     /// Bytes before the packet that cannot be verified, since only the schema is known.
     unchecked: usize,
 }
 
-impl Meaning {
+impl CaptureIdentity {
     /// Decodes by an identity, which verifies the protection.
     pub(crate) fn of_identity(identity: Identity) -> Self {
         Self { packets: identity.packets(), identity, unchecked: 0 }
@@ -85,7 +85,7 @@ impl Meaning {
 }
 
 /// Writes the identity in a few words, for a heading.
-impl fmt::Display for Meaning {
+impl fmt::Display for CaptureIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { identity, unchecked, .. } = self;
         match (identity.game(), unchecked) {
