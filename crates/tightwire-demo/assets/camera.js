@@ -10,7 +10,8 @@ export class Camera {
     this.distance = 17;
     this.started = false;
     this.still = false;
-    for (const canvas of canvases) this.listen(canvas);
+    // On the client's world the arrow keys steer.
+    canvases.forEach((canvas, which) => this.listen(canvas, which === 0));
   }
 
   turn(yaw, pitch) {
@@ -22,7 +23,7 @@ export class Camera {
     this.distance = Math.min(Math.max(this.distance * factor, 3), 60);
   }
 
-  listen(canvas) {
+  listen(canvas, hasArrows) {
     const fingers = new Map();
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
@@ -50,10 +51,12 @@ export class Camera {
       this.zoom(Math.exp(event.deltaY * 0.003));
     }, { passive: false });
     canvas.addEventListener("keydown", (event) => {
-      const keys = {
+      const arrows = {
         ArrowLeft: () => this.turn(0.1, 0), ArrowRight: () => this.turn(-0.1, 0),
         ArrowUp: () => this.turn(0, 0.07), ArrowDown: () => this.turn(0, -0.07),
-        "+": () => this.zoom(0.88), "=": () => this.zoom(0.88), "-": () => this.zoom(1.14),
+      };
+      const keys = {
+        "+": () => this.zoom(0.88), "=": () => this.zoom(0.88), "-": () => this.zoom(1.14), ...(hasArrows && arrows),
       };
       if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
       event.preventDefault();
@@ -61,12 +64,12 @@ export class Camera {
     });
   }
 
-  /** Drifts to a player: the first, the second and so on of those in a view. */
-  follow(view, player, passed) {
+  /** Drifts to a player, the first, the second and so on of those in a view, by a share of the way. */
+  follow(view, player, share) {
     if (this.still && this.started) return;
     for (let at = 0; at < view.count * FLOATS; at += FLOATS) {
       if (view.instances[at + 8] < 1.5 || player-- > 0) continue;
-      const step = this.started ? Math.min(passed * 0.8, 1) : 1;
+      const step = this.started ? Math.min(share, 1) : 1;
       for (const axis of [0, 2]) this.target[axis] += (view.instances[at + axis] - this.target[axis]) * step;
       this.started = true;
       return;

@@ -1,5 +1,5 @@
-// What can be changed while the demo runs. A change is sent at once; what holds comes back with the
-// numbers, also when another page has changed it.
+// Settings of the running demo. A change is sent at once; the current settings come back with the
+// statistics, also when another page has changed them.
 
 const SHOWN = {
   loss: (value) => `${value}%`,
@@ -8,8 +8,8 @@ const SHOWN = {
   send_rate: (value) => `${value} per second`,
 };
 
-/** How long an answer from before a change is not yet believed. */
-const PATIENCE = 700;
+/** Time after a change in which settings from the demo are ignored, in milliseconds: they may be older. */
+const ECHO_DELAY_MS = 700;
 
 export class Controls {
   constructor(form, send) {
@@ -33,7 +33,7 @@ export class Controls {
     };
   }
 
-  /** Shows what holds, unless it was changed just now. */
+  /** Shows the current settings, unless the user changed one just now. */
   show(controls, clients) {
     const { form } = this;
     form.elements.all.disabled = false;
@@ -43,7 +43,7 @@ export class Controls {
       const number = choice.options.length;
       choice.add(new Option(`Client ${number}`, number));
     }
-    if (performance.now() - this.changed < PATIENCE) return;
+    if (performance.now() - this.changed < ECHO_DELAY_MS) return;
     form.elements.loss.value = Math.round(controls.loss * 100);
     for (const name of ["round_trip_ms", "jitter_ms", "send_rate", "shown_client"]) {
       if (form.elements[name].value !== String(controls[name])) form.elements[name].value = controls[name];
@@ -51,7 +51,7 @@ export class Controls {
     this.label();
   }
 
-  /** The demo cannot be reached: nothing would happen. */
+  /** Disables the controls while the demo cannot be reached. */
   disable() {
     this.form.elements.all.disabled = true;
   }

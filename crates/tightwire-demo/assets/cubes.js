@@ -1,6 +1,6 @@
 // Draws many cubes on a plane with WebGL2: one call for all of them, one more for their shadows.
 
-/** Floats of an instance: position, orientation, half a side, look (0 asleep to 1 awake, 2 a player). */
+/** Floats of an instance: position, orientation, half a side, look (0 asleep to 1 awake, 2 a player, 3 the own). */
 export const FLOATS = 9;
 
 const CUBES = {
@@ -11,14 +11,14 @@ const CUBES = {
     layout(location = 3) in vec4 turn;
     layout(location = 4) in vec2 look;
     uniform mat4 camera;
-    uniform vec3 sun, asleep, awake, player;
+    uniform vec3 sun, asleep, awake, player, own;
     uniform bool shadow;
     out vec3 colour, side, face;
     vec3 turned(vec3 v) { return v + 2.0 * cross(turn.xyz, cross(turn.xyz, v) + turn.w * v); }
     void main() {
       vec3 world = place + turned(corner * look.x);
       if (shadow) world -= sun * max(world.y, 0.0) / sun.y;
-      colour = look.y > 1.5 ? player : mix(asleep, awake, clamp(look.y, 0.0, 1.0));
+      colour = look.y > 2.5 ? own : look.y > 1.5 ? player : mix(asleep, awake, clamp(look.y, 0.0, 1.0));
       side = turned(normal);
       // Along the normal it is beyond every edge, and does not count.
       face = corner * (1.0 - abs(normal));
@@ -189,7 +189,7 @@ function draw(gl, made, instances, count, camera, colours) {
   gl.uniformMatrix4fv(cubes.place("camera"), false, camera.matrix);
   gl.uniform3fv(cubes.place("sun"), SUN);
   gl.uniform1f(cubes.place("shade"), colours.shade);
-  for (const name of ["asleep", "awake", "player"]) gl.uniform3fv(cubes.place(name), colours[name]);
+  for (const name of ["asleep", "awake", "player", "own"]) gl.uniform3fv(cubes.place(name), colours[name]);
   gl.bindVertexArray(made.cubeArray);
   gl.bindBuffer(gl.ARRAY_BUFFER, made.instances);
   gl.bufferData(gl.ARRAY_BUFFER, instances.subarray(0, count * FLOATS), gl.DYNAMIC_DRAW);

@@ -120,12 +120,12 @@ function cube(view, instances, from, camera) {
 }
 
 function paint(view, look, lit) {
-  const warm = look > 1.5 ? STEPS + 1 : Math.round(Math.min(Math.max(look, 0), 1) * STEPS);
+  const warm = look > 1.5 ? STEPS + Math.round(look) - 1 : Math.round(Math.min(Math.max(look, 0), 1) * STEPS);
   const light = Math.round(lit * STEPS);
   const key = warm * 64 + light;
   if (!view.paints.has(key)) {
-    const { asleep, awake, player } = view.colours;
-    const colour = warm > STEPS ? player : asleep.map((part, at) => part + ((awake[at] - part) * warm) / STEPS);
+    const { asleep, awake, player, own } = view.colours;
+    const colour = warm > STEPS ? [player, own][warm - STEPS - 1] : asleep.map((part, at) => part + ((awake[at] - part) * warm) / STEPS);
     view.paints.set(key, css(colour, light / STEPS));
   }
   return view.paints.get(key);

@@ -1,9 +1,9 @@
-// The numbers of the demo as tiles: a name, the value, and what it means.
+// Statistics of the demo as tiles: name, value and explanation.
 
 const whole = (value) => Math.round(value).toLocaleString("en");
 const milliseconds = (value) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 const bytes = (value) => `${whole(value)} B`;
-/** Where nothing came, there is nothing to say. */
+/** Shows a dash for a value without data. */
 const ifAny = (show) => (value) => (value > 0 ? show(value) : "–");
 
 const TILES = [
@@ -34,6 +34,24 @@ const TILES = [
   { key: "error_mm", name: "Error", show: (value) => `${value.toFixed(value < 10 ? 2 : 1)} mm`,
     note: () => "shown against true, same moment",
     title: "Mean distance of the client's cubes from the server's at the tick that the client shows" },
+  { key: "lead_ms", name: "Input lead", show: milliseconds,
+    note: () => "the own cube is ahead of the server",
+    title: "The client stamps and predicts inputs for a tick that the server has not reached, so that they arrive in time" },
+  { key: "margin_ms", name: "Input margin", show: milliseconds,
+    note: () => "inputs arrive before their tick",
+    title: "As the server measures it: the client's clock is steered by this number" },
+  { key: "missing_inputs", name: "Missing inputs", show: (value) => `${(value * 100).toFixed(1)}%`,
+    note: () => "of ticks; the last is repeated",
+    title: "Ticks of the last second in which the server had no input of this client" },
+  { key: "corrections_per_second", name: "Corrections", show: (value) => `${value.toFixed(0)} /s`,
+    note: () => "predictions that were wrong",
+    title: "Snapshots that differed from the predicted state of the own cube: none without contact, unless inputs are missing" },
+  { key: "replayed_per_second", name: "Replayed ticks", show: (value) => `${whole(value)} /s`,
+    note: () => "stepped again after a correction",
+    title: "From the corrected tick to the present, with the inputs that were sent" },
+  { key: "correction_mm", name: "Correction size", show: (value) => `${value.toFixed(value < 10 ? 1 : 0)} mm`,
+    note: () => "largest that was seen, as it fades",
+    title: "Largest distance of the shown own cube from the predicted one in the last second" },
   { key: "refused", name: "Refused", show: whole, alarm: true, note: () => "packets, must stay 0",
     title: "Packets that did not decode" },
   { key: "disagreements", name: "Disagreements", show: whole, alarm: true, note: () => "states, must stay 0",

@@ -1,8 +1,9 @@
-// The page: takes what the demo sends, and shows it.
+// The page: receives frames, statistics and x-rays from the demo, and shows them.
 
 import { Controls } from "./controls.js";
 import { Numbers } from "./numbers.js";
 import { StackedPlot } from "./plots.js";
+import { Steering } from "./steering.js";
 import { Worlds } from "./worlds.js";
 
 const find = (id) => document.getElementById(id);
@@ -12,22 +13,33 @@ const stillness = matchMedia("(prefers-reduced-motion: reduce)");
 const worlds = new Worlds(find("server-world"), find("client-world"));
 const numbers = new Numbers(find("numbers"));
 const plots = { down: new StackedPlot(find("plot-down")), up: new StackedPlot(find("plot-up")), fields: new StackedPlot(find("plot-fields")) };
-const controls = new Controls(find("controls"), (wanted) => tell({ controls: wanted }));
+const controls = new Controls(find("controls"), (wanted) => send({ controls: wanted }));
 
-/** What the page knows; for tests and for the curious at the console. */
+/** State of the page, exposed for tests and the console. */
 const state = { connected: false, stats: null, xray: null, shownXray: null, frozen: false, paused: stillness.matches, worlds };
 window.tightwire = state;
 
-// What nobody sees is not drawn.
+// Cards outside of the viewport are not drawn.
 
-const seen = new Map();
+const visible = new Map();
 const watcher = new IntersectionObserver((entries) => {
   for (const { target, isIntersecting } of entries) {
-    seen.set(target.id, isIntersecting);
+    visible.set(target.id, isIntersecting);
     if (isIntersecting && target.id === "xray-card" && state.xray) showXray(state.xray);
   }
 }, { rootMargin: "100px" });
 for (const id of ["worlds", "plots", "xray-card"]) watcher.observe(find(id));
+
+// Steering.
+
+const steering = new Steering({
+  pad: find("pad"),
+  buttons: document.querySelectorAll("[data-action]"),
+  camera: worlds.camera,
+  isActive: () => state.connected && visible.get("worlds"),
+  send: (pressed) => send({ steer: pressed }),
+});
+state.steering = steering;
 
 // The connection.
 
@@ -44,8 +56,8 @@ function connect() {
   socket.addEventListener("message", (event) => {
     if (typeof event.data !== "string") {
       worlds.push(event.data);
-      // Only who keeps up is sent more.
-      return tell({ seen: 1 });
+      // Acks the frame: only then the demo sends the next one.
+      return send({ seen: 1 });
     }
     const message = JSON.parse(event.data);
     if (message.stats) showStats(message.stats);
@@ -58,15 +70,16 @@ function connect() {
   });
 }
 
-function tell(message) {
+function send(message) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
 }
 
 function setConnected(connected) {
   state.connected = connected;
-  document.body.className = connected ? "connected" : "lost";
+  document.body.classList.toggle("connected", connected);
+  document.body.classList.toggle("lost", !connected);
   const text = connected ? "Connected" : "Connection lost, trying again";
-  // Said once, not at each attempt.
+  // A screen reader announces the text whenever it is set.
   if (find("connection").textContent !== text) find("connection").textContent = text;
   find("lost").hidden = connected;
   if (!connected) controls.disable();
@@ -78,11 +91,13 @@ function showStats(stats) {
   if (state.stats && state.stats.shown_client !== stats.shown_client) Object.values(plots).forEach((plot) => plot.clear());
   state.stats = stats;
   worlds.followed = stats.shown_client;
+  worlds.isSteered = stats.is_steered;
+  document.body.classList.toggle("steered", stats.is_steered);
   controls.show(stats.controls, stats.clients);
   showChat(stats.chat ?? []);
   numbers.show(stats);
   if (state.paused) return;
-  for (const [name, plot] of Object.entries(plots)) plot.add(stats.seconds, stats[name], seen.get("plots"));
+  for (const [name, plot] of Object.entries(plots)) plot.add(stats.seconds, stats[name], visible.get("plots"));
 }
 
 function showChat(lines) {
@@ -99,7 +114,7 @@ function showChat(lines) {
 find("chat").addEventListener("submit", (event) => {
   event.preventDefault();
   const input = find("chat-text");
-  if (input.value.trim()) tell({ say: input.value });
+  if (input.value.trim()) send({ say: input.value });
   input.value = "";
 });
 
@@ -107,7 +122,7 @@ find("chat").addEventListener("submit", (event) => {
 
 function showXray(xray) {
   state.xray = xray;
-  if (state.frozen || !seen.get("xray-card")) return;
+  if (state.frozen || !visible.get("xray-card")) return;
   state.shownXray = xray;
   drawXray(find("xray"), xray);
 }
@@ -126,7 +141,7 @@ let last = null;
 function frame(now) {
   const passed = last === null ? 0 : Math.min((now - last) / 1000, 0.25);
   last = now;
-  if (seen.get("worlds") && (!state.paused || worlds.drawn === 0)) worlds.draw(passed);
+  if (visible.get("worlds") && (!state.paused || worlds.drawn === 0)) worlds.draw(passed);
   requestAnimationFrame(frame);
 }
 
@@ -161,7 +176,7 @@ function setTheme(theme) {
 }
 
 function storedTheme() {
-  // A browser may be told to keep nothing, and then throws.
+  // Throws where the browser is configured to store nothing.
   try {
     return THEMES.includes(localStorage.theme) ? localStorage.theme : "system";
   } catch {
@@ -175,7 +190,7 @@ find("theme").addEventListener("click", () => {
   try {
     localStorage.theme = next;
   } catch {
-    // It holds until the page is closed.
+    // The theme then lasts until the page is closed.
   }
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => setTheme(root.dataset.theme ?? "system"));

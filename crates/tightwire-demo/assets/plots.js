@@ -1,4 +1,4 @@
-// A stacked plot of the last half minute, with a legend that says what it is now.
+// A stacked plot of the last half minute, with a legend of the current values.
 
 const SECONDS = 30;
 
@@ -9,7 +9,7 @@ export function rate(bytes) {
 }
 
 export class StackedPlot {
-  /** Into a figure that has a canvas, a list for the legend and an output for the sum. */
+  /** Draws into a figure that has a canvas, a list for the legend and an output for the sum. */
   constructor(figure) {
     this.canvas = figure.querySelector("canvas");
     this.list = figure.querySelector("ul");
@@ -17,12 +17,12 @@ export class StackedPlot {
     this.samples = [];
     this.names = [];
     this.items = new Map();
-    this.most = 1;
+    this.max = 1;
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  /** Takes a list of `{ name, bytes_per_second }` at a time in seconds; draws it if it is seen. */
-  add(seconds, parts, isSeen) {
+  /** Adds a sample, a list of `{ name, bytes_per_second }` at a time in seconds; draws it if the plot is visible. */
+  add(seconds, parts, isVisible) {
     if (this.samples.length && seconds < this.samples.at(-1).seconds) this.clear();
     const values = new Map();
     for (const { name, bytes_per_second: bytes } of parts ?? []) {
@@ -32,10 +32,10 @@ export class StackedPlot {
     this.samples.push({ seconds, values });
     while (this.samples[0].seconds < seconds - SECONDS - 1) this.samples.shift();
     this.legend(values);
-    if (isSeen) this.draw();
+    if (isVisible) this.draw();
   }
 
-  /** Forgets what was: another client is shown, or another demo. */
+  /** Drops all samples, since another client or another demo is shown. */
   clear() {
     this.samples = [];
     this.names = [];
@@ -82,12 +82,12 @@ export class StackedPlot {
 
     const sums = samples.map(({ values }) => [...values.values()].reduce((sum, value) => sum + value, 0));
     const highest = Math.max(...sums, 90);
-    // It grows at once and shrinks only when there is much too much room.
-    if (highest > this.most || highest < this.most / 3) this.most = roundUp(highest * 1.1);
+    // The scale grows at once, and shrinks only below a third.
+    if (highest > this.max || highest < this.max / 3) this.max = roundUp(highest * 1.1);
     const area = { left: 58, right: width - 6, top: 8, bottom: height - 20 };
     const end = samples.at(-1)?.seconds ?? 0;
     const x = (seconds) => area.right - ((end - seconds) / SECONDS) * (area.right - area.left);
-    const y = (value) => area.bottom - (value / this.most) * (area.bottom - area.top);
+    const y = (value) => area.bottom - (value / this.max) * (area.bottom - area.top);
 
     this.axes(context, area, y, style);
     context.save();
@@ -117,12 +117,12 @@ export class StackedPlot {
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const share of [0, 0.5, 1]) {
-      const line = Math.round(y(this.most * share)) + 0.5;
+      const line = Math.round(y(this.max * share)) + 0.5;
       context.beginPath();
       context.moveTo(area.left, line);
       context.lineTo(area.right, line);
       context.stroke();
-      context.fillText(share === 0 ? "0" : rate(this.most * share).replace(/\.0 /, " "), area.left - 6, line);
+      context.fillText(share === 0 ? "0" : rate(this.max * share).replace(/\.0 /, " "), area.left - 6, line);
     }
     context.textBaseline = "alphabetic";
     context.textAlign = "left";

@@ -1,5 +1,5 @@
-// The server's world and the client's, side by side: frames come in at their own pace and are drawn
-// at the screen's.
+// The server's world and the client's, side by side. Frames arrive at the demo's rate, and are
+// interpolated at the screen's.
 
 import { FLOATS, isWebglFast, webglCubes } from "./cubes.js";
 import { flatCubes } from "./flat.js";
@@ -8,17 +8,18 @@ import { Camera } from "./camera.js";
 const HEADER = 16;
 const RECORD = 60;
 const TICKS_PER_SECOND = 60;
-/** Frames that are held back, so that the next one is there when it is due. */
-const HELD_BACK = 2;
-const MOST_FRAMES = 32;
-/** What moves farther in a frame was put there, and is not drawn in between. */
+/** Playback delay in ticks, so that the next frame has arrived when it is due. */
+const BUFFERED_FRAMES = 2;
+const MAX_FRAMES = 32;
+/** Distance in metres from which on a motion is a teleport, and is not interpolated. */
 const JUMP = 2;
-/** As the demo's world has them. */
+/** Half sides of the cubes in metres, as in the demo's world. */
 const HALF_SIDE = { cube: 0.16, player: 0.7 };
 const PLAYER = 2;
-const KNOWN = 4;
+const ON_CLIENT = 4;
+const OWN = 8;
 
-/** A frame as the demo publishes it, or null if that is not what it is. */
+/** Parses a frame of the demo; null if it is malformed. */
 export function parseFrame(buffer) {
   if (buffer.byteLength < HEADER) return null;
   const view = new DataView(buffer);
@@ -26,7 +27,7 @@ export function parseFrame(buffer) {
   if (buffer.byteLength !== HEADER + count * RECORD) return null;
   const floats = new Float32Array(buffer, HEADER);
   for (let at = 0; at < floats.length; at += RECORD / 4) {
-    for (const from of [0, 3, 7, 10]) stand(floats, at + from);
+    for (const from of [0, 3, 7, 10]) zUpToYUp(floats, at + from);
   }
   return {
     tick: view.getUint32(0, true),
@@ -37,8 +38,8 @@ export function parseFrame(buffer) {
   };
 }
 
-/** The demo's z points up; what draws has y there. The same holds for the axes of orientations. */
-function stand(floats, at) {
+/** Converts a vector, or the axis of an orientation, from the demo's z-up to the renderer's y-up axes. */
+function zUpToYUp(floats, at) {
   const y = floats[at + 1];
   floats[at + 1] = floats[at + 2];
   floats[at + 2] = -y;
@@ -54,7 +55,7 @@ export class Worlds {
       renderer: (webgl && webglCubes(canvas)) || flatCubes(canvas),
       // In a frame the server's seven numbers come first, then the client's.
       offset: which * 7,
-      needs: which === 0 ? 0 : KNOWN,
+      needs: which === 0 ? 0 : ON_CLIENT,
       instances: new Float32Array(0),
       count: 0,
     }));
@@ -62,6 +63,8 @@ export class Worlds {
     this.tick = null;
     /** The player that the camera follows. */
     this.followed = 0;
+    /** The page steers that player. */
+    this.isSteered = false;
     this.drawn = 0;
     this.received = 0;
     this.warmth = new Float32Array(0);
@@ -70,7 +73,7 @@ export class Worlds {
     this.colours = null;
   }
 
-  /** Takes a frame; a demo that was started again counts from zero. */
+  /** Adds a frame. A tick that goes back means that the demo restarted. */
   push(buffer) {
     const frame = parseFrame(buffer);
     if (!frame) return;
@@ -78,23 +81,32 @@ export class Worlds {
     if (last && (frame.tick < last.tick || frame.count !== last.count)) this.frames = [];
     if (last && frame.tick === last.tick) this.frames.pop();
     this.frames.push(frame);
-    if (this.frames.length > MOST_FRAMES) this.frames.shift();
+    if (this.frames.length > MAX_FRAMES) this.frames.shift();
     this.received++;
   }
 
-  /** How far the client is behind, in milliseconds. */
+  /** Returns how far the client is behind the server, in milliseconds. */
   behind() {
     const last = this.frames.at(-1);
     return last ? ((last.tick - last.clientTick) * 1000) / TICKS_PER_SECOND : 0;
   }
 
-  /** Draws what there was a moment ago, between two frames; `passed` seconds since the last call. */
+  /** Returns the place of the own cube in a view; null before there is one. */
+  ownPlace(view) {
+    const { instances, count } = this.views[view];
+    for (let at = 0; at < count * FLOATS; at += FLOATS) {
+      if (instances[at + 8] > 2.5) return [...instances.subarray(at, at + 3)];
+    }
+    return null;
+  }
+
+  /** Draws the world at the playback time, between two frames; `passed` is in seconds since the last call. */
   draw(passed) {
     const newest = this.frames.at(-1);
     if (!newest || !this.colours) return;
-    const wanted = newest.tick - HELD_BACK;
+    const wanted = newest.tick - BUFFERED_FRAMES;
     const now = this.tick === null ? wanted : this.tick + passed * TICKS_PER_SECOND;
-    // Small differences are made up for unseen, large ones at once.
+    // Small differences are corrected gradually, large ones at once.
     this.tick = Math.abs(now - wanted) > 15 ? wanted : now + (wanted - now) * Math.min(passed * 3, 1);
 
     const next = this.frames.findIndex((frame) => frame.tick > this.tick);
@@ -103,13 +115,14 @@ export class Worlds {
     const share = to === from ? 0 : Math.min(Math.max((this.tick - from.tick) / (to.tick - from.tick), 0), 1);
     this.warm(to, passed);
     for (const view of this.views) this.fill(view, from, to, share);
-    this.camera.follow(this.views[0], this.followed, passed);
+    const followed = this.views[1].count > 0 ? this.views[1] : this.views[0];
+    this.camera.follow(followed, this.followed, passed * (this.isSteered ? 4 : 0.8));
     for (const view of this.views) this.show(view);
     this.drawn++;
     this.adapt(passed);
   }
 
-  /** Cubes wake and fall asleep softly. */
+  /** Fades the colours of cubes that wake or fall asleep. */
   warm(frame, passed) {
     if (this.warmth.length !== frame.count) this.warmth = new Float32Array(frame.count);
     const step = Math.min(passed * 5, 1);
@@ -130,12 +143,12 @@ export class Worlds {
       const a = from.floats;
       const b = to.floats;
       const moved = Math.abs(a[base] - b[base]) + Math.abs(a[base + 1] - b[base + 1]) + Math.abs(a[base + 2] - b[base + 2]);
-      const known = (from.flags[cube * 15 + 14] & view.needs) === view.needs;
-      const part = moved > JUMP || !known ? 1 : share;
+      const onClient = (from.flags[cube * 15 + 14] & view.needs) === view.needs;
+      const part = moved > JUMP || !onClient ? 1 : share;
       for (let axis = 0; axis < 3; axis++) out[at + axis] = a[base + axis] + (b[base + axis] - a[base + axis]) * part;
       mixTurn(out, at + 3, a, b, base + 3, part);
       out[at + 7] = flags & PLAYER ? HALF_SIDE.player : HALF_SIDE.cube;
-      out[at + 8] = flags & PLAYER ? 2 : this.warmth[cube];
+      out[at + 8] = flags & OWN ? 3 : flags & PLAYER ? 2 : this.warmth[cube];
       at += FLOATS;
     }
     view.count = at / FLOATS;
@@ -150,13 +163,13 @@ export class Worlds {
     view.renderer.draw(view.instances, view.count, camera, this.colours);
   }
 
-  /** Where drawing is slow, as without a graphics card, fewer pixels are drawn. */
+  /** Lowers the resolution where drawing is slow, as without a graphics card. */
   adapt(passed) {
     this.slowness += (passed - this.slowness) * 0.05;
     if (this.slowness > 0.045 && this.detail > 0.8 && this.drawn % 10 === 0) this.detail *= 0.85;
   }
 
-  /** Takes the colours of the page's theme. */
+  /** Sets the colours from the theme of the page. */
   useColours(style) {
     const colour = (name) => {
       const hex = style.getPropertyValue(name).trim();
@@ -165,12 +178,13 @@ export class Worlds {
     this.colours = {
       sky: colour("--sky"), ground: colour("--ground"), line: colour("--ground-line"),
       asleep: colour("--cube-asleep"), awake: colour("--cube-awake"), player: colour("--cube-player"),
+      own: colour("--cube-own"),
       shade: Number(style.getPropertyValue("--shade")),
     };
   }
 }
 
-/** The orientation between two, the shorter way round. */
+/** Interpolates two orientations, the shorter way round. */
 function mixTurn(out, at, a, b, base, share) {
   const dot = a[base] * b[base] + a[base + 1] * b[base + 1] + a[base + 2] * b[base + 2] + a[base + 3] * b[base + 3];
   const sign = dot < 0 ? -1 : 1;

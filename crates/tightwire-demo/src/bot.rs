@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use super::game::{Action, Input};
+use super::game::{Action, Steer};
 use super::random::Random;
 
 /// A bot that rolls around, changes its behaviour every few seconds and chats now and then.
@@ -10,7 +10,7 @@ use super::random::Random;
 pub(crate) struct Bot {
     random: Random,
     habit: Habit,
-    way: Way,
+    behaviour: Behaviour,
     /// Ticks until the next behaviour.
     rest: u32,
     silence: u32,
@@ -43,7 +43,7 @@ impl Habit {
 
 /// The current behaviour of a bot.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum Behaviour {
     /// Moves between random positions.
     Roam,
     /// Circles around the centre.
@@ -62,13 +62,14 @@ impl Bot {
         let mut random = Random::new(seed, 1 + u64::from(client));
         // Bots do not all begin to chat at once.
         let silence = 60 + 150 * (client % 8) + random.below(300) as u32;
-        let mut bot = Self { random, habit, way: Way::Roam, rest: 240, silence, goal: [0.0; 2] };
+        let mut bot =
+            Self { random, habit, behaviour: Behaviour::Roam, rest: 240, silence, goal: [0.0; 2] };
         bot.goal = bot.place();
         bot
     }
 
     /// Returns the bot's input, given the position at which the client shows its cube.
-    pub(crate) fn input(&mut self, [x, y, _]: [f32; 3]) -> Input {
+    pub(crate) fn input(&mut self, [x, y, _]: [f32; 3]) -> Steer {
         self.rest = self.rest.saturating_sub(1);
         if self.rest == 0 {
             self.choose();
@@ -76,19 +77,19 @@ impl Bot {
         let to_goal = [self.goal[0] - x, self.goal[1] - y];
         let distance = to_goal[0].hypot(to_goal[1]);
         let (mut speed, mut action) = (100.0, Action::Nothing);
-        match self.way {
-            Way::Roam if distance < 1.5 => self.goal = self.place(),
-            Way::Roam => speed = 80.0,
-            Way::Circle { radius, is_left } => {
+        match self.behaviour {
+            Behaviour::Roam if distance < 1.5 => self.goal = self.place(),
+            Behaviour::Roam => speed = 80.0,
+            Behaviour::Circle { radius, is_left } => {
                 let angle = y.atan2(x) + if is_left { 0.5 } else { -0.5 };
                 self.goal = [radius * angle.cos(), radius * angle.sin()];
             }
-            Way::Charge if distance < 1.5 => {
+            Behaviour::Charge if distance < 1.5 => {
                 action = Action::Blow;
                 self.rest = self.rest.min(20);
             }
-            Way::Charge => {}
-            Way::Gather => {
+            Behaviour::Charge => {}
+            Behaviour::Gather => {
                 (speed, action) = (45.0, Action::Gather);
                 if self.rest < 4 {
                     action = Action::Blow;
@@ -96,11 +97,11 @@ impl Bot {
                     self.goal = self.place();
                 }
             }
-            Way::Rest => speed = 0.0,
+            Behaviour::Rest => speed = 0.0,
         }
         let scale = speed / distance.max(0.5);
-        let stick = to_goal.map(|way| (way * scale).clamp(-100.0, 100.0) as i8);
-        Input { stick, action, ack: None }
+        let stick = to_goal.map(|behaviour| (behaviour * scale).clamp(-100.0, 100.0) as i8);
+        Steer { stick, action }
     }
 
     /// Returns the next chat line when one is due.
@@ -117,17 +118,17 @@ impl Bot {
         self.rest = 200 + self.random.below(400) as u32;
         self.goal = self.place();
         let [roam, circle, charge, gather] = self.habit.ways();
-        self.way = match self.random.below(10) {
-            number if number < roam => Way::Roam,
+        self.behaviour = match self.random.below(10) {
+            number if number < roam => Behaviour::Roam,
             number if number < circle => {
                 let is_left = self.random.below(2) == 0;
-                Way::Circle { radius: self.random.between(3.0, 10.0), is_left }
+                Behaviour::Circle { radius: self.random.between(3.0, 10.0), is_left }
             }
-            number if number < charge => Way::Charge,
-            number if number < gather => Way::Gather,
+            number if number < charge => Behaviour::Charge,
+            number if number < gather => Behaviour::Gather,
             _ => {
                 self.rest = 90;
-                Way::Rest
+                Behaviour::Rest
             }
         };
     }

@@ -1,27 +1,26 @@
 //! The client: receives the world over a bad network, shows it, and plays.
 
-use std::mem;
 use std::net::SocketAddr;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use tightwire::quic::{Fingerprint, Quic, Socket as _, Trust, Udp};
-use tightwire::snapshot::{Playback, PlaybackConfig};
+use tightwire::ObjectId;
+use tightwire::play::{Client, ClientConfig, ClientEvent};
+use tightwire::quic::{Conditioned, Fingerprint, Quic, Socket as _, Trust, Udp};
+use tightwire::snapshot;
 use tightwire::token::SealedToken;
 use tightwire::transport::Transport;
-use tightwire::{Client, SessionConfig, SessionEvent};
-use tightwire::{Delivery, Stage, snapshot};
 
-use super::bad_link::BadLink;
 use super::bot::{Bot, Habit};
-use super::compare::{disagreements, error_mm, shown};
+use super::compare::{error_mm, shown};
 use super::frame::frame;
-use super::game::{self, Chat, Inbox};
-use super::pace::Pace;
-use super::packet::{Words, add_fields};
-use super::random::Random;
+use super::game::{self, Chat, Player, Steer};
+use super::pace::{Pace, TICKS_PER_SECOND};
+use super::packets::PacketReader;
 use super::server::ORDERED;
-use super::shared::{Seat, Shared, lock};
+use super::shared::{ClientLink, Shared, lock};
+use super::tap::Tap;
 
 /// Arguments of [`run`].
 pub(super) struct Setup {
@@ -29,151 +28,114 @@ pub(super) struct Setup {
     pub(super) server: SocketAddr,
     pub(super) fingerprint: Fingerprint,
     pub(super) token: SealedToken,
+    pub(super) config: ClientConfig,
     pub(super) protocol: snapshot::Protocol,
-    pub(super) session: SessionConfig,
     pub(super) seed: u64,
 }
 
 /// Runs the client until the demo is stopped.
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
     let Setup { number, server, .. } = setup;
-    let seat = shared.clients.get(number as usize).ok_or("no seat")?;
+    let link = shared.clients.get(number as usize).ok_or("there is no such client")?;
     let udp = Udp::client(server).map_err(|error| error.to_string())?;
     let port = udp.address().port();
-    let seed = Random::new(setup.seed, 1000 + u64::from(number)).next();
-    let socket = BadLink::new(udp, server, seed, seat.knobs.clone());
+    let socket = Conditioned::with(udp, link.conditions.clone());
     let (trust, config) = (Trust::Pinned(vec![setup.fingerprint]), game::quic());
     let transport = Quic::connect(socket, server, "localhost", &trust, config, shared.now())
         .map_err(|error| error.to_string())?;
-    let client = Client::builder(setup.session)
-        .register(game::messages)
-        .token(setup.token.as_bytes())
-        .build(transport)
+    let (tapped, packets) = mpsc::channel();
+    let client = game::game()
+        .connect(setup.config, setup.token.as_bytes(), Tap::new(transport, tapped))
         .map_err(|error| error.to_string())?;
-    let guest = Guest {
+    let title = format!("Snapshot from {server} to 127.0.0.1:{port}");
+    let client = DemoClient {
         number,
-        title: format!("Snapshot from {server} to 127.0.0.1:{port}"),
         shared,
-        seat,
+        link,
         client,
-        receiver: snapshot::Receiver::new(&setup.protocol),
-        playback: Playback::new(&setup.protocol, PlaybackConfig::default()),
-        trace: snapshot::Trace::new(),
-        words: Words::new(),
-        last_xray: Duration::ZERO,
+        packets: PacketReader::new(&setup.protocol, packets, title),
         bot: Bot::new(number, setup.seed, Habit::Mixed),
-        inbox: Inbox::default(),
+        steer: Steer::default(),
         frames: 0,
         faults: 0,
     };
-    guest.run();
+    client.run();
     Ok(())
 }
 
-struct Guest<'s, T> {
+struct DemoClient<'s, T> {
     number: u32,
-    /// Title of this client's packets in x-rays.
-    title: String,
     shared: &'s Shared,
-    seat: &'s Seat,
-    client: Client<Inbox, T>,
-    receiver: snapshot::Receiver,
-    playback: Playback,
-    /// Bits of the newest snapshot by field.
-    trace: snapshot::Trace,
-    words: Words,
-    last_xray: Duration,
+    link: &'s ClientLink,
+    client: Client<Steer, T>,
+    packets: PacketReader,
     bot: Bot,
-    inbox: Inbox,
+    /// The bot's input.
+    steer: Steer,
     frames: u64,
     /// Number of refused messages so far.
     faults: u64,
 }
 
-impl<T: Transport> Guest<'_, T> {
+impl<T: Transport> DemoClient<'_, T> {
     fn run(mut self) {
         let shared = self.shared;
         let mut pace = Pace::new(shared.now());
         while !shared.is_stopped() {
             let now = shared.now();
-            self.client.handle_input(now);
-            self.client.run_stage(Stage::Update, &mut self.inbox);
+            self.client.receive(now);
             self.handle_events(now);
-            self.handle_snapshots(now);
-            if pace.take(now).is_some() {
-                self.frame(now);
+            self.handle_messages();
+            let is_traced = self.is_shown() && shared.has_page;
+            self.packets.read(now, shared, &self.link.tally, is_traced);
+            let is_frame = pace.take(now).is_some();
+            if is_frame {
+                self.steer = self.bot.input(self.own_position());
             }
-            self.client.transmit(shared.now());
-            thread::sleep(shared.nap.min(pace.due().saturating_sub(shared.now())));
+            let steered = Some(&shared.live).filter(|_| self.is_shown());
+            let steered = steered.and_then(|live| live.steering());
+            self.client.input(&steered.unwrap_or(self.steer));
+            while let Some(mut scene) = self.client.next_step() {
+                game::predict(&mut scene);
+            }
+            if is_frame {
+                self.frame(steered.is_some());
+            }
+            self.client.send(shared.now());
+            thread::sleep(POLL.max(shared.nap).min(pace.due().saturating_sub(shared.now())));
         }
         self.client.disconnect(shared.now());
         let end = shared.now() + FAREWELL;
         while shared.now() < end {
-            self.client.receive(shared.now(), &mut self.inbox);
-            self.client.transmit(shared.now());
-            while self.client.poll_event().is_some() {}
+            self.client.send(shared.now());
+            self.client.receive(shared.now());
             thread::sleep(shared.nap);
         }
     }
 
     fn handle_events(&mut self, now: Duration) {
         while let Some(event) = self.client.poll_event() {
-            let mut tally = lock(&self.seat.tally);
+            let mut tally = lock(&self.link.tally);
             match event {
-                SessionEvent::Connected { .. } => tally.connected = Some(now),
-                SessionEvent::Disconnected { reason, .. } => tally.ended = Some(reason.to_string()),
+                ClientEvent::Connected { .. } => {
+                    tally.connected.get_or_insert(now);
+                    tally.ended = None;
+                    self.packets.start_over();
+                }
+                ClientEvent::Reconnecting { reason, .. }
+                | ClientEvent::Disconnected { reason, .. } => {
+                    tally.ended = Some(reason.to_string());
+                }
+                ClientEvent::TimeJump(_) => tally.time_jumps += 1,
                 _ => {}
             }
         }
-        for (_, chat) in self.inbox.chats.drain(..) {
+    }
+
+    fn handle_messages(&mut self) {
+        while let Some(chat) = self.client.poll_message::<Chat>() {
             let line = format!("{}: {}", game::name(chat.client.into()), chat.text);
-            lock(&self.seat.tally).hear(line);
-        }
-    }
-
-    fn handle_snapshots(&mut self, now: Duration) {
-        let is_traced = self.is_shown() && self.shared.has_page;
-        for packet in mem::take(&mut self.inbox.snapshots) {
-            let received = match is_traced {
-                true => self.receiver.handle_snapshot_traced(&packet, &mut self.trace),
-                false => self.receiver.handle_snapshot(&packet),
-            };
-            let received = match received {
-                Ok(received) => received,
-                // A newer snapshot overtook this one: no error.
-                Err(snapshot::ReceiveError::Late) => continue,
-                Err(refused) => {
-                    lock(&self.seat.tally).refuse(refused);
-                    continue;
-                }
-            };
-            self.playback.handle_snapshot(now, &self.receiver);
-            let moment = Some(received).filter(|received| received.is_complete);
-            let moment = moment.and_then(|received| self.shared.truth.at(received.tick));
-            let wrong = moment.as_deref().map(|moment| disagreements(&mut self.receiver, moment));
-            let mut tally = lock(&self.seat.tally);
-            tally.snapshots += 1;
-            tally.snapshot_bytes += packet.len() as u64;
-            tally.changed += self.receiver.changes().len() as u64;
-            tally.compared += u64::from(wrong.is_some());
-            tally.disagreements += wrong.unwrap_or(0);
-            if is_traced {
-                add_fields(&mut tally.fields, &self.trace);
-                drop(tally);
-                self.show_packet(now, &packet);
-            }
-        }
-    }
-
-    /// Publishes the x-ray of a snapshot, a few times a second.
-    fn show_packet(&mut self, now: Duration, packet: &[u8]) {
-        if now < self.last_xray + BETWEEN_XRAYS {
-            return;
-        }
-        self.last_xray = now;
-        let xray = self.words.xray(&self.title, now.as_secs_f64(), packet, &self.trace);
-        if let Ok(json) = serde_json::to_string(&xray) {
-            self.shared.live.publish_xray(json);
+            lock(&self.link.tally).hear(line);
         }
     }
 
@@ -181,16 +143,16 @@ impl<T: Transport> Guest<'_, T> {
         self.shared.live.controls().shown_client == self.number
     }
 
+    /// Returns the position of this client's cube, as it is predicted.
+    fn own_position(&self) -> [f32; 3] {
+        let own = self.client.world().get::<Player>(ObjectId(self.number));
+        own.map_or([0.0; 3], |player| player.position)
+    }
+
     /// Runs one frame of the client, 60 times a second.
-    fn frame(&mut self, now: Duration) {
-        self.playback.advance(now);
+    fn frame(&mut self, is_steered: bool) {
         self.frames += 1;
-        let place = self.playback.get::<game::Player>(self.number);
-        if self.client.server().is_some() {
-            let mut input = self.bot.input(place.map_or([0.0; 3], |player| player.position));
-            input.ack = self.receiver.ack();
-            // An input that cannot be sent counts as lost: the next carries newer input and acks.
-            let _ = self.client.send(&input, Delivery::Unreliable);
+        if self.client.session().server().is_some() {
             self.talk();
         }
         let is_shown = self.is_shown();
@@ -198,39 +160,50 @@ impl<T: Transport> Guest<'_, T> {
         if is_measured || is_shown && self.shared.has_page {
             self.look(is_measured, is_shown);
         }
-        if self.frames.is_multiple_of(MEASURED) {
+        let correction = self.client.world().correction(ObjectId(self.number)).distance;
+        let mut tally = lock(&self.link.tally);
+        tally.is_steered = is_steered;
+        tally.correction = tally.correction.max(correction);
+        drop(tally);
+        if is_measured {
             self.count();
         }
     }
 
     fn talk(&mut self) {
         let line = self.bot.line().map(String::from);
-        let typed = if self.number == 0 { self.shared.live.take_said() } else { Vec::new() };
+        let typed = if self.number == 0 { self.shared.live.take_chat() } else { Vec::new() };
         for text in line.into_iter().chain(typed) {
             let chat = Chat { client: self.number as u8, text: game::shortened(&text) };
-            let _ = self.client.send(&chat, ORDERED);
+            let _ = self.client.send_message(&chat, ORDERED);
         }
     }
 
     /// Publishes the shown world, and measures its error against the server's.
     fn look(&mut self, is_measured: bool, is_shown: bool) {
-        let Some(time) = self.playback.time() else { return };
-        let Some(newest) = self.shared.truth.newest() else { return };
-        let shown = shown(&mut self.playback, &newest);
+        let Some(time) = self.client.shown_time() else { return };
+        let Some(newest) = self.shared.server_history.newest() else { return };
+        let world = self.client.world();
+        let own = Some(self.number as usize).filter(|_| world.is_predicted(self.number));
+        let shown = shown(world, &newest);
         if is_shown {
-            self.shared.live.publish_worlds(frame(&newest, time, &shown));
+            self.shared.live.publish_worlds(frame(&newest, time, &shown, own));
         }
-        if is_measured && let Some(error) = error_mm(&self.shared.truth, time, &shown) {
-            let mut tally = lock(&self.seat.tally);
+        if is_measured && let Some(error) = error_mm(&self.shared.server_history, time, &shown, own)
+        {
+            let mut tally = lock(&self.link.tally);
             tally.error_mm += error;
             tally.errors += 1;
         }
     }
 
     fn count(&mut self) {
-        let report = self.client.stats();
-        let faults = self.client.messenger().faults().total();
-        let mut tally = lock(&self.seat.tally);
+        let session = self.client.session();
+        let report = session.stats();
+        let faults = session.messenger().faults().total();
+        let time = self.client.time();
+        let shown = self.client.shown_time();
+        let mut tally = lock(&self.link.tally);
         if let Some(report) = report {
             tally.handle_report(&report);
         }
@@ -238,16 +211,25 @@ impl<T: Transport> Guest<'_, T> {
             tally.refuse("a message was not what it should be");
         }
         self.faults = faults;
-        tally.link = self.seat.knobs.stats();
-        tally.playback_delay = self.playback.delay();
+        tally.link = self.link.conditions.up_stats() + self.link.conditions.down_stats();
+        let delay = self.packets.newest().zip(shown).map(|(newest, shown)| newest - shown);
+        tally.playback_delay_ms = in_milliseconds(delay.unwrap_or(0.0).max(0.0));
+        tally.prediction = self.client.stats().prediction;
+        tally.lead_ms = in_milliseconds(time.lead);
+        tally.margin_ms = in_milliseconds(time.margin);
     }
 }
 
+fn in_milliseconds(ticks: f64) -> f64 {
+    ticks * 1000.0 / f64::from(TICKS_PER_SECOND)
+}
+
+/// Time between polls of the socket: several in a tick, or the clock of inputs would have to run
+/// further ahead.
+const POLL: Duration = Duration::from_millis(4);
+
 /// Frames between measurements.
 const MEASURED: u64 = 6;
-
-/// Time between x-rays: a person could not read them any faster.
-const BETWEEN_XRAYS: Duration = Duration::from_millis(300);
 
 /// Time for which a client repeats its farewell, since packets may get lost.
 const FAREWELL: Duration = Duration::from_millis(350);

@@ -1,13 +1,15 @@
 //! Comparison of a client's world with the server's.
 
-use tightwire::snapshot::{self, Playback};
+use tightwire::play::View;
+use tightwire::snapshot;
 
 use super::frame::Shown;
-use super::game::{Cube, Player};
-use super::truth::{Moment, Truth};
+use super::game::{Cube, Player, Steer};
+use super::server_history::{ServerHistory, TickState};
+use super::world::Body;
 
 /// Counts the objects of a client that differ from the quantised world of the server.
-pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &Moment) -> u64 {
+pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &TickState) -> u64 {
     let (mut player, mut cube) = (Player::default(), Cube::default());
     let mut wrong = 0;
     for (id, expected) in (0..).zip(&moment.players) {
@@ -23,26 +25,34 @@ pub(super) fn disagreements(receiver: &mut snapshot::Receiver, moment: &Moment) 
 }
 
 /// Collects the objects as a client shows them, in the order of the server's world.
-pub(super) fn shown(playback: &mut Playback, moment: &Moment) -> Vec<Shown> {
-    let players = moment.players.len();
-    (0..moment.bodies.len())
+pub(super) fn shown(world: View<'_, Steer>, state: &TickState) -> Vec<Shown> {
+    let players = state.players.len();
+    (0..state.bodies.len())
         .map(|id| {
             if id < players {
-                playback.get::<Player>(id as u32).map(|it| (it.position, it.rotation))
+                let body = Body::upright(world.get::<Player>(id as u32)?.position);
+                Some((body.position, body.rotation))
             } else {
-                playback.get::<Cube>(id as u32).map(|it| (it.position, it.rotation))
+                world.get::<Cube>(id as u32).map(|it| (it.position, it.rotation))
             }
         })
         .collect()
 }
 
-/// Returns the mean distance between the shown objects and the server's objects at that time, in
-/// millimetres; `None` without an object to compare.
-pub(super) fn error_mm(truth: &Truth, time: f64, shown: &[Shown]) -> Option<f64> {
-    let (before, after, share) = truth.around(time)?;
+/// Returns the mean distance between the interpolated objects and the server's objects at that time,
+/// in millimetres; `None` without an object to compare. The client's own object is predicted, and
+/// not compared.
+pub(super) fn error_mm(
+    history: &ServerHistory,
+    time: f64,
+    shown: &[Shown],
+    own: Option<usize>,
+) -> Option<f64> {
+    let (before, after, share) = history.around(time)?;
     let (mut sum, mut count) = (0.0, 0);
-    for ((before, after), shown) in before.bodies.iter().zip(&after.bodies).zip(shown) {
-        let Some((at, _)) = shown else { continue };
+    let bodies = before.bodies.iter().zip(&after.bodies);
+    for (place, ((before, after), shown)) in bodies.zip(shown).enumerate() {
+        let Some((at, _)) = shown.filter(|_| own != Some(place)) else { continue };
         let squares = (0..3).map(|axis| {
             let [from, to] = [before.position[axis], after.position[axis]];
             f64::from(at[axis] - (from + (to - from) * share)).powi(2)

@@ -1,23 +1,22 @@
-//! The game's messages, and the objects of its world.
+//! The declaration of the game: the objects of its world, the players' input, and its messages.
 
 use std::time::Duration;
 
-use tightwire::SessionConfig;
-use tightwire::message::MessengerBuilder;
+use tightwire::play::{self, ClientConfig, Game, ObjectConfig, Scene, ServerConfig};
 use tightwire::quic::QuicConfig;
-use tightwire::snapshot::Level;
-use tightwire::{Context, Message, PeerId, Wire, snapshot};
+use tightwire::snapshot::{Level, Scope};
+use tightwire::{Message, SessionConfig, Wire, snapshot};
 
 use super::pace::TICKS_PER_SECOND;
+use super::steering;
 
-/// A cube that a player rolls; the positions of other cubes are predicted from it.
+/// The cube of a player; the positions of other cubes are predicted from it.
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
-pub(super) struct Player {
+pub(crate) struct Player {
     #[wire(spatial, reference, min = -31.9, max = 31.9, resolution = 0.002)]
     pub(super) position: [f32; 3],
-    #[wire(smallest_three = 9)]
-    pub(super) rotation: [f32; 4],
-    pub(super) awake: bool,
+    #[wire(derivative_of = position, min = -10.0, max = 10.0, resolution = 0.01)]
+    pub(super) velocity: [f32; 3],
 }
 
 /// A small cube that players push around.
@@ -31,18 +30,34 @@ pub(super) struct Cube {
 }
 
 /// Maximum absolute value of a coordinate.
-pub(super) const MOST: f32 = 31.9;
+pub(super) const MAX_COORDINATE: f32 = 31.9;
 
-/// Input of a player, with the acks of snapshots: 60 times a second.
-#[derive(Wire, Message, Default, Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Input {
+/// Maximum absolute value of a player's velocity along an axis.
+pub(super) const MAX_VELOCITY: f32 = 10.0;
+
+/// Input of a player in a tick.
+#[derive(Wire, Default, Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Steer {
+    /// Wanted velocity along x and y, in percent of the maximum speed.
     #[wire(range = -100..=100)]
     pub(super) stick: [i8; 2],
     pub(super) action: Action,
-    pub(super) ack: Option<snapshot::Ack>,
 }
 
-/// Action of a player besides rolling.
+impl play::Input for Steer {
+    /// A blow between two ticks is not lost.
+    fn merge(&mut self, newer: &Self) {
+        let action = if newer.action == Action::Nothing { self.action } else { newer.action };
+        *self = Self { action, ..*newer };
+    }
+
+    /// A missing input steers on, and does not blow again.
+    fn repeated(&self, _missing: u32) -> Self {
+        Self { action: Action::Nothing, ..*self }
+    }
+}
+
+/// Action of a player besides moving.
 #[derive(Wire, Default, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     #[default]
@@ -63,67 +78,78 @@ pub(super) struct Chat {
     pub(super) text: String,
 }
 
-/// A snapshot of the world, no larger than a datagram allows.
-#[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
-pub(super) struct Snapshot {
-    pub(super) packet: snapshot::SnapshotPacket,
+/// Returns the declaration of the game, which server and clients share.
+pub(super) fn game() -> Game<Steer> {
+    // The world is small: everybody sees all of it.
+    let seen = ObjectConfig { scope: Some(Scope::Always), ..ObjectConfig::default() };
+    Game::new("cubes", env!("CARGO_PKG_VERSION"))
+        .tick_rate(TICKS_PER_SECOND)
+        .object_with::<Player>(seen)
+        .object_with::<Cube>(seen)
+        .input::<Steer>()
+        .message::<Chat>()
 }
 
-/// Maximum length of a blob's length prefix, in bytes.
-pub(super) const BLOB_LENGTH: usize = 3;
-
-/// Received messages, until the next tick or frame handles them.
-#[derive(Default, Debug)]
-pub(super) struct Inbox {
-    pub(super) inputs: Vec<(PeerId, Input)>,
-    pub(super) chats: Vec<(PeerId, Chat)>,
-    pub(super) snapshots: Vec<Vec<u8>>,
+/// Steps the predicted world of a client: its own cube, as the server moves it without contact.
+pub(super) fn predict(scene: &mut Scene<'_, Steer>) {
+    scene.for_each::<Player>(|scene, id, player| {
+        if let Some(steer) = scene.input(id) {
+            steering::step(player, steer);
+        }
+    });
 }
 
-/// Registers the messages of both sides.
-pub(super) fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
-    builder
-        .handle(|input: &Input, context: &mut Context<'_, Inbox>| {
-            context.state.inputs.push((context.sender(), *input));
-        })
-        .handle(|chat: &Chat, context: &mut Context<'_, Inbox>| {
-            context.state.chats.push((context.sender(), chat.clone()));
-        })
-        .handle(|snapshot: &Snapshot, context: &mut Context<'_, Inbox>| {
-            context.state.snapshots.push(snapshot.packet.bytes.clone());
-        })
+/// Returns the server's configuration.
+pub(super) fn server_config(level: Level, clients: u32) -> ServerConfig {
+    ServerConfig {
+        session: SessionConfig {
+            max_clients: clients as usize,
+            hello_timeout: CONNECT_TIMEOUT,
+            ..SessionConfig::default()
+        },
+        snapshot: snapshots(level),
+        auto_level: false,
+        ..ServerConfig::default()
+    }
 }
 
-/// Returns the snapshot protocol of the world.
-pub(super) fn protocol(level: Level) -> Result<snapshot::Protocol, snapshot::ProtocolError> {
-    let config = snapshot::Config {
+/// Returns the clients' configuration.
+pub(super) fn client_config(level: Level) -> ClientConfig {
+    ClientConfig {
+        session: SessionConfig { hello_timeout: CONNECT_TIMEOUT, ..SessionConfig::default() },
+        snapshot: snapshots(level),
+        ..ClientConfig::default()
+    }
+}
+
+fn snapshots(level: Level) -> snapshot::Config {
+    snapshot::Config {
         level,
         ticks_per_second: TICKS_PER_SECOND,
         max_objects: 1024,
         // Enough for a round-trip time of two seconds, the most that the page offers.
         history: 192,
-    };
-    snapshot::Protocol::builder(config).class::<Player>().class::<Cube>().build()
+    }
 }
 
-/// Returns the session's configuration. Its protocol id covers the snapshot protocol, so that
-/// builds with different snapshots refuse each other.
-pub(super) fn session(protocol: &snapshot::Protocol, clients: u32) -> SessionConfig {
-    SessionConfig {
-        max_clients: clients as usize,
-        hello_timeout: PATIENCE,
-        ..SessionConfig::new("cubes", env!("CARGO_PKG_VERSION")).with_snapshots(protocol)
-    }
+/// Returns the snapshot protocol of the game, whose classes are in the order of their names, to read
+/// the packets themselves.
+pub(super) fn protocol(level: Level) -> Result<snapshot::Protocol, snapshot::ProtocolError> {
+    snapshot::Protocol::builder(snapshots(level)).class::<Cube>().class::<Player>().build()
 }
 
 /// Returns the transport's configuration, with timeouts for networks too bad to play on.
 pub(super) fn quic() -> QuicConfig {
-    QuicConfig { idle_timeout: PATIENCE, handshake_timeout: PATIENCE, ..QuicConfig::default() }
+    QuicConfig {
+        idle_timeout: CONNECT_TIMEOUT,
+        handshake_timeout: CONNECT_TIMEOUT,
+        ..QuicConfig::default()
+    }
 }
 
 /// Handshake and idle timeout: with a round-trip time of two seconds and a third of the packets
 /// lost, connecting takes a while.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Returns the name of a client.
 pub(super) fn name(client: u32) -> String {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_for_a_file_is_refused() {
+    fn invalid_requests_are_refused() {
         for head in ["", "GET /", "GET  / HTTP/1.1", "GET / HTTP/2", "GET http://a/ HTTP/1.1"] {
             assert_eq!(parse(head), Err(BAD_REQUEST), "{head:?}");
         }

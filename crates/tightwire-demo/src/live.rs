@@ -5,19 +5,24 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+
+use super::game::{Action, Steer};
 
 /// The shared state, in an [`Arc`].
 ///
 /// Nouns return the newest value; `set_*` and `say` are the page's commands, `publish_*` and
-/// `take_said` the simulation's.
+/// `take_chat` the simulation's.
 #[derive(Debug)]
 pub(crate) struct Live {
     clients: u32,
     controls: Mutex<Controls>,
     published: Mutex<Published>,
-    said: Mutex<VecDeque<String>>,
+    chat: Mutex<VecDeque<String>>,
+    /// The newest input of a page, and when it came.
+    pressed: Mutex<Option<(Steer, Instant)>>,
 }
 
 impl Live {
@@ -27,8 +32,20 @@ impl Live {
             clients,
             controls: Mutex::new(controls.clamped(clients)),
             published: Mutex::default(),
-            said: Mutex::default(),
+            chat: Mutex::default(),
+            pressed: Mutex::default(),
         }
+    }
+
+    /// Steers the cube of the shown client. A page repeats what it holds down.
+    pub(crate) fn steer(&self, pressed: Pressed) {
+        *lock(&self.pressed) = Some((pressed.steer(), Instant::now()));
+    }
+
+    /// Returns the input of the page; `None` if it has not steered for a while.
+    pub(crate) fn steering(&self) -> Option<Steer> {
+        let (steer, at) = (*lock(&self.pressed))?;
+        held_for(steer, at.elapsed())
     }
 
     /// Returns the current controls.
@@ -71,29 +88,57 @@ impl Live {
         lock(&self.published).xray.clone()
     }
 
-    /// Queues a line of chat from the page: one line, not blank, cut to [`MAX_SAID_CHARS`]. If the
+    /// Queues a line of chat from the page: one line, not blank, cut to its largest length. If the
     /// queue is full, the oldest line is dropped.
     pub(crate) fn say(&self, text: String) {
         let line: String = text
             .trim()
             .chars()
             .map(|c| if c.is_control() { ' ' } else { c })
-            .take(MAX_SAID_CHARS)
+            .take(MAX_CHAT_CHARS)
             .collect();
         if line.trim().is_empty() {
             return;
         }
-        let mut said = lock(&self.said);
-        if said.len() == MAX_SAID {
-            said.pop_front();
+        let mut chat = lock(&self.chat);
+        if chat.len() == MAX_CHAT {
+            chat.pop_front();
         }
-        said.push_back(line);
+        chat.push_back(line);
     }
 
     /// Takes the lines of chat since the last call.
-    pub(crate) fn take_said(&self) -> Vec<String> {
-        lock(&self.said).drain(..).collect()
+    pub(crate) fn take_chat(&self) -> Vec<String> {
+        lock(&self.chat).drain(..).collect()
     }
+}
+
+/// Keys and buttons that a page holds down.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pressed {
+    /// Wanted velocity along an axis, in percent; clamped.
+    pub(crate) x: i32,
+    pub(crate) y: i32,
+    pub(crate) gather: bool,
+    pub(crate) blow: bool,
+}
+
+impl Pressed {
+    fn steer(self) -> Steer {
+        let action = match (self.blow, self.gather) {
+            (true, _) => Action::Blow,
+            (false, true) => Action::Gather,
+            (false, false) => Action::Nothing,
+        };
+        Steer { stick: [self.x, self.y].map(|part| part.clamp(-100, 100) as i8), action }
+    }
+}
+
+/// Returns what counts of an input that came so long ago. A page that has gone does not drive on.
+fn held_for(steer: Steer, age: Duration) -> Option<Steer> {
+    let held = if age < HOLD { steer } else { Steer::default() };
+    (age < IDLE).then_some(held)
 }
 
 /// Settings that the page can change.
@@ -167,10 +212,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Maximum length of a line of chat, in characters.
-pub(crate) const MAX_SAID_CHARS: usize = 200;
+pub(crate) const MAX_CHAT_CHARS: usize = 200;
+
+/// Time for which an input of a page counts; pages repeat it more often.
+const HOLD: Duration = Duration::from_secs(1);
+
+/// Time after the last input of a page after which the bot steers again.
+const IDLE: Duration = Duration::from_secs(6);
 
 /// Maximum number of lines that wait for the simulation.
-const MAX_SAID: usize = 16;
+const MAX_CHAT: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -206,6 +257,18 @@ mod tests {
     }
 
     #[test]
+    fn a_page_steers_until_it_has_gone() {
+        let live = Live::new(CONTROLS, 1);
+        assert_eq!(live.steering(), None);
+        live.steer(Pressed { x: 4000, y: -7, gather: true, blow: false });
+        let steer = Steer { stick: [100, -7], action: Action::Gather };
+        assert_eq!(live.steering(), Some(steer));
+        let held_for = |seconds| held_for(steer, Duration::from_secs(seconds));
+        assert_eq!([held_for(0), held_for(2)], [Some(steer), Some(Steer::default())]);
+        assert_eq!(held_for(10), None, "the bot plays on");
+    }
+
+    #[test]
     fn only_the_newest_counts() {
         let live = Live::new(CONTROLS, 1);
         assert_eq!((live.worlds().version, live.worlds().value), (0, None));
@@ -219,17 +282,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_bounded() {
+    fn chat_lines_are_bounded() {
         let live = Live::new(CONTROLS, 1);
         live.say("  \n ".into());
         live.say("one\ntwo\u{7}".into());
         live.say("x".repeat(10_000));
-        assert_eq!(live.take_said(), ["one two ", &"x".repeat(MAX_SAID_CHARS)]);
-        assert!(live.take_said().is_empty());
+        assert_eq!(live.take_chat(), ["one two ", &"x".repeat(MAX_CHAT_CHARS)]);
+        assert!(live.take_chat().is_empty());
         for number in 0..100 {
             live.say(number.to_string());
         }
-        let said = live.take_said();
-        assert_eq!((said.len(), said[0].as_str()), (MAX_SAID, "84"));
+        let chat = live.take_chat();
+        assert_eq!((chat.len(), chat[0].as_str()), (MAX_CHAT, "84"));
     }
 }

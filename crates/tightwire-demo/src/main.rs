@@ -4,11 +4,10 @@
 //! The server and each client are threads with their own sockets, and communicate only through
 //! these. Besides, they share counters and published values ([`shared`]).
 
-mod bad_link;
 mod bot;
-mod busy;
 mod client;
 mod compare;
+mod cpu_timer;
 mod frame;
 mod game;
 mod http;
@@ -16,17 +15,20 @@ mod live;
 mod options;
 mod pace;
 mod packet;
+mod packets;
 mod random;
 mod scene;
 mod server;
+mod server_history;
 mod shared;
 mod stats;
 mod status;
+mod steering;
 mod summary;
 mod tally;
+mod tap;
 #[cfg(test)]
 mod test_support;
-mod truth;
 mod web;
 mod websocket;
 mod world;
@@ -46,12 +48,11 @@ use clap::{Parser, Subcommand};
 use tightwire::quic::{Certificate, Socket as _, Udp};
 use tightwire::token::{Claims, TokenKey};
 
-use bad_link::Knobs;
 use live::Live;
 use options::Demo;
 use scene::RecordScene;
 use shared::Shared;
-use stats::Window;
+use stats::LastSecond;
 use status::Status;
 use summary::Summary;
 
@@ -103,7 +104,7 @@ impl Demo {
         };
         let controls = self.controls();
         let live = Arc::new(Live::new(controls, self.clients));
-        let links = (0..self.clients).map(|_| Knobs::new(self.network.link(controls))).collect();
+        let links = (0..self.clients).map(|number| self.conditions(number, controls)).collect();
         let shared = Arc::new(Shared::new(live.clone(), links, listener.is_some()));
         stop_on_signal(&shared)?;
         let page = match listener {
@@ -140,8 +141,8 @@ impl Demo {
 
     /// Starts the server and the clients.
     fn start(&self, shared: &Arc<Shared>) -> Result<Vec<(String, Running)>, Box<dyn Error>> {
-        let protocol = game::protocol(self.level.level())?;
-        let session = game::session(&protocol, self.clients);
+        let level = self.level.level();
+        let protocol = game::protocol(level)?;
         let certificate = Certificate::self_signed(["localhost"])?;
         let fingerprint = certificate.fingerprint();
         let socket = Udp::server((Ipv4Addr::LOCALHOST, 0).into())?;
@@ -160,8 +161,7 @@ impl Demo {
             socket,
             certificate,
             key,
-            protocol: protocol.clone(),
-            session: session.clone(),
+            config: game::server_config(level, self.clients),
             seed: self.seed,
             record,
         };
@@ -173,8 +173,8 @@ impl Demo {
                 server: address,
                 fingerprint,
                 token,
+                config: game::client_config(level),
                 protocol: protocol.clone(),
-                session: session.clone(),
                 seed: self.seed,
             };
             let shared_too = shared.clone();
@@ -187,7 +187,7 @@ impl Demo {
     /// Applies controls and publishes statistics until the end of the run.
     fn watch(&self, shared: &Shared) {
         let end = self.seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let (mut window, mut status) = (Window::default(), Status::new());
+        let (mut window, mut status) = (LastSecond::default(), Status::new());
         let mut controls = self.controls();
         let mut next = Duration::ZERO;
         while !shared.is_stopped() && end.is_none_or(|end| shared.now() < end) {
@@ -195,7 +195,9 @@ impl Demo {
             if wanted != controls {
                 controls = wanted;
                 for seat in &shared.clients {
-                    seat.knobs.set_config(self.network.link(controls));
+                    let link = self.network.link(controls);
+                    seat.conditions.set_up(link);
+                    seat.conditions.set_down(link);
                 }
             }
             if shared.now() >= next {

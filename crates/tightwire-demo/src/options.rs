@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tightwire::link::{Bandwidth, Bursts, LinkConfig};
+use tightwire::quic::Conditions;
 use tightwire::snapshot::Level;
 
 use super::live::Controls;
+use super::random::Random;
 
 /// Options of a run.
 #[derive(Args, Debug)]
@@ -101,6 +103,13 @@ impl LevelName {
 }
 
 impl Demo {
+    /// Returns the link conditions of a client.
+    pub(super) fn conditions(&self, client: u32, controls: Controls) -> Conditions {
+        let seed = Random::new(self.seed, 1000 + u64::from(client)).next();
+        let link = self.network.link(controls);
+        Conditions::new(link, link, seed)
+    }
+
     /// Returns the initial controls of the page.
     pub(super) fn controls(&self) -> Controls {
         let Network { round_trip, jitter, loss, .. } = self.network;

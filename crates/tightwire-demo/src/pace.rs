@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_made_up_for_and_a_long_pause_is_not() {
+    fn short_delays_are_caught_up_and_long_pauses_are_not() {
         let mut pace = Pace::new(Duration::ZERO);
         let now = Duration::from_millis(30);
         let ticks: Vec<_> = (0..10).filter_map(|_| pace.take(now)).collect();

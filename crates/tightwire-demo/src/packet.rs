@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use tightwire::inspect::Xray;
+use tightwire::inspect::{Xray, XraySpan};
+use tightwire::message::FRAME_PREFIX;
 use tightwire::schema::Schema;
 use tightwire::snapshot;
 use tightwire::stream::Shape;
@@ -11,11 +12,11 @@ use super::game::{Cube, Player};
 
 /// Operations of the classes' fields as text, by class and field.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct FieldOps {
     fields: BTreeMap<String, String>,
 }
 
-impl Words {
+impl FieldOps {
     pub(super) fn new() -> Self {
         let mut fields = BTreeMap::new();
         for (class, schema) in [("Player", Schema::of::<Player>()), ("Cube", Schema::of::<Cube>())]
@@ -25,23 +26,69 @@ impl Words {
         Self { fields }
     }
 
-    /// Makes the x-ray of a snapshot, given its trace.
+    /// Makes the x-ray of a frame with a snapshot, given its trace.
     pub(super) fn xray(
         &self,
         title: &str,
         time: f64,
-        packet: &[u8],
+        frame: &[u8],
         trace: &snapshot::Trace,
     ) -> Xray {
+        let (prefix, packet) = frame.split_at(frame.len().min(FRAME_PREFIX + PLAY_HEADER));
         let mut xray = Xray::of_snapshot(title, time, packet, trace);
+        let prefix_bits = prefix.len() as u64 * 8;
         for span in &mut xray.spans {
+            span.start += prefix_bits as f64;
             let field = span.path.split_once("].").map_or("", |(_, field)| field);
-            if let Some(words) = self.fields.get(&format!("{}.{field}", span.group)) {
-                span.range.clone_from(words);
+            if let Some(ops) = self.fields.get(&format!("{}.{field}", span.group)) {
+                span.range.clone_from(ops);
             }
         }
+        xray.spans.splice(..0, prefix_spans(prefix));
+        let hex = prefix.iter().map(|byte| format!("{byte:02x}"));
+        xray.bytes.insert_str(0, &hex.collect::<String>());
+        xray.bits += prefix_bits;
         xray
     }
+}
+
+/// Bytes of the play layer's header, behind the prefix of the frame.
+pub(super) const PLAY_HEADER: usize = 2;
+
+/// Returns the spans of what comes before a snapshot: the frame's size and number, and the header
+/// that tells the client how early its inputs arrive.
+fn prefix_spans(prefix: &[u8]) -> Vec<XraySpan> {
+    let &[size_low, size_high, number, header_low, header_high] = prefix else { return Vec::new() };
+    let size = u16::from_le_bytes([size_low, size_high]);
+    let header = u16::from_le_bytes([header_low, header_high]);
+    let (has_input, is_exact) = (header & 1 == 1, header >> 15 == 1);
+    let (ahead, margin) = (i32::from(header >> 1 & 127) - 64, i32::from(header >> 8 & 127) - 64);
+    let margin = match margin {
+        -64 => "no new input".into(),
+        eighths => format!("{} ticks", f64::from(eighths) / 8.0),
+    };
+    let fields = [
+        ("size", 16, format!("{size} bytes"), ""),
+        ("frame", 8, number.to_string(), "8 is a snapshot"),
+        ("has_input", 1, has_input.to_string(), ""),
+        ("newest_input", 7, format!("{ahead:+} ticks"), "after the tick of the snapshot"),
+        ("input_margin", 7, margin, "the latest input came so early"),
+        ("owned_exact", 1, is_exact.to_string(), "the client's own objects are up to date"),
+    ];
+    let mut start = 0;
+    let spans = fields.into_iter().map(|(name, bits, value, range)| {
+        start += bits;
+        XraySpan {
+            path: name.into(),
+            start: f64::from(start - bits),
+            bits: bits.into(),
+            value,
+            range: range.into(),
+            kind: "header".into(),
+            group: "play".into(),
+        }
+    });
+    spans.collect()
 }
 
 /// Adds the bits of a snapshot to the totals by field.
@@ -52,7 +99,7 @@ pub(super) fn add_fields(fields: &mut BTreeMap<String, f64>, trace: &snapshot::T
             snapshot::TracePart::Objects | snapshot::TracePart::Object => "which objects".into(),
             snapshot::TracePart::Check => "check".into(),
             snapshot::TracePart::Padding => "padding".into(),
-            snapshot::TracePart::Choices => "choices".into(),
+            snapshot::TracePart::Modes => "modes".into(),
             _ => "header".into(),
         };
         *fields.entry(name).or_default() += total.bits;
@@ -94,7 +141,10 @@ mod tests {
             let received =
                 snapshot::Receiver::new(&protocol).handle_snapshot_traced(&packet, &mut trace);
             assert!(received.is_ok());
-            let xray = Words::new().xray("Snapshot", 0.0, &packet, &trace);
+            let frame = [&[200, 0, 8, 0x87, 0xcc], &packet[..]].concat();
+            let xray = FieldOps::new().xray("Snapshot", 0.0, &frame, &trace);
+            let values: Vec<_> = xray.spans.iter().take(6).map(|span| &span.value[..]).collect();
+            assert_eq!(values, ["200 bytes", "8", "true", "+3 ticks", "1.5 ticks", "true"]);
             let end = xray.spans.iter().fold(0.0, |at, span| {
                 assert!((span.start - at).abs() < 1e-6, "{span:?}");
                 span.start + span.bits
@@ -107,7 +157,7 @@ mod tests {
             let mut fields = BTreeMap::new();
             add_fields(&mut fields, &trace);
             let bits: f64 = fields.values().sum();
-            assert!((bits - xray.bits as f64).abs() < 1e-6, "{fields:?}");
+            assert!((bits + 40.0 - xray.bits as f64).abs() < 1e-6, "{fields:?}");
             assert!(fields["Cube.position"] > fields["Cube.awake"], "{fields:?}");
         }
     }

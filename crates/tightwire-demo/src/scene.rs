@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::bot::{Bot, Habit};
 use super::pace::TICKS_PER_SECOND;
-use super::world::{Body, CUBES, Nature, World};
+use super::world::{Body, CUBES, Physics, World};
 
 /// Records a scene for `tightwire snapshot-bench`, 60 frames a second: a bot rolls a large cube
 /// through 900 small ones, as in the demo. The same options make the same scene.
@@ -30,19 +30,19 @@ pub(crate) struct RecordScene {
     #[arg(long, default_value = "mixed")]
     habit: Habit,
     /// Gravity in metres per second squared, from 1 to 50.
-    #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().gravity,
+    #[arg(long, value_name = "NUMBER", default_value_t = Physics::default().gravity,
           value_parser = |text: &str| number(text, 1.0, 50.0))]
     gravity: f32,
     /// Restitution of the small cubes, from 0 to 1.
-    #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().bounce,
+    #[arg(long, value_name = "NUMBER", default_value_t = Physics::default().bounce,
           value_parser = |text: &str| number(text, 0.0, 1.0))]
     bounce: f32,
     /// Friction of the small cubes, from 0 to 2.
-    #[arg(long, value_name = "NUMBER", default_value_t = Nature::default().friction,
+    #[arg(long, value_name = "NUMBER", default_value_t = Physics::default().friction,
           value_parser = |text: &str| number(text, 0.0, 2.0))]
     friction: f32,
     /// Half the edge of a small cube in metres, from 0.05 to 0.3.
-    #[arg(long, value_name = "HALF", default_value_t = Nature::default().half,
+    #[arg(long, value_name = "HALF", default_value_t = Physics::default().half,
           value_parser = |text: &str| number(text, 0.05, 0.3))]
     size: f32,
 }
@@ -72,7 +72,8 @@ impl RecordScene {
     /// Records the scene; the bot sees the world without latency.
     fn record(&self, file: &mut impl Write) -> io::Result<()> {
         let Self { gravity, bounce, friction, size: half, .. } = *self;
-        let mut world = World::new(1, self.seed, Nature { gravity, bounce, friction, half });
+        let physics = Physics { gravity, bounce, friction, half, ..Physics::default() };
+        let mut world = World::new(1, self.seed, physics);
         let mut bot = Bot::new(0, self.seed, self.habit);
         // All cubes first settle on the ground and fall asleep, which is no part of the scene.
         for _ in 0..SETTLING {

@@ -1,163 +1,131 @@
-//! The server: simulates the world and sends snapshots of it.
+//! The server: simulates the world, which the play layer replicates to the clients.
 //!
-//! Server and clients are threads that communicate only through their sockets; the bad network is a
-//! `Socket` around `Udp` on the client's side. They share the published values, and the server's
-//! last worlds, which check that each client has exactly the same.
+//! Server and clients are threads that communicate only through their sockets. A `Socket` around
+//! `Udp` on the client's side simulates the bad network. Besides, the threads share the published
+//! values, and the server's last worlds, to check that each client has exactly the same state.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufWriter;
-use std::mem;
 use std::thread;
 use std::time::Duration;
 
 use tightwire::inspect::CaptureWriter;
 use tightwire::inspect::Captured;
+use tightwire::play::{Server, ServerConfig, ServerEvent, To};
 use tightwire::quic::{Certificate, Quic, Socket as _, Udp};
-use tightwire::snapshot::{Leaving, ReceiverId};
 use tightwire::token::{TokenGate, TokenKey};
 use tightwire::transport::Transport;
-use tightwire::{Delivery, PeerId, Stage, snapshot};
-use tightwire::{Server, SessionConfig, SessionEvent};
+use tightwire::{Delivery, PeerId};
 
-use super::busy::Busy;
-use super::game::{self, BLOB_LENGTH, Chat, Inbox, Snapshot};
-use super::pace::{Pace, TICKS_PER_SECOND};
+use super::cpu_timer::CpuTimer;
+use super::game::{self, Chat, Steer};
+use super::pace::TICKS_PER_SECOND;
+use super::server_history::{TickState, clamp, cube};
 use super::shared::{Shared, lock};
-use super::truth::{Moment, cube, player};
-use super::world::{Nature, World};
+use super::world::{Motion, Physics, World};
 
 /// Arguments of [`run`].
 pub(super) struct Setup {
     pub(super) socket: Udp,
     pub(super) certificate: Certificate,
     pub(super) key: TokenKey,
-    pub(super) protocol: snapshot::Protocol,
-    pub(super) session: SessionConfig,
+    pub(super) config: ServerConfig,
     pub(super) seed: u64,
-    /// File for a capture of the server's messages; `None` without a capture.
+    /// File for a capture of the server's packets; `None` without a capture.
     pub(super) record: Option<File>,
 }
 
 /// Runs the server until the demo is stopped.
 pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
-    let Setup { socket, certificate, key, protocol, session, seed, record } = setup;
+    let Setup { socket, certificate, key, config, seed, record } = setup;
     let address = socket.address();
-    let transport = Quic::listen(socket, &certificate, game::quic()).map_err(said)?;
+    let transport = Quic::listen(socket, &certificate, game::quic()).map_err(error_text)?;
     let gate = TokenGate::new(vec![key], SERVER_NAME);
     let Some(file) = record else {
-        let builder = Server::builder(session).register(game::messages).with_tokens(gate);
-        let server = builder.build(transport).map_err(said)?;
-        return Host::new(shared, server, &protocol, seed).run();
+        let server = game::game().serve(config, gate, transport).map_err(error_text)?;
+        return DemoServer::new(shared, server, seed).run();
     };
-    let unix_start = session.unix_start;
-    let builder = Server::builder(session).register(game::messages).with_tokens(gate);
-    let identity = builder.capture_identity().map_err(said)?;
-    let recorder = CaptureWriter::with_snapshots(BufWriter::new(file), &identity, &protocol);
-    let captured = Captured::new(transport, recorder.map_err(said)?, address, unix_start);
-    let server = builder.build(captured).map_err(said)?;
-    let mut host = Host::new(shared, server, &protocol, seed);
-    host.run()?;
-    match host.server.transport().error() {
+    let unix_start = config.session.unix_start;
+    let description = game::game().describe(&config.snapshot).map_err(error_text)?;
+    let (identity, objects) = (&description.identity, &description.objects);
+    let writer = CaptureWriter::with_snapshots(BufWriter::new(file), identity, objects);
+    let captured = Captured::new(transport, writer.map_err(error_text)?, address, unix_start);
+    let server = game::game().serve(config, gate, captured).map_err(error_text)?;
+    let mut server = DemoServer::new(shared, server, seed);
+    server.run()?;
+    match server.server.session().transport().error() {
         Some(error) => Err(format!("the recording ends too early: {error}")),
         None => Ok(()),
     }
 }
 
-fn said(error: impl ToString) -> String {
+fn error_text(error: impl ToString) -> String {
     error.to_string()
 }
 
 /// Server name in the clients' tokens.
 pub(super) const SERVER_NAME: &str = "demo";
 
-struct Host<'s, T> {
+struct DemoServer<'s, T> {
     shared: &'s Shared,
-    server: Server<Inbox, T>,
-    sender: snapshot::Sender,
+    server: Server<Steer, T>,
     world: World,
-    guests: Vec<Guest>,
-    inbox: Inbox,
-    snapshot: Snapshot,
-    /// Number of the newest tick. Differs from `ticks` where ticks were skipped.
-    tick: u32,
+    /// Numbers of the connected clients. A client's number is also the object id of its cube.
+    clients: BTreeMap<PeerId, u32>,
     ticks: u64,
 }
 
-/// A connected client.
-#[derive(Clone, Copy, Debug)]
-struct Guest {
-    peer: PeerId,
-    client: u32,
-    receiver: ReceiverId,
-    /// Maximum length of a snapshot for this client, in bytes: what fits into a datagram.
-    budget: usize,
-}
-
-impl<'s, T: Transport> Host<'s, T> {
-    fn new(
-        shared: &'s Shared,
-        server: Server<Inbox, T>,
-        protocol: &snapshot::Protocol,
-        seed: u64,
-    ) -> Self {
-        Self {
-            shared,
-            server,
-            sender: snapshot::Sender::new(protocol),
-            world: World::new(shared.clients.len() as u32, seed, Nature::default()),
-            guests: Vec::new(),
-            inbox: Inbox::default(),
-            snapshot: Snapshot::default(),
-            tick: 0,
-            ticks: 0,
-        }
+impl<'s, T: Transport> DemoServer<'s, T> {
+    fn new(shared: &'s Shared, server: Server<Steer, T>, seed: u64) -> Self {
+        let physics = Physics { motion: Motion::Glide, ..Physics::default() };
+        let world = World::new(shared.clients.len() as u32, seed, physics);
+        Self { shared, server, world, clients: BTreeMap::new(), ticks: 0 }
     }
 
     fn run(&mut self) -> Result<(), String> {
         let shared = self.shared;
-        let (mut pace, mut busy) = (Pace::new(shared.now()), Busy::new());
+        let mut cpu_timer = CpuTimer::new();
         while !shared.is_stopped() {
-            let now = shared.now();
-            busy.begin();
-            self.server.handle_input(now);
-            if let Some(number) = pace.take(now) {
-                self.tick(number as u32)?;
-                lock(&shared.server).busy = busy.total();
-            }
-            self.server.transmit(shared.now());
+            cpu_timer.begin();
+            self.server.receive(shared.now());
             self.handle_events();
-            busy.end();
-            thread::sleep(shared.nap.min(pace.due().saturating_sub(shared.now())));
+            self.forward_chat();
+            let rate = shared.live.controls().send_rate.max(1);
+            self.server.set_snapshot_interval((TICKS_PER_SECOND + rate / 2) / rate);
+            // `if`, not `while`: each of several late ticks gets a snapshot of its own.
+            if let Some(tick) = self.server.begin_tick(shared.now()) {
+                self.tick(tick.0)?;
+                lock(&shared.server).cpu_timer = cpu_timer.total();
+            }
+            self.server.send(shared.now());
+            cpu_timer.end();
+            shared.sleep_until(self.server.next_time());
         }
-        // The clients leave by themselves at the same time; the others are closed by `shut_down`.
+        // The clients stop at the same time and disconnect by themselves: waits for them.
         let end = shared.now() + FAREWELL;
         while shared.now() < end && self.server.peers().next().is_some() {
-            self.server.receive(shared.now(), &mut self.inbox);
-            self.server.transmit(shared.now());
+            self.server.receive(shared.now());
             while self.server.poll_event().is_some() {}
+            self.server.send(shared.now());
             thread::sleep(shared.nap);
         }
-        self.server.shut_down(shared.now());
+        for peer in self.server.peers().collect::<Vec<_>>() {
+            self.server.kick(peer, "the demo has ended");
+        }
+        self.server.send(shared.now());
         Ok(())
     }
 
     fn handle_events(&mut self) {
         while let Some(event) = self.server.poll_event() {
             match event {
-                SessionEvent::Connected { peer, client, .. } => {
-                    let receiver = self.sender.add_receiver(Leaving::Despawn);
-                    let guest = Guest { peer, client: client as u32, receiver, budget: 1000 };
-                    self.guests.push(guest);
+                ServerEvent::Joined { peer, client, .. } => {
+                    self.clients.insert(peer, client as u32);
+                    self.server.world().set_owner(client as u32, Some(peer));
                 }
-                SessionEvent::Disconnected { peer, .. } => {
-                    self.guests.retain(|guest| {
-                        if Some(guest.peer) == peer {
-                            self.sender.remove_receiver(guest.receiver);
-                        }
-                        Some(guest.peer) != peer
-                    });
-                }
-                SessionEvent::Refused { reason, .. } => {
+                ServerEvent::Left { peer, .. } => drop(self.clients.remove(&peer)),
+                ServerEvent::Refused { reason, .. } => {
                     let mut tally = lock(&self.shared.server);
                     tally.refused += 1;
                     tally.refusal.get_or_insert_with(|| reason.to_string());
@@ -167,93 +135,52 @@ impl<'s, T: Transport> Host<'s, T> {
         }
     }
 
-    fn tick(&mut self, number: u32) -> Result<(), String> {
-        self.server.run_stage(Stage::Update, &mut self.inbox);
-        self.hear();
-        self.world.step();
-        let before = mem::replace(&mut self.tick, number);
-        self.sender.begin_tick(number);
-        let players = self.shared.clients.len();
-        let bodies: Vec<_> = self.world.bodies().collect();
-        for (id, body) in (0..).zip(&bodies) {
-            let is_player = (id as usize) < players;
-            let set = match is_player {
-                true => self.sender.set::<game::Player>(id, &player(body)),
-                false => self.sender.set::<game::Cube>(id, &cube(body)),
-            };
-            set.map_err(|error| error.to_string())?;
+    fn forward_chat(&mut self) {
+        while let Some((peer, chat)) = self.server.poll_message::<Chat>() {
+            let Some(client) = self.clients.get(&peer) else { continue };
+            let chat = Chat { client: *client as u8, text: chat.text };
+            // A peer that cannot keep up does not get the line; the peer's report counts that.
+            let _ = self.server.send_message(To::All, &chat, ORDERED);
         }
-        let moment = Moment::new(self.tick, bodies, players).ok_or("a cube cannot travel")?;
-        self.shared.truth.push(moment);
-        self.send(before);
-        self.count();
+    }
+
+    /// Simulates a tick, and hands its state to the play layer.
+    fn tick(&mut self, tick: u32) -> Result<(), String> {
+        for (peer, steer, _) in self.server.inputs() {
+            if let Some(client) = self.clients.get(&peer) {
+                self.world.set_input(*client, *steer);
+            }
+        }
+        self.world.step();
+        let mut objects = self.server.world();
+        // The physics continues from the quantised state, as the owner's prediction does.
+        for (id, player) in (0u32..).zip(self.world.players_mut()) {
+            clamp(player);
+            objects.set_rounded(id, player).map_err(error_text)?;
+        }
+        let bodies: Vec<_> = self.world.bodies().collect();
+        let players: Vec<_> = self.world.players_mut().map(|player| player.clone()).collect();
+        for (id, body) in (0u32..).zip(&bodies).skip(players.len()) {
+            objects.set(id, &cube(body)).map_err(error_text)?;
+        }
+        let state = TickState::new(tick, bodies, players).ok_or("a cube cannot be sent")?;
+        self.shared.server_history.push(state);
+        self.count(tick);
         Ok(())
     }
 
-    /// Handles the received inputs and chats.
-    fn hear(&mut self) {
-        let guest_of = |guests: &[Guest], peer| guests.iter().find(|it| it.peer == peer).copied();
-        for (peer, input) in self.inbox.inputs.drain(..) {
-            let Some(guest) = guest_of(&self.guests, peer) else { continue };
-            self.world.set_input(guest.client, input);
-            if let Some(ack) = input.ack {
-                self.sender.handle_ack(guest.receiver, ack);
-            }
-        }
-        for (peer, chat) in mem::take(&mut self.inbox.chats) {
-            let Some(guest) = guest_of(&self.guests, peer) else { continue };
-            let chat = Chat { client: guest.client as u8, text: chat.text };
-            // A peer that cannot keep up does not get the line; the peer's report counts that.
-            let _ = self.server.broadcast(None, &chat, ORDERED);
-        }
-    }
-
-    /// Sends snapshots to the clients if one is due; `before` is the previous tick.
-    fn send(&mut self, before: u32) {
-        let rate = self.shared.live.controls().send_rate;
-        let turns = |tick: u32| u64::from(tick) * u64::from(rate) / u64::from(TICKS_PER_SECOND);
-        if turns(self.tick) == turns(before) {
-            return;
-        }
-        // With many clients, one tick is too short for all: the next one goes on where this one
-        // stopped.
-        let (start, count) = (self.shared.now(), self.guests.len().max(1));
-        for place in 0..self.guests.len() {
-            if self.shared.now() - start > SENDING {
-                self.guests.rotate_left(place);
-                return;
-            }
-            let Guest { peer, receiver, budget, .. } = self.guests[place % count];
-            let in_flight = self.sender.in_flight(receiver).unwrap_or(0);
-            if in_flight > MANY_IN_FLIGHT && !self.tick.is_multiple_of(4) {
-                continue;
-            }
-            let Some(packet) = self.sender.snapshot(receiver, budget) else { continue };
-            self.snapshot.packet.replace(packet);
-            // A snapshot that cannot be sent counts as lost.
-            let route = Delivery::Unreliable;
-            let _ = self.server.send(peer, &self.snapshot, route);
-        }
-    }
-
-    fn count(&mut self) {
-        // The maximum length of datagrams hardly ever changes, and reports take time.
+    fn count(&mut self, tick: u32) {
         self.ticks += 1;
-        if self.ticks.is_multiple_of(30) {
-            for guest in &mut self.guests {
-                if let Some(report) = self.server.stats(guest.peer) {
-                    let most = report.path.max_datagram.saturating_sub(HEADERS + BLOB_LENGTH);
-                    guest.budget = most.min(MOST_BYTES);
-                }
-            }
-        }
         let mut tally = lock(&self.shared.server);
-        tally.ticks = self.ticks;
-        tally.tick = self.tick;
-        tally.in_flight.resize(self.shared.clients.len(), 0);
-        for guest in &self.guests {
-            if let Some(in_flight) = tally.in_flight.get_mut(guest.client as usize) {
-                *in_flight = self.sender.in_flight(guest.receiver).unwrap_or(0);
+        (tally.ticks, tally.tick) = (self.ticks, tick);
+        tally.clients.resize_with(self.shared.clients.len(), Default::default);
+        for (peer, client) in &self.clients {
+            let Some(stats) = self.server.stats(*peer) else { continue };
+            if let Some(counts) = tally.clients.get_mut(*client as usize) {
+                counts.newest = stats;
+                if stats.inputs.fresh == 0 {
+                    counts.before_inputs = stats.inputs;
+                }
             }
         }
     }
@@ -261,20 +188,6 @@ impl<'s, T: Transport> Host<'s, T> {
 
 /// Delivery of chat: all lines, in order.
 pub(super) const ORDERED: Delivery = Delivery::ReliableOrdered;
-
-/// Length of the headers of batch and message, in bytes.
-const HEADERS: usize = 2 + 5;
-
-/// Maximum length of a snapshot, in bytes. Few paths carry more, and a larger datagram would be
-/// lost as a whole.
-const MOST_BYTES: usize = 1300;
-
-/// Time for snapshots in a tick: the rest is for the physics.
-const SENDING: Duration = Duration::from_millis(11);
-
-/// Snapshots in flight above which fewer are sent: with a round-trip time of two seconds, there
-/// would be more than the sender can track.
-const MANY_IN_FLIGHT: u32 = 64;
 
 /// Time for which the server waits until its clients have left.
 const FAREWELL: Duration = Duration::from_millis(400);

@@ -2,40 +2,42 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use super::bad_link::Knobs;
-use super::live::Live;
-use super::tally::{ServerTally, Tally};
-use super::truth::Truth;
+use tightwire::quic::Conditions;
 
-/// State of the demo, in an [`Arc`]: for the threads of the server, the clients and `main`.
+use super::live::Live;
+use super::server_history::ServerHistory;
+use super::tally::{ServerTally, Tally};
+
+/// State that the threads of the server, the clients and `main` share in an [`Arc`].
 #[derive(Debug)]
 pub(super) struct Shared {
     start: Instant,
     stop: Arc<AtomicBool>,
     /// Time for which a thread sleeps before it polls its socket again.
     pub(super) nap: Duration,
-    /// Whether a page is served, which may show the worlds.
+    /// Whether a page is served, which can show the worlds.
     pub(super) has_page: bool,
     pub(super) live: Arc<Live>,
-    pub(super) truth: Truth,
+    pub(super) server_history: ServerHistory,
     pub(super) server: Mutex<ServerTally>,
-    pub(super) clients: Vec<Seat>,
+    pub(super) clients: Vec<ClientLink>,
 }
 
-/// Link settings and counters of a client.
+/// Link conditions and counters of a client.
 #[derive(Debug)]
-pub(super) struct Seat {
-    pub(super) knobs: Arc<Knobs>,
+pub(super) struct ClientLink {
+    pub(super) conditions: Conditions,
     pub(super) tally: Mutex<Tally>,
 }
 
 impl Shared {
     /// Makes the state for clients on these links.
-    pub(super) fn new(live: Arc<Live>, links: Vec<Knobs>, has_page: bool) -> Self {
+    pub(super) fn new(live: Arc<Live>, links: Vec<Conditions>, has_page: bool) -> Self {
         let seats =
-            links.into_iter().map(|knobs| Seat { knobs: Arc::new(knobs), tally: Mutex::default() });
+            links.into_iter().map(|conditions| ClientLink { conditions, tally: Mutex::default() });
         let clients: Vec<_> = seats.collect();
         // A poll costs a few microseconds: with many clients, polls would take most of the time.
         let nap = Duration::from_millis(1 + clients.len() as u64 / 12);
@@ -45,7 +47,7 @@ impl Shared {
             nap,
             has_page,
             live,
-            truth: Truth::default(),
+            server_history: ServerHistory::default(),
             server: Mutex::default(),
             clients,
         }
@@ -54,6 +56,12 @@ impl Shared {
     /// Returns the time since the start of the demo, which all threads share.
     pub(super) fn now(&self) -> Duration {
         self.start.elapsed()
+    }
+
+    /// Sleeps until a time, but no longer than a [`nap`](Self::nap).
+    pub(super) fn sleep_until(&self, time: Option<Duration>) {
+        let wait = time.map_or(self.nap, |time| time.saturating_sub(self.now()));
+        thread::sleep(wait.clamp(SHORTEST_NAP, self.nap));
     }
 
     /// Stops the demo: all clients leave.
@@ -76,3 +84,6 @@ impl Shared {
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Shortest sleep: shorter ones would only cost processor time.
+const SHORTEST_NAP: Duration = Duration::from_micros(200);

@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 use tightwire::Wire;
 use tightwire::link::LinkStats;
+use tightwire::play::{InputStats, PeerPlayStats};
 
 use super::game::{Cube, Player};
 use super::live::Controls;
 use super::shared::{Shared, lock};
-use super::tally::{Both, ServerTally, Tally};
+use super::tally::{ServerTally, Tally, Traffic};
 use super::world::CUBES;
 
 /// Statistics that the page shows.
@@ -33,6 +34,15 @@ pub(super) struct Stats {
     snapshots_per_second: f64,
     changed_objects: f64,
     playback_delay_ms: f64,
+    lead_ms: f64,
+    margin_ms: f64,
+    /// Share of ticks whose input was not there in time.
+    missing_inputs: f64,
+    corrections_per_second: f64,
+    replayed_per_second: f64,
+    /// Largest visible correction of the client's own cube.
+    correction_mm: f64,
+    is_steered: bool,
     pub(super) error_mm: f64,
     refused: u64,
     pub(super) disagreements: u64,
@@ -50,32 +60,38 @@ pub(super) struct Rate {
 
 /// Counters of the last second.
 #[derive(Debug, Default)]
-pub(super) struct Window {
-    looks: VecDeque<Look>,
+pub(super) struct LastSecond {
+    samples: VecDeque<Sample>,
 }
 
 #[derive(Debug)]
-struct Look {
+struct Sample {
     time: Duration,
     server: ServerTally,
     clients: Vec<Tally>,
 }
 
-impl Window {
+impl LastSecond {
     /// Adds the current counters, and drops those older than a second.
     pub(super) fn look(&mut self, shared: &Shared) {
-        let clients = shared.clients.iter().map(|seat| lock(&seat.tally).clone()).collect();
+        let clients = shared.clients.iter().map(|link| {
+            let mut tally = lock(&link.tally);
+            let copy = tally.clone();
+            tally.correction = 0.0;
+            copy
+        });
+        let clients = clients.collect();
         let (time, server) = (shared.now(), lock(&shared.server).clone());
-        self.looks.push_back(Look { time, server, clients });
-        while self.looks.len() > 2 && time - self.looks[1].time >= Duration::from_secs(1) {
-            self.looks.pop_front();
+        self.samples.push_back(Sample { time, server, clients });
+        while self.samples.len() > 2 && time - self.samples[1].time >= Duration::from_secs(1) {
+            self.samples.pop_front();
         }
     }
 
     /// Returns the statistics of the shown client between the oldest and the newest counters.
     pub(super) fn stats(&self, shared: &Shared) -> Option<Stats> {
         let controls = shared.live.controls();
-        let (before, now) = (self.looks.front()?, self.looks.back()?);
+        let (before, now) = (self.samples.front()?, self.samples.back()?);
         let shown = controls.shown_client as usize;
         let (from, to) = (before.clients.get(shown)?, now.clients.get(shown)?);
         let passed = (now.time - before.time).as_secs_f64().max(0.01);
@@ -85,6 +101,9 @@ impl Window {
         let (raw_bytes, memory_bytes) = whole(shared.clients.len());
         let ticks = (now.server.ticks - before.server.ticks) as f64;
         let errors = to.errors - from.errors;
+        let growth = |of: fn(&Tally) -> u64| of(to).saturating_sub(of(from)) as f64;
+        let corrections = self.samples.iter().filter_map(|sample| sample.clients.get(shown));
+        let largest = corrections.map(|tally| f64::from(tally.correction)).fold(0.0, f64::max);
         Some(Stats {
             seconds: now.time.as_secs_f64(),
             clients: shared.clients.len() as u32,
@@ -95,25 +114,45 @@ impl Window {
             fields: fields(from, to, passed),
             round_trip_ms: to.round_trip.as_secs_f64() * 1000.0,
             loss: loss(&from.link, &to.link),
-            baselines_in_flight: now.server.in_flight.get(shown).copied().unwrap_or(0),
+            baselines_in_flight: peer(now, shown).in_flight,
             snapshot_bytes,
             raw_bytes,
             memory_bytes,
             ratio: if snapshot_bytes > 0.0 { raw_bytes as f64 / snapshot_bytes } else { 0.0 },
             snapshots_per_second: snapshots / passed,
             changed_objects: each(to.changed - from.changed),
-            playback_delay_ms: to.playback_delay.as_secs_f64() * 1000.0,
+            playback_delay_ms: to.playback_delay_ms,
+            lead_ms: to.lead_ms,
+            margin_ms: to.margin_ms,
+            missing_inputs: missing_inputs(&peer(before, shown).inputs, &peer(now, shown).inputs),
+            corrections_per_second: growth(|tally| tally.prediction.mispredicted) / passed,
+            replayed_per_second: growth(|tally| tally.prediction.replayed_ticks) / passed,
+            correction_mm: largest * 1000.0,
+            is_steered: to.is_steered,
             error_mm: mean(to.error_mm - from.error_mm, errors),
             refused: to.refused + now.server.refused,
             disagreements: to.disagreements,
             cpu_us_per_tick: mean(
-                (now.server.busy - before.server.busy).as_secs_f64() * 1e6,
+                (now.server.cpu_timer - before.server.cpu_timer).as_secs_f64() * 1e6,
                 ticks as u64,
             ),
             controls,
             chat: to.chat.iter().cloned().collect(),
         })
     }
+}
+
+/// Returns the counts of a client in the play layer.
+fn peer(sample: &Sample, client: usize) -> PeerPlayStats {
+    sample.server.clients.get(client).copied().unwrap_or_default().newest
+}
+
+/// Returns the share of ticks between two counts whose input did not arrive in time.
+pub(super) fn missing_inputs(from: &InputStats, to: &InputStats) -> f64 {
+    let missing = |stats: &InputStats| stats.repeated + stats.neutral;
+    let fresh = to.fresh.saturating_sub(from.fresh);
+    let missing = missing(to).saturating_sub(missing(from));
+    mean(missing as f64, fresh + missing)
 }
 
 /// Returns the mean; 0 without values.
@@ -135,7 +174,7 @@ pub(super) fn whole(players: usize) -> (u64, u64) {
 }
 
 /// Returns the rates of each message type, and of the transport's overhead.
-fn rates(from: &Tally, to: &Tally, passed: f64, of: impl Fn(&Both) -> u64) -> Vec<Rate> {
+fn rates(from: &Tally, to: &Tally, passed: f64, of: impl Fn(&Traffic) -> u64) -> Vec<Rate> {
     let rate = |name: &str, bytes: u64| Rate {
         name: name.into(),
         bytes_per_second: bytes as f64 / passed,

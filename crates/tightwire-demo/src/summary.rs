@@ -8,8 +8,8 @@ use tightwire::link::LinkStats;
 
 use super::game;
 use super::shared::{Shared, lock};
-use super::stats::{loss, mean, whole};
-use super::tally::{ServerTally, Tally};
+use super::stats::{loss, mean, missing_inputs, whole};
+use super::tally::{PeerCounts, ServerTally, Tally};
 
 /// Statistics of a whole run.
 #[derive(Debug, Serialize)]
@@ -35,6 +35,10 @@ struct ClientSummary {
     loss: f64,
     round_trip_ms: f64,
     error_mm: f64,
+    /// Share of ticks whose input was not there in time.
+    missing_inputs: f64,
+    /// Share of compared snapshots that corrected the prediction.
+    corrected: f64,
     refused: u64,
     disagreements: u64,
 }
@@ -45,12 +49,18 @@ impl Summary {
         let now = shared.now();
         let server = lock(&shared.server).clone();
         let tallies: Vec<_> = shared.clients.iter().map(|seat| lock(&seat.tally).clone()).collect();
-        let clients = (0..).zip(&tallies).map(|(client, tally)| summary(client, tally, now));
+        let clients = (0..).zip(&tallies).map(|(client, tally)| {
+            let peer = server.clients.get(client as usize).copied().unwrap_or_default();
+            summary(client, tally, &peer, now)
+        });
         Self {
             seconds: rounded(now.as_secs_f64(), 100.0),
             clients: clients.collect(),
             raw_bytes: whole(tallies.len()).0,
-            cpu_us_per_tick: rounded(mean(server.busy.as_secs_f64() * 1e6, server.ticks), 10.0),
+            cpu_us_per_tick: rounded(
+                mean(server.cpu_timer.as_secs_f64() * 1e6, server.ticks),
+                10.0,
+            ),
             ticks: server.ticks,
             faults: faults(&server, &tallies),
         }
@@ -66,13 +76,14 @@ impl Summary {
         let mut text = String::new();
         let _ = writeln!(
             text,
-            "client    down kB/s  up kB/s  snapshots  bytes each   loss  round trip   error  refused  disagree"
+            "client    down kB/s  up kB/s  snapshots  bytes each   loss  round trip   error  missing  corrected  \
+             refused  disagree"
         );
         for client in &self.clients {
             let kilo = |bytes: f64| bytes / 1000.0;
             let _ = writeln!(
                 text,
-                "{:<8}{:>11.1}{:>9.1}{:>11}{:>12.1}{:>6.1}%{:>9.0} ms{:>5.1} mm{:>9}{:>10}",
+                "{:<8}{:>11.1}{:>9.1}{:>11}{:>12.1}{:>6.1}%{:>9.0} ms{:>5.1} mm{:>8.2}%{:>10.1}%{:>9}{:>10}",
                 game::name(client.client),
                 kilo(client.down_bytes_per_second),
                 kilo(client.up_bytes_per_second),
@@ -81,6 +92,8 @@ impl Summary {
                 client.loss * 100.0,
                 client.round_trip_ms,
                 client.error_mm,
+                client.missing_inputs * 100.0,
+                client.corrected * 100.0,
                 client.refused,
                 client.disagreements,
             );
@@ -89,8 +102,9 @@ impl Summary {
         let bytes = mean(sizes.sum(), self.clients.len() as u64);
         let _ = writeln!(
             text,
-            "\nDown and up is all that travels, with what QUIC, UDP and IP add.\n{} ticks in {:.1} s, {:.1} ms of \
-             CPU for each.",
+            "\nDown and up is all that travels, with what QUIC, UDP and IP add. Missing are inputs that were not \
+             there\nin time, corrected are predictions of the own cube, which nobody has while it touches \
+             others.\n{} ticks in {:.1} s, {:.1} ms of CPU for each.",
             self.ticks,
             self.seconds,
             self.cpu_us_per_tick / 1000.0,
@@ -110,7 +124,7 @@ impl Summary {
     }
 }
 
-fn summary(client: u32, tally: &Tally, now: Duration) -> ClientSummary {
+fn summary(client: u32, tally: &Tally, peer: &PeerCounts, now: Duration) -> ClientSummary {
     let passed = tally.connected.map_or(0.0, |since| (now - since).as_secs_f64());
     let greeting = tally.greeting.unwrap_or_default();
     let rate = |bytes: u64, before: u64| match passed > 0.0 {
@@ -127,6 +141,14 @@ fn summary(client: u32, tally: &Tally, now: Duration) -> ClientSummary {
         loss: rounded(loss(&LinkStats::default(), &tally.link), 10_000.0),
         round_trip_ms: rounded(tally.round_trip.as_secs_f64() * 1000.0, 10.0),
         error_mm: rounded(mean(tally.error_mm, tally.errors), 100.0),
+        missing_inputs: rounded(
+            missing_inputs(&peer.before_inputs, &peer.newest.inputs),
+            100_000.0,
+        ),
+        corrected: rounded(
+            mean(tally.prediction.mispredicted as f64, tally.prediction.compared),
+            10_000.0,
+        ),
         refused: tally.refused,
         disagreements: tally.disagreements,
     }

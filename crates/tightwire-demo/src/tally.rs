@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use tightwire::link::LinkStats;
+use tightwire::play::{InputStats, PeerPlayStats, PredictionStats};
 use tightwire::session::PeerReport;
 
 /// Counters of a client.
@@ -15,14 +16,25 @@ pub(super) struct Tally {
     pub(super) connected: Option<Duration>,
     pub(super) ended: Option<String>,
     /// Bytes by message name.
-    pub(super) messages: BTreeMap<&'static str, Both>,
+    pub(super) messages: BTreeMap<&'static str, Traffic>,
     /// Bytes of packets with the headers of QUIC, UDP and IP.
-    pub(super) packets: Both,
+    pub(super) packets: Traffic,
     /// Bytes of packets when the first report came, most of them for the handshake; `None` before.
-    pub(super) greeting: Option<Both>,
+    pub(super) greeting: Option<Traffic>,
     pub(super) link: LinkStats,
     pub(super) round_trip: Duration,
-    pub(super) playback_delay: Duration,
+    pub(super) playback_delay_ms: f64,
+    /// How far the clock of inputs is ahead of the server.
+    pub(super) lead_ms: f64,
+    /// How early the latest input arrived before its tick.
+    pub(super) margin_ms: f64,
+    pub(super) time_jumps: u64,
+    pub(super) prediction: PredictionStats,
+    /// Largest distance since the last sample, in metres, at which the client showed its cube from
+    /// the predicted place, since a correction faded.
+    pub(super) correction: f32,
+    /// The page steers the client's cube, and not the bot.
+    pub(super) is_steered: bool,
     pub(super) snapshots: u64,
     pub(super) snapshot_bytes: u64,
     /// Snapshots after which the worlds were compared.
@@ -46,7 +58,7 @@ pub(super) struct Tally {
 
 /// Bytes that a client received, and that it sent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Both {
+pub(super) struct Traffic {
     pub(super) down: u64,
     pub(super) up: u64,
 }
@@ -55,11 +67,11 @@ impl Tally {
     /// Takes the counters of the client's connection.
     pub(super) fn handle_report(&mut self, report: &PeerReport) {
         for stats in &report.messages {
-            let both = Both { down: stats.received.bytes, up: stats.sent.bytes };
+            let both = Traffic { down: stats.received.bytes, up: stats.sent.bytes };
             self.messages.insert(stats.message, both);
         }
         let path = &report.path;
-        self.packets = Both {
+        self.packets = Traffic {
             down: path.bytes_received + UDP_AND_IP * path.packets_received,
             up: path.bytes_sent + UDP_AND_IP * path.packets_sent,
         };
@@ -85,15 +97,22 @@ impl Tally {
 /// Counters of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerTally {
-    /// Number of ticks: less than `tick` if some were skipped.
+    /// Number of ticks.
     pub(super) ticks: u64,
     /// Number of the newest tick.
     pub(super) tick: u32,
-    pub(super) busy: Duration,
-    /// Snapshots in flight or lost, for each client.
-    pub(super) in_flight: Vec<u32>,
+    pub(super) cpu_timer: Duration,
+    pub(super) clients: Vec<PeerCounts>,
     pub(super) refused: u64,
     pub(super) refusal: Option<String>,
+}
+
+/// Counts of a client in the play layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PeerCounts {
+    pub(super) newest: PeerPlayStats,
+    /// Counts before its first input, which takes a round trip and is not missing until then.
+    pub(super) before_inputs: InputStats,
 }
 
 /// Length of the headers of UDP and IPv4, in bytes.

@@ -22,7 +22,7 @@ use serde::Deserialize;
 use tightwire::inspect::{XRAY_SCRIPT, XRAY_STYLE};
 
 use super::http::{self, Request, Status};
-use super::live::{Controls, Live, MAX_SAID_CHARS};
+use super::live::{Controls, Live, MAX_CHAT_CHARS, Pressed};
 use super::shared::lock;
 use super::websocket::{FrameError, Message, Opcode, Reader, accept_key, frame, refusal};
 
@@ -120,8 +120,8 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let Ok(handle) = stream.try_clone() else { return };
         if !self.add(number, handle) {
-            let busy = http::head(http::UNAVAILABLE, &[("connection", "close")]);
-            let _ = http::write_all(&mut stream, &busy);
+            let cpu_timer = http::head(http::UNAVAILABLE, &[("connection", "close")]);
+            let _ = http::write_all(&mut stream, &cpu_timer);
             return;
         }
         let server = self.clone();
@@ -195,7 +195,7 @@ impl Server {
             let text = "Here is a WebSocket of version 13, and nothing else.\n";
             return answer(&mut stream, request, http::UPGRADE_REQUIRED, TEXT, text);
         };
-        let Some(_place) = Place::take(&self.pages) else {
+        let Some(_place) = PageSlot::take(&self.pages) else {
             let text = format!("{MAX_PAGES} pages are open: close one.\n");
             return answer(&mut stream, request, http::UNAVAILABLE, TEXT, &text);
         };
@@ -208,8 +208,8 @@ impl Server {
         http::write_all(&mut stream, &http::head("101 Switching Protocols", &headers))?;
         stream.set_read_timeout(None)?;
         let close = match talk(&mut stream, &self.live, self.max_silence) {
-            Err(Ended::Wrong(reason)) => refusal(&reason),
-            Err(Ended::Gone) | Ok(()) => frame(Opcode::Close, &[]),
+            Err(CloseReason::Wrong(reason)) => refusal(&reason),
+            Err(CloseReason::Gone) | Ok(()) => frame(Opcode::Close, &[]),
         };
         let written = http::write_all(&mut stream, &close);
         http::linger(&mut stream);
@@ -230,16 +230,16 @@ impl Drop for EndOfConnection {
 }
 
 /// One of [`MAX_PAGES`] places; dropping it frees the place.
-struct Place<'s>(&'s AtomicUsize);
+struct PageSlot<'s>(&'s AtomicUsize);
 
-impl<'s> Place<'s> {
+impl<'s> PageSlot<'s> {
     fn take(pages: &'s AtomicUsize) -> Option<Self> {
         let more = |open: usize| (open < MAX_PAGES).then_some(open + 1);
         pages.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok().map(|_| Self(pages))
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for PageSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -271,14 +271,14 @@ fn answer_json(
 }
 
 /// Reasons why a page's connection ends.
-enum Ended {
+enum CloseReason {
     /// It closed, does not read what it is sent, or does not answer.
     Gone,
     /// The page sent an invalid message.
     Wrong(String),
 }
 
-impl From<io::Error> for Ended {
+impl From<io::Error> for CloseReason {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
@@ -287,15 +287,16 @@ impl From<io::Error> for Ended {
 /// A message from the page.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Said {
+enum PageMessage {
     Controls(Controls),
     Say(String),
+    Steer(Pressed),
     /// Number of frames drawn since the last message.
     Seen(u32),
 }
 
 /// Sends what is new, and takes what is said.
-fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<(), Ended> {
+fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<(), CloseReason> {
     // A page that says more than is taken here waits for it in its own socket.
     let (sender, heard) = mpsc::sync_channel(4);
     let reader = Reader::new(BufReader::new(stream.try_clone()?), MAX_MESSAGE);
@@ -312,7 +313,7 @@ fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<()
             next = (next + TICK).max(now);
             // A browser answers pings by itself, also for a page that is not shown.
             if now - last_heard >= max_silence {
-                return Err(Ended::Gone);
+                return Err(CloseReason::Gone);
             }
             if now - last_heard.max(last_ping) >= max_silence / 4 {
                 last_ping = now;
@@ -352,20 +353,21 @@ fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<()
         }
         match message {
             Ok(Ok(Message::Text(text))) => match hear(&text)? {
-                Said::Controls(controls) => live.set_controls(controls),
-                Said::Say(text) => live.say(text),
-                Said::Seen(frames) => unseen = unseen.saturating_sub(frames),
+                PageMessage::Controls(controls) => live.set_controls(controls),
+                PageMessage::Say(text) => live.say(text),
+                PageMessage::Steer(pressed) => live.steer(pressed),
+                PageMessage::Seen(frames) => unseen = unseen.saturating_sub(frames),
             },
             Ok(Ok(Message::Binary(_))) => {
-                return Err(Ended::Wrong("a page sends text, not bytes".into()));
+                return Err(CloseReason::Wrong("a page sends text, not bytes".into()));
             }
             Ok(Ok(Message::Ping(payload))) => {
                 http::write_all(stream, &frame(Opcode::Pong, &payload))?;
             }
             Ok(Ok(Message::Pong)) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Ok(Message::Close)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Ok(Err(FrameError::Io(_))) => return Err(Ended::Gone),
-            Ok(Err(error)) => return Err(Ended::Wrong(error.to_string())),
+            Ok(Err(FrameError::Io(_))) => return Err(CloseReason::Gone),
+            Ok(Err(error)) => return Err(CloseReason::Wrong(error.to_string())),
         }
     }
 }
@@ -388,8 +390,8 @@ fn send_text(stream: &mut TcpStream, text: &str) -> io::Result<()> {
     http::write_all(stream, &frame(Opcode::Text, text.as_bytes()))
 }
 
-fn hear(text: &str) -> Result<Said, Ended> {
-    serde_json::from_str(text).map_err(|error| Ended::Wrong(error.to_string()))
+fn hear(text: &str) -> Result<PageMessage, CloseReason> {
+    serde_json::from_str(text).map_err(|error| CloseReason::Wrong(error.to_string()))
 }
 
 /// Returns whether a host, with or without a port, is a loopback name or address.
@@ -427,6 +429,7 @@ const ASSETS: &[Asset] = &[
     Asset { path: "/camera.js", kind: SCRIPT, text: include_str!("../assets/camera.js") },
     Asset { path: "/numbers.js", kind: SCRIPT, text: include_str!("../assets/numbers.js") },
     Asset { path: "/controls.js", kind: SCRIPT, text: include_str!("../assets/controls.js") },
+    Asset { path: "/steering.js", kind: SCRIPT, text: include_str!("../assets/steering.js") },
     Asset { path: "/plots.js", kind: SCRIPT, text: include_str!("../assets/plots.js") },
     Asset { path: "/xray.js", kind: SCRIPT, text: XRAY_SCRIPT },
     Asset { path: "/icon.svg", kind: "image/svg+xml", text: include_str!("../assets/icon.svg") },
@@ -459,7 +462,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 const MAX_UNSEEN: u32 = 4;
 
 /// Maximum length of a page's message, in bytes: a line of chat in its worst JSON, and some room.
-const MAX_MESSAGE: usize = MAX_SAID_CHARS * 12 + 1024;
+const MAX_MESSAGE: usize = MAX_CHAT_CHARS * 12 + 1024;
 
 /// Time between checks for new values: half of a frame, so that the frames' rhythm is kept.
 const TICK: Duration = Duration::from_millis(8);

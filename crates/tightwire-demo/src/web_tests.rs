@@ -7,6 +7,7 @@ use tungstenite::client::IntoClientRequest as _;
 use tungstenite::{Error, Message as Sent, WebSocket as Client, client};
 
 use super::*;
+use crate::game::{Action, Steer};
 use crate::random::Random;
 use crate::test_support::seed;
 
@@ -146,7 +147,7 @@ fn other_sites_are_turned_away() {
         "localhost.evil",
         "[::2]:1",
         "",
-        // What looks like this machine up to some character.
+        // Hosts that begin like a name or an address of this machine.
         "[::1]evil.example",
         "[::1]:7777.evil.example",
         "[::1]:",
@@ -203,7 +204,7 @@ fn a_page_that_is_slow_misses_frames_and_has_the_newest() {
 }
 
 #[test]
-fn a_page_steers_and_speaks() {
+fn a_page_sends_input_and_chat() {
     let server = server();
     let mut socket = server.open();
     let message =
@@ -218,11 +219,15 @@ fn a_page_steers_and_speaks() {
         Controls { loss: 0.9, round_trip_ms: 2000, jitter_ms: 500, send_rate: 1, shown_client: 3 };
     server.wait("the nearest change that makes sense", |live| live.controls() == nearest);
     socket.send(Sent::text(r#"{"say":"hello"}"#)).unwrap();
-    server.wait("the line", |live| live.take_said() == ["hello"]);
+    server.wait("the line", |live| live.take_chat() == ["hello"]);
+    assert_eq!(server.live.steering(), None);
+    socket.send(Sent::text(r#"{"steer":{"x":500,"y":-20,"gather":true,"blow":true}}"#)).unwrap();
+    let steer = Steer { stick: [100, -20], action: Action::Blow };
+    server.wait("the input", |live| live.steering() == Some(steer));
 }
 
 #[test]
-fn what_makes_no_sense_ends_the_conversation_with_the_reason() {
+fn invalid_messages_close_the_socket_with_the_reason() {
     let server = server();
     let closed = |message: Sent| {
         let mut socket = server.open();
@@ -235,17 +240,18 @@ fn what_makes_no_sense_ends_the_conversation_with_the_reason() {
     assert!(text(r#"{"quit":1}"#).contains("unknown variant `quit`"));
     assert!(text(r#"{"controls":{"loss":0.1}}"#).contains("missing field"));
     assert!(text(r#"{"controls":null}"#).contains("invalid type"));
+    assert!(text(r#"{"steer":{"x":1}}"#).contains("missing field"));
     let negative = r#"{"controls":{"loss":0,"round_trip_ms":-1,"jitter_ms":0,"send_rate":1,"shown_client":0}}"#;
     assert!(text(negative).contains("invalid value: integer `-1`"));
     let unknown = r#"{"controls":{"loss":0,"round_trip_ms":1,"jitter_ms":0,"send_rate":1,"shown_client":0,"root":1}}"#;
     assert!(text(unknown).contains("unknown field `root`"));
     assert!(text(&"[".repeat(2000)).contains("line 1"), "depth is not followed");
     assert!(closed(Sent::binary(vec![0; 16])).contains("text, not bytes"));
-    // Short enough to be sent before the server closes.
+    // The message is short enough to be sent before the server closes the socket.
     let long = format!("{{\"say\":\"{}\"}}", "x".repeat(2 * MAX_MESSAGE));
     assert!(text(&long).contains("too long"));
     assert_eq!(server.live.controls(), CONTROLS);
-    assert!(server.live.take_said().is_empty());
+    assert!(server.live.take_chat().is_empty());
     assert!(server.get("/").starts_with("HTTP/1.1 200"), "and others are served");
 }
 
@@ -264,7 +270,7 @@ fn garbage_is_survived() {
     }
     let path = server.get("/..%2f..%2fetc%2fpasswd");
     assert!(path.starts_with("HTTP/1.1 404"), "{path}");
-    // Bytes after the upgrade that are no WebSocket frames.
+    // Sends bytes after the upgrade that are not WebSocket frames.
     let socket = server.open();
     let mut stream = socket.get_ref().try_clone().unwrap();
     stream.write_all(&garbage).unwrap();
@@ -273,7 +279,7 @@ fn garbage_is_survived() {
 }
 
 #[test]
-fn so_many_pages_and_no_more() {
+fn the_number_of_pages_is_limited() {
     let server = server();
     let mut pages: Vec<_> = (0..MAX_PAGES).map(|_| server.open()).collect();
     let own = format!("http://{}", server.address);
@@ -289,7 +295,7 @@ fn so_many_pages_and_no_more() {
 #[test]
 fn a_page_that_never_answers_leaves_its_place_to_another() {
     let server = server_with(Duration::from_millis(300));
-    // They read nothing, and so answer no ping.
+    // These pages never read from their sockets, so they answer no ping.
     let silent: Vec<_> = (0..MAX_PAGES - 1).map(|_| server.open()).collect();
     let mut answering = server.open();
     answering.get_ref().set_read_timeout(Some(Duration::from_millis(20))).unwrap();
@@ -297,7 +303,7 @@ fn a_page_that_never_answers_leaves_its_place_to_another() {
     assert_eq!(server.open_from(Some(&own)).err(), Some(503));
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(2) {
-        // What it answers is up to the library, as in a browser.
+        // The library answers pings while it reads, as a browser does.
         let timed_out = matches!(answering.read(), Ok(_) | Err(Error::Io(_)));
         assert!(timed_out && answering.can_read(), "one that answers stays");
     }
@@ -311,7 +317,7 @@ fn half_requests_keep_nobody_out() {
     let server = server();
     let mut halves = Vec::new();
     for number in 0..1500 {
-        // Out of file descriptors: what is open is enough.
+        // No file descriptors are left: the connections that are open suffice.
         let Ok(mut half) = TcpStream::connect(server.address) else { break };
         let _ = half.write_all(b"GET / HTTP/1.1\r\nHost: local");
         halves.push(half);
@@ -329,9 +335,9 @@ fn half_requests_keep_nobody_out() {
 }
 
 #[test]
-fn so_many_connections_and_no_more() {
+fn the_number_of_connections_is_limited() {
     let server = server();
-    // Each has its answer, and does not close.
+    // Each connection receives its response and stays open.
     let request = format!("GET /icon.svg HTTP/1.1\r\nHost: {}\r\n\r\n", server.address);
     let ask = || {
         let mut stream = TcpStream::connect(server.address).unwrap();
@@ -340,8 +346,11 @@ fn so_many_connections_and_no_more() {
         stream
     };
     let open: Vec<_> = (0..MAX_CONNECTIONS).map(|_| ask()).collect();
-    let busy = server.get("/icon.svg");
-    assert!(busy.starts_with("HTTP/1.1 503"), "the next one is told to come again: {busy}");
+    let cpu_timer = server.get("/icon.svg");
+    assert!(
+        cpu_timer.starts_with("HTTP/1.1 503"),
+        "the next one is told to come again: {cpu_timer}"
+    );
     drop(open);
     let freed = (0..500).any(|_| {
         thread::sleep(Duration::from_millis(10));
@@ -374,7 +383,7 @@ fn pings_are_answered() {
 }
 
 #[test]
-fn it_ends_when_it_is_dropped() {
+fn the_server_ends_when_it_is_dropped() {
     let mut server = server();
     server.live.publish_stats("{}".into());
     let mut socket = server.open();

@@ -1,25 +1,39 @@
-//! The world: a ground, many small cubes at rest, and the cubes that players roll through them.
+//! The world: a ground, many small cubes at rest, and the cubes that players move through them.
 
 use rapier3d::prelude::{
-    ColliderBuilder, PhysicsWorld, RigidBody, RigidBodyBuilder, RigidBodyHandle, Rotation, Vector,
+    ColliderBuilder, LockedAxes, PhysicsWorld, RigidBody, RigidBodyBuilder, RigidBodyHandle,
+    Rotation, Vector,
 };
 
-use super::game::{Action, Input};
+use super::game::{Action, Player, Steer};
 use super::pace::TICKS_PER_SECOND;
 use super::random::Random;
+use super::steering::{self, EDGE, STEP};
 
 /// The physics. The same seed and the same inputs in the same ticks give the same world.
 pub(crate) struct World {
     physics: PhysicsWorld,
+    motion: Motion,
     cube_half: f32,
-    players: Vec<Rolling>,
+    players: Vec<PlayerBody>,
     cubes: Vec<RigidBodyHandle>,
     random: Random,
 }
 
-/// Properties of the small cubes, and gravity.
+/// Motion of the players' cubes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Motion {
+    /// They tumble over the ground, pushed by their players: nobody can predict them without the
+    /// physics.
+    Tumble,
+    /// They glide upright, and without contact [as steered](steering::step).
+    Glide,
+}
+
+/// Properties of the cubes, and gravity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Nature {
+pub(crate) struct Physics {
+    pub(crate) motion: Motion,
     /// Gravity in metres per second squared.
     pub(crate) gravity: f32,
     /// Restitution of the small cubes: the share of speed left after a bounce, from 0 to 1. On the
@@ -30,16 +44,18 @@ pub(crate) struct Nature {
     pub(crate) half: f32,
 }
 
-impl Default for Nature {
+impl Default for Physics {
     fn default() -> Self {
-        Self { gravity: 9.81, bounce: 0.2, friction: 0.6, half: 0.16 }
+        Self { motion: Motion::Tumble, gravity: 9.81, bounce: 0.2, friction: 0.6, half: 0.16 }
     }
 }
 
 /// The cube of a player.
-struct Rolling {
+struct PlayerBody {
     body: RigidBodyHandle,
-    input: Input,
+    input: Steer,
+    /// State of a cube that glides.
+    state: Player,
     /// Ticks until the player can blow again.
     tired: u32,
 }
@@ -53,10 +69,17 @@ pub(crate) struct Body {
     pub(crate) awake: bool,
 }
 
+impl Body {
+    /// Returns the body of a cube that glides.
+    pub(crate) fn upright(position: [f32; 3]) -> Self {
+        Self { position, rotation: [0.0, 0.0, 0.0, 1.0], awake: true }
+    }
+}
+
 impl World {
     /// Makes a world with the cubes of `players` players.
-    pub(crate) fn new(players: u32, seed: u64, nature: Nature) -> Self {
-        let Nature { gravity, bounce, friction, half } = nature;
+    pub(crate) fn new(players: u32, seed: u64, physics: Physics) -> Self {
+        let Physics { motion, gravity, bounce, friction, half } = physics;
         let mut physics = PhysicsWorld::new();
         physics.gravity = Vector::new(0.0, 0.0, -gravity);
         physics.integration_parameters.dt = STEP;
@@ -67,14 +90,28 @@ impl World {
         let rolling = (0..players).map(|player| {
             let angle = std::f32::consts::TAU * player as f32 / players as f32;
             let place = Vector::new(11.0 * angle.cos(), 11.0 * angle.sin(), PLAYER_HALF);
-            let body = RigidBodyBuilder::dynamic()
-                .translation(place)
-                .linear_damping(0.2)
-                .angular_damping(0.6)
-                .can_sleep(false);
             let collider = ColliderBuilder::cuboid(PLAYER_HALF, PLAYER_HALF, PLAYER_HALF);
-            let (body, _) = physics.insert(body, collider.friction(0.6));
-            Rolling { body, input: Input::default(), tired: 0 }
+            let (body, _) = match motion {
+                Motion::Tumble => {
+                    let body = RigidBodyBuilder::dynamic()
+                        .translation(place)
+                        .linear_damping(0.2)
+                        .angular_damping(0.6)
+                        .can_sleep(false);
+                    physics.insert(body, collider.friction(0.6))
+                }
+                Motion::Glide => {
+                    let body = RigidBodyBuilder::dynamic()
+                        .translation(place + ABOVE_GROUND)
+                        .gravity_scale(0.0)
+                        .locked_axes(LockedAxes::ROTATION_LOCKED | LockedAxes::TRANSLATION_LOCKED_Z)
+                        .can_sleep(false);
+                    physics.insert(body, collider.friction(0.3).density(PLAYER_DENSITY))
+                }
+            };
+            let position = (place + ABOVE_GROUND).into();
+            let state = Player { position, velocity: [0.0; 3] };
+            PlayerBody { body, input: Steer::default(), state, tired: 0 }
         });
         let players = rolling.collect();
         let cubes = (0..CUBES).map(|cube| {
@@ -87,14 +124,21 @@ impl World {
             physics.insert(body, collider.friction(friction).restitution(bounce)).0
         });
         let cubes = cubes.collect();
-        Self { physics, cube_half: half, players, cubes, random: Random::new(seed, 0) }
+        let random = Random::new(seed, 0);
+        Self { physics, motion, cube_half: half, players, cubes, random }
     }
 
     /// Sets a player's input from now on.
-    pub(crate) fn set_input(&mut self, player: u32, input: Input) {
-        if let Some(rolling) = self.players.get_mut(player as usize) {
-            rolling.input = input;
+    pub(crate) fn set_input(&mut self, player: u32, input: Steer) {
+        if let Some(player) = self.players.get_mut(player as usize) {
+            player.input = input;
         }
+    }
+
+    /// Iterates over the states of players that glide. What is written there is the state from
+    /// which the next tick starts.
+    pub(crate) fn players_mut(&mut self) -> impl Iterator<Item = &mut Player> {
+        self.players.iter_mut().map(|player| &mut player.state)
     }
 
     /// Simulates a tick.
@@ -103,13 +147,15 @@ impl World {
             self.drive(player);
         }
         self.physics.step();
+        if self.motion == Motion::Glide {
+            self.settle();
+        }
         self.put_back();
     }
 
     /// Returns the players' cubes, then the others.
     pub(crate) fn bodies(&self) -> impl Iterator<Item = Body> {
-        let players = self.players.iter().map(|rolling| rolling.body);
-        players.chain(self.cubes.iter().copied()).map(|handle| {
+        let body_of = |handle: RigidBodyHandle| {
             let Some(body) = self.physics.bodies.get(handle) else { return Body::default() };
             let (at, turn) = (body.translation(), body.rotation());
             Body {
@@ -117,28 +163,46 @@ impl World {
                 rotation: [turn.x, turn.y, turn.z, turn.w],
                 awake: !body.is_sleeping(),
             }
-        })
+        };
+        let players = self.players.iter().map(move |player| match self.motion {
+            Motion::Tumble => body_of(player.body),
+            Motion::Glide => Body::upright(player.state.position),
+        });
+        players.chain(self.cubes.iter().map(move |cube| body_of(*cube)))
     }
 
-    /// Applies a player's input: rolls its cube, and gathers or blows other cubes.
+    /// Takes the states of gliding players from the physics. Without contact they are the steered
+    /// ones to the last bit, and the owner's prediction is right.
+    fn settle(&mut self) {
+        for player in &mut self.players {
+            let Some(body) = self.physics.bodies.get(player.body) else { continue };
+            let mut steered = player.state.clone();
+            steering::step(&mut steered, &player.input);
+            let pushed = body.linvel() - Vector::from(steered.velocity);
+            player.state = match pushed.length() < UNTOUCHED {
+                true => steered,
+                false => {
+                    Player { position: body.translation().into(), velocity: body.linvel().into() }
+                }
+            };
+        }
+    }
+
+    /// Applies a player's input: moves its cube, and gathers or blows other cubes.
     fn drive(&mut self, player: usize) {
-        let Self { physics, cube_half, players, cubes, random } = self;
-        let Rolling { body, input, tired } = &mut players[player];
+        let Self { physics, motion, cube_half, players, cubes, random } = self;
+        let PlayerBody { body, input, state, tired } = &mut players[player];
         let Some(body) = physics.bodies.get_mut(*body) else { return };
-        let (at, velocity) = (body.translation(), body.linvel());
-        let mut wanted = Vector::new(f32::from(input.stick[0]), f32::from(input.stick[1]), 0.0);
-        wanted *= MOST_SPEED / 100.0;
-        // Players stay inside: beyond the edge, a cube is driven back whatever its input.
-        for (wanted, at) in [(&mut wanted.x, at.x), (&mut wanted.y, at.y)] {
-            if at.abs() > EDGE {
-                *wanted = -at.signum() * MOST_SPEED / 2.0;
+        let at = body.translation();
+        match motion {
+            Motion::Tumble => tumble(body, input),
+            Motion::Glide => {
+                let mut steered = state.clone();
+                steering::step(&mut steered, input);
+                body.set_translation(state.position.into(), true);
+                body.set_linvel(steered.velocity.into(), true);
             }
         }
-        let missing = wanted - Vector::new(velocity.x, velocity.y, 0.0);
-        let push = (missing * 4.0).clamp_length_max(18.0);
-        body.apply_impulse(push * body.mass() * STEP, true);
-        let roll = Vector::new(-wanted.y, wanted.x, 0.0) * (body.mass() * PLAYER_HALF * STEP * 2.0);
-        body.apply_torque_impulse(roll, true);
         *tired = tired.saturating_sub(1);
         match input.action {
             Action::Nothing => {}
@@ -164,7 +228,7 @@ impl World {
     /// Puts lost cubes back: they fall from the sky to their first position, so there is always
     /// something to push.
     fn put_back(&mut self) {
-        let Self { physics, cube_half, players, cubes, random } = self;
+        let Self { physics, motion, cube_half, players, cubes, random } = self;
         for (cube, handle) in cubes.iter().enumerate() {
             let is_fine = |body: &RigidBody| body.is_sleeping() || is_inside(body);
             if physics.bodies.get(*handle).is_none_or(is_fine) {
@@ -175,13 +239,39 @@ impl World {
                 set_down(body, home(cube, *cube_half) + fall);
             }
         }
-        for rolling in players {
-            let Some(body) = physics.bodies.get_mut(rolling.body) else { continue };
-            if !is_inside(body) {
-                set_down(body, Vector::new(0.0, 0.0, 4.0));
+        for player in players {
+            let Some(body) = physics.bodies.get_mut(player.body) else { continue };
+            if is_inside(body) {
+                continue;
+            }
+            match motion {
+                Motion::Tumble => set_down(body, Vector::new(0.0, 0.0, 4.0)),
+                Motion::Glide => {
+                    let place = Vector::new(0.0, 0.0, PLAYER_HALF) + ABOVE_GROUND;
+                    set_down(body, place);
+                    player.state = Player { position: place.into(), velocity: [0.0; 3] };
+                }
             }
         }
     }
+}
+
+/// Pushes and rolls a cube that tumbles.
+fn tumble(body: &mut RigidBody, input: &Steer) {
+    let (at, velocity) = (body.translation(), body.linvel());
+    let mut wanted = Vector::new(f32::from(input.stick[0]), f32::from(input.stick[1]), 0.0);
+    wanted *= TUMBLING_SPEED / 100.0;
+    // Players stay inside: beyond the edge, a cube is driven back whatever its input.
+    for (wanted, at) in [(&mut wanted.x, at.x), (&mut wanted.y, at.y)] {
+        if at.abs() > EDGE {
+            *wanted = -at.signum() * TUMBLING_SPEED / 2.0;
+        }
+    }
+    let missing = wanted - Vector::new(velocity.x, velocity.y, 0.0);
+    let push = (missing * 4.0).clamp_length_max(18.0);
+    body.apply_impulse(push * body.mass() * STEP, true);
+    let roll = Vector::new(-wanted.y, wanted.x, 0.0) * (body.mass() * PLAYER_HALF * STEP * 2.0);
+    body.apply_torque_impulse(roll, true);
 }
 
 /// Calls `act` for the cubes near a place, with the direction and the distance from it.
@@ -233,66 +323,25 @@ pub(crate) const CUBES: usize = SIDE * SIDE;
 const SPACING: f32 = 0.68;
 const PLAYER_HALF: f32 = 0.7;
 
-/// Maximum distance of players from the centre; `OUTSIDE` is that of cubes, and `HIGHEST` their
-/// height.
-const EDGE: f32 = 12.0;
+/// Gap below cubes that glide: they touch other cubes only.
+const ABOVE_GROUND: Vector = Vector::new(0.0, 0.0, 0.01);
+
+/// Maximum speed of cubes that tumble, in metres per second.
+const TUMBLING_SPEED: f32 = 5.0;
+
+/// Density of cubes that glide, where others have 1: a single small cube hardly slows them.
+const PLAYER_DENSITY: f32 = 30.0;
+
+/// Difference of velocities, in metres per second, below which a cube that glides touched nothing.
+const UNTOUCHED: f32 = 1e-4;
+
+/// Maximum distance of cubes from the centre, and `HIGHEST` their height.
 const OUTSIDE: f32 = 14.0;
 const HIGHEST: f32 = 20.0;
 
-const MOST_SPEED: f32 = 5.0;
 const GATHER_RADIUS: f32 = 2.0;
 const BLOW_RADIUS: f32 = 3.0;
 
-const STEP: f32 = 1.0 / TICKS_PER_SECOND as f32;
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bot::{Bot, Habit};
-    use crate::test_support::{seed, volume};
-
-    /// Lets bots without latency play, and returns the number of cubes that moved in each tick.
-    fn play(seed: u64, ticks: u32) -> (World, Vec<usize>) {
-        let mut world = World::new(4, seed, Nature::default());
-        let mut bots: Vec<_> = (0..4).map(|client| Bot::new(client, seed, Habit::Mixed)).collect();
-        let mut moved = Vec::new();
-        let mut before: Vec<Body> = world.bodies().collect();
-        for _ in 0..ticks {
-            for (player, bot) in (0..).zip(&mut bots) {
-                let place = before.get(player as usize).map_or([0.0; 3], |body| body.position);
-                world.set_input(player, bot.input(place));
-            }
-            world.step();
-            let now: Vec<Body> = world.bodies().collect();
-            let differs = |(now, before): &(&Body, &Body)| now.position != before.position;
-            moved.push(now.iter().zip(&before).filter(differs).count());
-            before = now;
-        }
-        (world, moved)
-    }
-
-    #[test]
-    fn the_same_seed_and_inputs_make_the_same_world() {
-        let bodies = |seed| play(seed, 60).0.bodies().collect::<Vec<_>>();
-        assert!(bodies(7) == bodies(7));
-        assert!(bodies(7) != bodies(8));
-    }
-
-    #[test]
-    fn something_always_happens_and_nothing_leaves() {
-        let (world, moved) = play(seed(1), volume(20, 60) * TICKS_PER_SECOND);
-        for body in world.bodies() {
-            let [x, y, z] = body.position;
-            assert!(x.abs() <= OUTSIDE && y.abs() <= OUTSIDE && z < HIGHEST, "{body:?}");
-            let length: f32 = body.rotation.map(|part| part * part).iter().sum();
-            assert!((length - 1.0).abs() < 1e-3, "{body:?}");
-        }
-        for seconds in moved.chunks(10 * 60) {
-            let mean = seconds.iter().sum::<usize>() / seconds.len();
-            assert!((2..CUBES / 2).contains(&mean), "{mean} cubes move");
-        }
-        let asleep = world.bodies().filter(|body| !body.awake).count();
-        assert!(asleep > CUBES / 3, "{asleep} sleep");
-        println!("{} move on average", moved.iter().sum::<usize>() / moved.len());
-    }
-}
+#[path = "world_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! A headless Chromium, driven through its debugging protocol.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tungstenite::{Message, WebSocket, client};
+use tungstenite::{Error, Message, WebSocket, client};
 
 /// A browser with one page; it ends when it is dropped.
 pub(crate) struct Browser {
@@ -72,7 +72,11 @@ impl Browser {
         let request = json!({"id": self.calls, "method": method, "params": params});
         self.socket.send(Message::text(request.to_string())).unwrap();
         loop {
-            let message = self.socket.read().unwrap();
+            let message = match self.socket.read() {
+                // A signal, as of a child that ended, interrupts a read that has a timeout.
+                Err(Error::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
+                message => message.unwrap(),
+            };
             let Ok(text) = message.to_text() else { continue };
             let Ok(mut message) = serde_json::from_str::<Value>(text) else { continue };
             if message["id"] == self.calls {
@@ -133,19 +137,30 @@ impl Browser {
 
     /// Presses and releases a key, as `ArrowRight`.
     pub(crate) fn press(&mut self, key: &str) {
+        self.hold(key, true);
+        self.hold(key, false);
+    }
+
+    /// Presses or releases a key.
+    pub(crate) fn hold(&mut self, key: &str, is_down: bool) {
         let code = match key {
             "Tab" => 9,
             "Enter" => 13,
             "ArrowLeft" => 37,
             "ArrowRight" => 39,
             "ArrowDown" => 40,
+            "KeyA" => 65,
+            "KeyD" => 68,
             other => panic!("the key {other} has no code here"),
         };
-        for kind in ["rawKeyDown", "keyUp"] {
-            let params =
-                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
-            self.call("Input.dispatchKeyEvent", params);
-        }
+        let kind = if is_down { "rawKeyDown" } else { "keyUp" };
+        let params = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+        self.call("Input.dispatchKeyEvent", params);
+    }
+
+    /// Has the page shown on a screen for fingers, or for a mouse.
+    pub(crate) fn touch(&mut self, is_on: bool) {
+        self.call("Emulation.setTouchEmulationEnabled", json!({"enabled": is_on}));
     }
 
     pub(crate) fn resize(&mut self, width: u32, height: u32) {
@@ -214,7 +229,10 @@ pub(crate) fn http(port: u16, request: &str) -> String {
     // The browser leaves the connection open after all, so the length decides.
     let mut piece = [0; 4096];
     loop {
-        let length = stream.read(&mut piece).unwrap();
+        let length = match stream.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            length => length.unwrap(),
+        };
         answer += std::str::from_utf8(&piece[..length]).unwrap();
         let Some((head, body)) = answer.split_once("\r\n\r\n") else { continue };
         let wanted = head.lines().find_map(|line| {

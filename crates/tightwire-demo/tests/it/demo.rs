@@ -45,6 +45,8 @@ fn check(summary: &Value, clients: usize, seconds: f64, loss: [f64; 2], round_tr
         assert_within(client, "snapshots", 10.0 * seconds, 60.0 * seconds + 1.0);
         assert_within(client, "snapshot_bytes", 20.0, 1300.0);
         assert_within(client, "error_mm", 0.0, 20.0);
+        assert_within(client, "missing_inputs", 0.0, 0.3);
+        assert_within(client, "corrected", 0.0, 0.9);
         assert_within(client, "down_bytes_per_second", 1000.0, 100_000.0);
         assert_within(client, "up_bytes_per_second", 1000.0, 100_000.0);
     }
@@ -63,7 +65,7 @@ fn four_clients_have_the_world_of_the_server_and_a_recording_has_it_too() {
 }
 
 #[test]
-fn a_terrible_network_makes_worlds_late_but_never_wrong() {
+fn a_terrible_network_delays_worlds_but_keeps_them_correct() {
     let _alone = alone();
     let faults = ["--loss", "20%", "--bursts", "1%,20%,0.5", "--reordering", "10%"];
     let more =
@@ -84,7 +86,7 @@ fn a_demo_that_is_too_short_for_anybody_to_connect_fails() {
 }
 
 #[test]
-fn a_port_that_is_in_use_is_said_with_a_way_out() {
+fn a_port_in_use_is_reported_with_advice() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let output = run(&["--port", &port.to_string()]);
@@ -95,7 +97,7 @@ fn a_port_that_is_in_use_is_said_with_a_way_out() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_options_are_refused() {
     for (arguments, said) in [
         (["--loss", "2"], "from 0% to 100%"),
         (["--clients", "0"], "1..=64"),
@@ -113,6 +115,7 @@ fn what_makes_no_sense_is_refused() {
 
 #[derive(Wire, Default)]
 struct Snapshot {
+    play_header: u16,
     packet: snapshot::SnapshotPacket,
 }
 
@@ -128,7 +131,7 @@ fn check_recording(file: &str, clients: usize) {
         let said = identity.decode(packet).unwrap().to_string();
         let name = said.split(", ").nth(4).unwrap().split(':').next().unwrap().to_string();
         *names.entry(name.clone()).or_default() += 1;
-        if name == "Snapshot" {
+        if name == "tightwire.Snapshot" {
             let snapshot: Snapshot = tightwire::decode(&packet[5..]).unwrap();
             let receiver = receivers
                 .entry(record.destination)
@@ -136,7 +139,7 @@ fn check_recording(file: &str, clients: usize) {
             receiver.handle_snapshot(&snapshot.packet.bytes).unwrap();
         }
     }
-    assert!(names["Snapshot"] > 200 && names["Input"] > 200, "{names:?}");
+    assert!(names["tightwire.Snapshot"] > 200 && names["tightwire.Input"] > 200, "{names:?}");
     assert_eq!(receivers.len(), clients);
     for receiver in receivers.values() {
         assert_eq!(receiver.objects().count(), 900 + clients);
@@ -145,7 +148,7 @@ fn check_recording(file: &str, clients: usize) {
 }
 
 #[test]
-fn a_recording_that_cannot_be_made_is_said() {
+fn failing_recordings_are_reported() {
     let output = run(&["--seconds", "1", "--no-web", "--record", "/nowhere/demo.pcapng"]);
     assert_eq!(output.status.code(), Some(1));
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -177,9 +180,10 @@ fn the_page_is_served_until_ctrl_c_ends_everything() {
     }
     let address = said.trim().rsplit("http://").next().unwrap().to_string();
     assert!(answer(&address, "/").unwrap().contains("<html"));
-    let stats = wait_for("the numbers of a snapshot", 30, || {
+    let stats = wait_for("the numbers of a snapshot, and of an input", 30, || {
         let stats: Value = serde_json::from_str(&answer(&address, "/stats.json")?).unwrap();
-        (!stats["fields"].as_array()?.is_empty()).then_some(stats)
+        let is_sent = stats["up"].as_array()?.iter().any(|rate| rate["name"] == "Input");
+        (is_sent && !stats["fields"].as_array()?.is_empty()).then_some(stats)
     });
     assert_eq!(stats["clients"], 2);
     assert_within(&stats, "seconds", 0.1, 60.0);

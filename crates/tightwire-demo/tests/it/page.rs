@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::browser::{Browser, Graphics, http};
+use crate::browser::{Browser, Graphics, http, wait_for};
 use crate::common::{alone, demo};
 
 /// The demo, until it is dropped.
@@ -131,9 +131,11 @@ fn the_page_shows_what_the_demo_does() {
 
     the_xray_shows_a_field(&mut browser);
     the_numbers_are_the_demos(&mut browser, &demo);
-    the_keyboard_steers(&mut browser);
+    the_keyboard_changes_settings_and_turns_the_worlds(&mut browser);
+    the_keyboard_steers_the_own_cube(&mut browser);
+    a_finger_steers_the_own_cube(&mut browser);
     the_loss_control_changes_the_loss(&mut browser, &demo);
-    what_is_typed_is_said(&mut browser);
+    typed_chat_is_sent(&mut browser);
     take_pictures(&mut browser);
     assert_eq!(browser.problems(), [""; 0]);
 
@@ -174,7 +176,7 @@ fn the_xray_shows_a_field(browser: &mut Browser) {
     let spoken = browser.text("document.querySelector('.xray-ruler').ariaValueText");
     assert!(spoken.contains(span["value"].as_str().unwrap()), "{spoken}");
     browser.evaluate("document.querySelector('.xray-table').open = true");
-    browser.wait_until("document.querySelectorAll('.xray-table tbody tr').length > 5", 5);
+    browser.wait_until("document.querySelectorAll('.xray-table tbody tr').length > 5", 20);
     browser.evaluate("document.querySelector('.xray-table').open = false");
     browser.evaluate("document.getElementById('freeze').click()");
 }
@@ -216,7 +218,7 @@ fn the_numbers_are_the_demos(browser: &mut Browser, demo: &Demo) {
     assert!((down - sum).abs() <= sum * 0.01 + 1.0, "{down} for {sum}");
 }
 
-fn the_keyboard_steers(browser: &mut Browser) {
+fn the_keyboard_changes_settings_and_turns_the_worlds(browser: &mut Browser) {
     browser.evaluate("scrollTo(0, 0); document.activeElement.blur()");
     let mut reached = Vec::new();
     for _ in 0..20 {
@@ -234,10 +236,92 @@ fn the_keyboard_steers(browser: &mut Browser) {
     browser.press("ArrowRight");
     let after = browser.number("Number(document.getElementById('round_trip_ms').value)");
     assert_eq!(after, before + 10.0);
-    browser.wait_until(&format!("tightwire.stats.controls.round_trip_ms === {after}"), 5);
-    browser.evaluate("document.getElementById('client-world').focus()");
+    browser.wait_until(&format!("tightwire.stats.controls.round_trip_ms === {after}"), 20);
+    browser.evaluate("document.getElementById('server-world').focus()");
     browser.press("ArrowLeft");
     assert_ne!(browser.number("tightwire.worlds.camera.yaw"), yaw, "the world was not turned");
+}
+
+/// The place of the own cube on the ground: in the server's world, and in the client's.
+fn own_places(browser: &mut Browser) -> [[f64; 2]; 2] {
+    [0, 1].map(|world| {
+        let place = browser.evaluate(&format!("tightwire.worlds.ownPlace({world})"));
+        [0, 2].map(|axis: usize| place[axis].as_f64().unwrap())
+    })
+}
+
+fn distance(from: [f64; 2], to: [f64; 2]) -> f64 {
+    (from[0] - to[0]).hypot(from[1] - to[1])
+}
+
+/// Fails unless the own cube moves in both worlds while `hold` is on, along a direction of the screen,
+/// and stops after.
+fn assert_steers(browser: &mut Browser, along: [f64; 2], mut hold: impl FnMut(&mut Browser, bool)) {
+    hold(browser, true);
+    browser.wait_until("tightwire.stats.is_steered", 20);
+    // A machine that is busy draws late, and other cubes may be in the way.
+    let start = own_places(browser);
+    wait_for("the own cube moves a metre in both worlds", 20, || {
+        let places = own_places(browser);
+        let has_moved = start.iter().zip(places).all(|(start, place)| {
+            (place[0] - start[0]) * along[0] + (place[1] - start[1]) * along[1] > 1.0
+        });
+        has_moved.then_some(())
+    });
+    hold(browser, false);
+    wait_for("the own cube stops", 20, || {
+        let before = own_places(browser)[1];
+        sleep(Duration::from_millis(200));
+        (distance(before, own_places(browser)[1]) < 0.1).then_some(())
+    });
+}
+
+/// Whether the own cube is left of the middle of the world, as the screen shows it, and the direction
+/// to the right there.
+fn right_of_the_screen(browser: &mut Browser) -> (bool, [f64; 2]) {
+    browser.evaluate("scrollTo(0, 0); document.activeElement.blur()");
+    browser.wait_until("tightwire.worlds.ownPlace(1) !== null", 30);
+    let yaw = browser.number("tightwire.worlds.camera.yaw");
+    let right = [yaw.cos(), -yaw.sin()];
+    let place = own_places(browser)[1];
+    (place[0] * right[0] + place[1] * right[1] < 0.0, right)
+}
+
+fn the_keyboard_steers_the_own_cube(browser: &mut Browser) {
+    assert_eq!(browser.evaluate("tightwire.stats.is_steered"), false);
+    // Towards the middle: cubes are driven back from the edge.
+    let (is_left, right) = right_of_the_screen(browser);
+    let (key, sign) = if is_left { ("KeyD", 1.0) } else { ("KeyA", -1.0) };
+    let along = right.map(|part| part * sign);
+    assert_steers(browser, along, |browser, is_down| browser.hold(key, is_down));
+    let hint = browser.text("document.getElementById('steer-hint').innerText");
+    assert!(hint.starts_with("You steer the green cube with"), "{hint}");
+    // A key that is typed does not steer.
+    browser.evaluate("document.getElementById('chat-text').focus({ preventScroll: true })");
+    browser.hold("KeyD", true);
+    assert_eq!(browser.number("tightwire.steering.keys.size"), 0.0);
+    browser.hold("KeyD", false);
+}
+
+fn a_finger_steers_the_own_cube(browser: &mut Browser) {
+    assert_eq!(browser.number("document.getElementById('pad').offsetWidth"), 0.0, "for fingers");
+    browser.touch(true);
+    browser.wait_until("document.getElementById('pad').offsetWidth > 80", 20);
+    let (is_left, right) = right_of_the_screen(browser);
+    let sign = if is_left { 1.0 } else { -1.0 };
+    let pad = browser.evaluate("document.getElementById('pad').getBoundingClientRect().toJSON()");
+    let side = |name: &str| pad[name].as_f64().unwrap();
+    let x = (side("left") + side("right") + sign * 0.8 * side("width")) / 2.0;
+    let y = (side("top") + side("bottom")) / 2.0;
+    assert_steers(browser, right.map(|part| part * sign), |browser, is_down| {
+        let (kind, fingers) = match is_down {
+            true => ("touchStart", serde_json::json!([{"x": x, "y": y}])),
+            false => ("touchEnd", serde_json::json!([])),
+        };
+        let params = serde_json::json!({"type": kind, "touchPoints": fingers});
+        browser.call("Input.dispatchTouchEvent", params);
+    });
+    browser.touch(false);
 }
 
 fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
@@ -247,7 +331,7 @@ fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
            slider.dispatchEvent(new Event('input', { bubbles: true })); }",
     );
     assert_eq!(browser.text("document.querySelector('output[for=loss]').textContent"), "30%");
-    browser.wait_until("tightwire.stats.controls.loss === 0.3", 5);
+    browser.wait_until("tightwire.stats.controls.loss === 0.3", 20);
     browser.wait_until("Math.abs(tightwire.stats.loss - 0.3) < 0.08", 20);
     assert!((demo.stats()["loss"].as_f64().unwrap() - 0.3).abs() < 0.15);
     // It stays where it was put: what the demo says does not move it back.
@@ -256,7 +340,7 @@ fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
     assert_both_worlds_move(browser);
 }
 
-fn what_is_typed_is_said(browser: &mut Browser) {
+fn typed_chat_is_sent(browser: &mut Browser) {
     browser.evaluate("document.getElementById('chat-text').focus()");
     browser.call("Input.insertText", serde_json::json!({"text": "<b>hello</b> from a test"}));
     browser.evaluate("document.getElementById('chat').requestSubmit()");
@@ -273,6 +357,7 @@ fn take_pictures(browser: &mut Browser) {
     );
     for (width, height) in [(1400, 900), (390, 844)] {
         browser.resize(width, height);
+        browser.touch(width < 600);
         for scheme in ["light", "dark"] {
             browser.prefer(scheme);
             browser.evaluate("scrollTo(0, 0)");

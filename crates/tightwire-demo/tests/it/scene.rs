@@ -31,7 +31,7 @@ fn error(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_refused_with_a_reason() {
+fn invalid_scene_options_are_refused_with_a_reason() {
     for (option, value, reason) in [
         ("--gravity", "0", "a number from 1 to 50 is needed"),
         ("--bounce", "nan", "a number from 0 to 1 is needed"),

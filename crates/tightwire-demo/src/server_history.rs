@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex};
 
 use tightwire::{Wire, decode, encode};
 
-use super::game::{Cube, MOST, Player};
+use super::game::{Cube, MAX_COORDINATE, MAX_VELOCITY, Player};
 use super::shared::lock;
 use super::world::Body;
 
 /// The server's world at a tick.
 #[derive(Debug)]
-pub(super) struct Moment {
+pub(super) struct TickState {
     pub(super) tick: u32,
     /// Cubes as simulated: the players' first.
     pub(super) bodies: Vec<Body>,
@@ -20,12 +20,12 @@ pub(super) struct Moment {
     pub(super) cubes: Vec<Cube>,
 }
 
-impl Moment {
-    /// Makes the moment of a world whose first `players` cubes are the players'; `None` if a cube
+impl TickState {
+    /// Makes the state of a tick, whose first bodies are those of the players; `None` if a cube
     /// cannot be encoded.
-    pub(super) fn new(tick: u32, bodies: Vec<Body>, players: usize) -> Option<Self> {
-        let (first, rest) = bodies.split_at_checked(players)?;
-        let players = first.iter().map(|body| quantised(player(body))).collect();
+    pub(super) fn new(tick: u32, bodies: Vec<Body>, players: Vec<Player>) -> Option<Self> {
+        let (_, rest) = bodies.split_at_checked(players.len())?;
+        let players = players.into_iter().map(quantised).collect();
         let cubes = rest.iter().map(|body| quantised(cube(body))).collect();
         let (players, cubes): (Option<_>, Option<_>) = (players, cubes);
         Some(Self { tick, players: players?, cubes: cubes?, bodies })
@@ -34,12 +34,12 @@ impl Moment {
 
 /// The newest moments, which the threads of one process share: real clients could not.
 #[derive(Debug, Default)]
-pub(super) struct Truth {
-    moments: Mutex<VecDeque<Arc<Moment>>>,
+pub(super) struct ServerHistory {
+    moments: Mutex<VecDeque<Arc<TickState>>>,
 }
 
-impl Truth {
-    pub(super) fn push(&self, moment: Moment) {
+impl ServerHistory {
+    pub(super) fn push(&self, moment: TickState) {
         let mut moments = lock(&self.moments);
         if moments.len() == KEPT {
             moments.pop_front();
@@ -48,12 +48,12 @@ impl Truth {
     }
 
     /// Returns the newest moment; `None` before the first tick.
-    pub(super) fn newest(&self) -> Option<Arc<Moment>> {
+    pub(super) fn newest(&self) -> Option<Arc<TickState>> {
         lock(&self.moments).back().cloned()
     }
 
     /// Returns the moment of a tick; `None` if it is not in the history.
-    pub(super) fn at(&self, tick: u32) -> Option<Arc<Moment>> {
+    pub(super) fn at(&self, tick: u32) -> Option<Arc<TickState>> {
         let moments = lock(&self.moments);
         let place = moments.binary_search_by_key(&tick, |moment| moment.tick).ok()?;
         moments.get(place).cloned()
@@ -61,7 +61,7 @@ impl Truth {
 
     /// Returns the moments before and after a time in ticks, and the position of that time between
     /// them, from 0 to 1.
-    pub(super) fn around(&self, time: f64) -> Option<(Arc<Moment>, Arc<Moment>, f32)> {
+    pub(super) fn around(&self, time: f64) -> Option<(Arc<TickState>, Arc<TickState>, f32)> {
         let moments = lock(&self.moments);
         let place = moments.partition_point(|moment| f64::from(moment.tick) <= time);
         let before = moments.get(place.checked_sub(1)?)?.clone();
@@ -72,10 +72,13 @@ impl Truth {
     }
 }
 
-/// Returns a player's object, not yet quantised.
-pub(super) fn player(body: &Body) -> Player {
-    let Body { position, rotation, awake } = *body;
-    Player { position: position.map(within), rotation, awake }
+/// Clamps a player's object to the ranges of the wire.
+pub(super) fn clamp(player: &mut Player) {
+    player.position = player.position.map(within);
+    player.velocity = player.velocity.map(|speed| match speed.is_nan() {
+        true => 0.0,
+        false => speed.clamp(-MAX_VELOCITY, MAX_VELOCITY),
+    });
 }
 
 /// Returns a cube's object, not yet quantised.
@@ -87,7 +90,7 @@ pub(super) fn cube(body: &Body) -> Cube {
 /// Clamps a coordinate to the range of the wire: the physics may throw a cube out of all bounds for
 /// a tick.
 fn within(place: f32) -> f32 {
-    if place.is_nan() { 0.0 } else { place.clamp(-MOST, MOST) }
+    if place.is_nan() { 0.0 } else { place.clamp(-MAX_COORDINATE, MAX_COORDINATE) }
 }
 
 fn quantised<T: Wire + Default>(value: T) -> Option<T> {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 /// Processor time of the calling thread, where the system reports it; otherwise the wall-clock time
 /// between [`begin`](Self::begin) and [`end`](Self::end).
 #[derive(Debug)]
-pub(super) struct Busy {
+pub(super) struct CpuTimer {
     started: Instant,
     passed: Duration,
 }
 
-impl Busy {
+impl CpuTimer {
     pub(super) fn new() -> Self {
         Self { started: Instant::now(), passed: Duration::ZERO }
     }
