@@ -369,6 +369,15 @@
 //! # Ok::<(), tightwire::session::SessionError>(())
 //! ```
 //!
+//! # play
+//!
+//! A [`Game`](play::Game) declares its objects, its input and its messages, and steps its world in one
+//! function on both sides. Replication within each peer's budget, relevancy and ownership, clocks,
+//! inputs that survive loss, prediction and reconciliation, lag compensation, messages in step with
+//! the world and reconnection are taken care of: see the module [`play`], and the guide
+//! [`make_a_game`](guide::make_a_game). A program that wants only messages, or only snapshots, uses
+//! those layers without it.
+//!
 //! # transport
 //!
 //! A [`Transport`](transport::Transport) carries batches and keeps the promise of their
@@ -465,7 +474,7 @@ pub use tightwire_net::message::{Context, Delivery, PeerId, Stage};
 #[cfg(feature = "net")]
 pub use tightwire_net::session::{Client, Server, SessionConfig, SessionEvent};
 #[cfg(feature = "net")]
-pub use tightwire_net::{Message, link, message, quic, recording, session, token, transport};
+pub use tightwire_net::{Message, link, message, play, quic, recording, session, token, transport};
 #[cfg(feature = "snapshot")]
 #[doc(inline)]
 pub use tightwire_snapshot as snapshot;
@@ -486,6 +495,9 @@ pub mod guide {
 
     #[doc = include_str!("../guide/over_the_wire.md")]
     pub mod over_the_wire {}
+
+    #[doc = include_str!("../guide/make_a_game.md")]
+    pub mod make_a_game {}
 }
 
 /// Compiles and runs the README's examples with the tests.

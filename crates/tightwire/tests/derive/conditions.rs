@@ -396,7 +396,7 @@ struct Chained {
 }
 
 #[test]
-fn what_is_not_sent_decides_nothing() {
+fn fields_that_are_not_sent_count_as_their_default_in_conditions() {
     let value = Chained { flag: false, count: 7, more: Some(1), last: 2 };
     let mut buffer = [0; Chained::MAX_BYTES];
     assert_eq!(tightwire::encode(&value, &mut buffer), Ok(&[0][..]));
@@ -444,7 +444,7 @@ enum Letter {
 }
 
 #[test]
-fn what_is_on_the_heap_of_a_variant_is_sent_on_a_condition() {
+fn conditional_heap_fields_of_variants_round_trip() {
     let written = |signed, name: &str, note: &str| Letter::Written {
         signed,
         name: name.into(),

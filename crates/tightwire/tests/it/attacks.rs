@@ -70,7 +70,7 @@ fn a_reconnecting_peer_does_not_fill_a_queue_for_the_others() {
 }
 
 #[test]
-fn what_a_peer_left_behind_goes_with_it() {
+fn removing_a_peer_frees_its_batches() {
     let mut m = messenger(MessengerConfig::default());
     let mut state = Vec::new();
     let delivery = Delivery::ReliableOrderedFragmented;
@@ -95,7 +95,7 @@ fn what_a_peer_left_behind_goes_with_it() {
 }
 
 #[test]
-fn a_stage_that_is_not_run_is_refused_by_those_who_say_so() {
+fn stages_that_are_not_run_are_refused() {
     let config = MessengerConfig { stages: &[Stage::Update], ..MessengerConfig::default() };
     let mut m = messenger(config);
     let peer = m.add_peer(1200);
@@ -234,7 +234,7 @@ fn a_batch_of_one_byte_is_described_as_it_is() {
     let mut m = messenger(MessengerConfig::default());
     let peer = m.add_peer(1200);
     let refused = m.receive(peer, Delivery::Reliable, &[7], Duration::ZERO).unwrap_err();
-    assert_ne!(refused.to_string(), "peer 0: a batch that says it has 0 bytes, and has 0");
+    assert_ne!(refused.to_string(), "peer 0: the batch declares 0 bytes, but has 0");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_header_beyond_its_batch_names_the_message() {
 }
 
 #[test]
-fn what_a_peer_can_make_this_side_keep_within_a_frame_is_what_waits() {
+fn the_memory_of_a_peers_waiting_messages_is_bounded() {
     // The documented limit: twice `peer_bytes`, or 2048 bytes for each waiting message.
     let mut m = messenger(MessengerConfig::default());
     let peer = m.add_peer(1200);
@@ -390,7 +390,7 @@ fn the_largest_batch_can_be_received() {
     for _ in 0..3 {
         a.send(to, &Level { data: vec![1; 900_000] }, delivery).unwrap();
     }
-    // Not refused as "too much of this peer waits already", since nothing waits.
+    // Not refused as "too many messages of this peer wait already", since nothing waits.
     a.end_frame(|_, delivery, batch| {
         assert_eq!(b.receive(from, delivery, batch, Duration::ZERO), Ok(()));
         Ok(())

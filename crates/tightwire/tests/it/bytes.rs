@@ -81,7 +81,7 @@ fn everything() -> Vec<u8> {
 }
 
 #[test]
-fn what_is_written_is_read_and_every_prefix_is_refused() {
+fn bytes_round_trip_and_every_prefix_is_refused() {
     let packet = everything();
     assert_eq!(read_everything(&packet), Ok(()));
     for length in 0..packet.len() {

@@ -122,7 +122,7 @@ fn an_integer_is_itself_in_the_smallest_type_that_has_its_range() {
 }
 
 #[test]
-fn what_is_outside_of_its_range_is_neither_read_nor_written() {
+fn values_out_of_range_are_neither_read_nor_written() {
     let out_of_range = Err(ReadError { kind: ErrorKind::OutOfRange, bit: 0 });
     let int = |data: &[u8]| read(data, |stream| stream.int(&mut 0i32, -10..=90));
     for byte in 0..=u8::MAX {
@@ -152,7 +152,7 @@ fn what_is_outside_of_its_range_is_neither_read_nor_written() {
 }
 
 #[test]
-fn what_is_packed_elsewhere_is_plain() {
+fn packed_types_are_plain_in_whole_bytes() {
     assert_eq!(bytes_of(|s| s.varint(&mut 300u32)), [0x2c, 1, 0, 0]);
     assert_eq!(bytes_of(|s| s.varint(&mut -2i16)), [0xfe, 0xff]);
     assert_eq!(bytes_of(|s| s.varint(&mut 1usize)), [1, 0, 0, 0, 0, 0, 0, 0]);

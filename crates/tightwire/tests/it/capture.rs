@@ -29,7 +29,7 @@ fn datagrams_come_back_as_they_were_recorded() {
 }
 
 #[test]
-fn what_udp_cannot_carry_is_refused_and_nothing_is_written() {
+fn datagrams_too_large_for_udp_are_not_recorded() {
     let (v4, v6) = (address("10.0.0.1:1"), address("[fe80::1]:1"));
     let mut recorder = CaptureWriter::new(Vec::new(), &tanks("1.3")).unwrap();
     let too_long = vec![0; 65_528];

@@ -70,7 +70,7 @@ impl File {
     }
 
     /// Returns time, direction and bytes of each datagram, and the number of skipped packets.
-    fn read(&self) -> Result<(Vec<Seen>, u64), CaptureError> {
+    fn read(&self) -> Result<(Vec<CapturedDatagram>, u64), CaptureError> {
         let mut capture = Capture::new(&self.bytes[..])?;
         let mut seen = Vec::new();
         while let Some(record) = capture.next_record() {
@@ -87,7 +87,7 @@ impl File {
     }
 }
 
-type Seen = (Duration, Option<Direction>, Vec<u8>);
+type CapturedDatagram = (Duration, Option<Direction>, Vec<u8>);
 
 fn ip(datagram: &[u8]) -> Vec<u8> {
     let mut packet = Vec::new();
@@ -104,7 +104,7 @@ fn ethernet(datagram: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn either_byte_order_is_read() {
+fn both_byte_orders_are_read() {
     for is_big_endian in [false, true] {
         let mut file = File::new(is_big_endian);
         let resolution = file.option(9, &[9]);
@@ -149,7 +149,7 @@ fn an_option_behind_the_end_of_options_is_none() {
 }
 
 #[test]
-fn what_holds_no_whole_datagram_is_passed_over() {
+fn records_without_a_whole_udp_datagram_are_skipped() {
     let mut file = File::new(false);
     file.interface(101, &[]);
     file.interface(147, &[]);

@@ -124,7 +124,7 @@ fn a_pcap_file_that_ends_early_says_where() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_with_a_reason() {
+fn invalid_pcap_files_are_refused_with_a_reason() {
     let reason = |file: &[u8]| match Capture::new(file) {
         Err(refused) => refused.to_string(),
         Ok(mut capture) => capture.next_record().unwrap().unwrap_err().to_string(),

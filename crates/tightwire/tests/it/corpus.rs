@@ -73,6 +73,11 @@ fn snapshots_of_the_corpus_and_their_neighbours() {
 }
 
 #[test]
+fn replications_of_the_corpus_and_their_neighbours() {
+    fuzz("replication", checks::replication, volume(30_000, 1_000_000));
+}
+
+#[test]
 fn worlds_of_the_corpus_and_their_neighbours() {
     fuzz("world", checks::world, 30_000);
 }

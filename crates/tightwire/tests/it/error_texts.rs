@@ -14,9 +14,10 @@ use tightwire::message::{
     MessageError, Messenger, MessengerConfig, RefusedMessageError, RegistryError, SendError,
 };
 use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection};
+use tightwire::play::{AssetError, InputLayoutError, PlayError, SceneError};
 use tightwire::quic::{CertificateError, Fingerprint, QuicError};
 use tightwire::recording::RecordingError;
-use tightwire::schema::{DynamicError, Schema, SchemaError, WorldError};
+use tightwire::schema::{DynamicError, ObjectId, Schema, SchemaError, WorldError};
 use tightwire::session::{LimitError, SessionError};
 use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
 use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
@@ -39,7 +40,7 @@ fn schema_error() -> SchemaError {
 }
 
 fn limit_error() -> LimitError {
-    let messenger = MessengerConfig { max_fragmented: 3_000_000, ..MessengerConfig::default() };
+    let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
     let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
     let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
     let Err(SessionError::Limit(error)) = client else { panic!("{:?}", client.err()) };
@@ -103,20 +104,23 @@ fn snapshot_texts() -> Vec<(&'static str, String)> {
     texts![
         ProtocolError::Config(snapshot::Config { history: 8, ..snapshot::Config::default() }),
         ProtocolError::TooManyClasses,
-        ProtocolError::Twice { class: class() },
+        ProtocolError::DuplicateClass { class: class() },
         ProtocolError::Layout { class: class(), reason: "REASON".into() },
         ProtocolError::TooLarge { class: class() },
         ProtocolError::Fingerprint { described: 1, here: 2 },
         SetError::NoClass { name: "Door" },
+        SetError::Row { class: 7 },
         SetError::Value { name: "Small", error: refused },
         SetError::Unreadable { name: "Door", error: read },
         SetError::NoSuchClass { class: 7 },
         SetError::Tree { error: tree },
         SetError::TooManyObjects,
-        SetError::TickIsSent,
-        SetError::HasBegun,
+        SetError::TickFrozen,
+        SetError::IdInQuarantine { id: ObjectId(7) },
+        SetError::NoSuchObject { id: ObjectId(7) },
+        SetError::AlreadyStarted,
         ReceiveError::Late,
-        ReceiveError::UnknownBase,
+        ReceiveError::UnknownBaseline,
         ReceiveError::Malformed(read),
         ReceiveError::OtherSender { here: 1, sent: 2 },
         ReceiveError::Check { at: 9, sent: 1, computed: 2 },
@@ -135,6 +139,7 @@ fn message_texts() -> Vec<(&'static str, String)> {
         SendError::NotHandled { message: "Chat" },
         SendError::UnknownPeer(peer),
         SendError::UnknownChannel { message: "Chat", channel: 16 },
+        SendError::UnknownObject { message: "Chat", object: (1 << 20).into() },
         SendError::UnknownStage { message: "Chat", stage: Stage::Update },
         SendError::TooLarge {
             message: "Chat",
@@ -193,6 +198,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         Reason::Violation(text("TEXT")),
         Reason::Forgotten,
         Reason::Failed(text("TEXT")),
+        Reason::Replaced,
         TokenError::Missing,
         TokenError::NotGenuine,
         TokenError::Expired,
@@ -200,6 +206,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         TokenError::Used,
         TokenError::TooMany,
         TokenError::TooLong,
+        TokenError::AlreadyConnected,
         MintError::ServerTooLong(300),
         MintError::ServerHasZero,
         MintError::UserDataTooLong(600),
@@ -216,6 +223,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         CertificateError::Failed(text("WHY")),
         QuicError::Certificate(CertificateError::NoKey),
         QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
+        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
         QuicError::Config("REASON"),
         QuicError::Limit(limit_error()),
         SessionError::Messages(RegistryError::Twice("Chat")),
@@ -223,6 +231,24 @@ fn network_texts() -> Vec<(&'static str, String)> {
         SessionError::Config("REASON"),
         SessionError::Limit(limit_error()),
         SessionError::NoGate,
+        PlayError::Session(SessionError::NoGate),
+        PlayError::Classes(ProtocolError::TooManyClasses),
+        PlayError::Input(ProtocolError::TooManyClasses),
+        PlayError::InputLayout(InputLayoutError::Groups),
+        PlayError::Limit(limit_error()),
+        InputLayoutError::TooManyColumns { columns: 65 },
+        InputLayoutError::Groups,
+        SceneError::Set(SetError::TickFrozen),
+        SceneError::NotSimulated { id: ObjectId(7) },
+        SceneError::TooManySpawns,
+        AssetError::TooLarge { length: 70_000_000, limit: 67_108_864 },
+        AssetError::NameTooLong { length: 300, limit: 255 },
+        AssetError::TooMany { limit: 64 },
+        AssetError::Unknown { id: 7 },
+        AssetError::BadRequest { id: 7 },
+        AssetError::BadOffer { id: 7 },
+        AssetError::BadChunk { id: 7 },
+        AssetError::Corrupt { id: 7 },
         RecordingError::Io(io::Error::other("WHY")),
         RecordingError::NotARecording,
         RecordingError::Version(9),
@@ -240,12 +266,12 @@ fn network_texts() -> Vec<(&'static str, String)> {
         Fault::Lost { delivery: delivery, arrived: 8, sent: 9, first: Some(3) },
         Fault::Changed { delivery: delivery, size: 70 },
         Fault::Refused(delivery, full),
-        Fault::NotRefused { expected: "TooLarge", said: Err(full) },
+        Fault::NotRefused { expected: "TooLarge", result: Err(full) },
         Fault::Unbounded { delivery: delivery, accepted: 1 << 20 },
         Fault::NotPaused(delivery),
         Fault::HeldBack(delivery),
         Fault::CloseNotHeard,
-        Fault::OtherReason { said: Reason::Left, heard: Reason::Full },
+        Fault::OtherReason { sent: Reason::Left, received: Reason::Full },
         Fault::AfterEnd { arrived: 9, sent: 8 },
         Fault::EventAfterClose,
         Fault::Path("REASON"),

@@ -154,8 +154,15 @@ fn example<S: Stream>(name: &str, s: &mut S) -> Result<(), S::Error> {
             }
             s.bytes(&mut bytes)
         }
-        "batch" => batch(s, Delivery::Reliable),
-        "batch fragmenting" => batch(s, Delivery::ReliableOrderedFragmented),
+        "batch" => {
+            let route = Route::from(Delivery::Reliable).on_channel(2).at(Stage::PreUpdate);
+            batch(s, Some(Delivery::Reliable), &[route])
+        }
+        "batch fragmenting" => batch(s, Some(Delivery::ReliableOrderedFragmented), &[]),
+        "batch bound" => {
+            let route = Route::from(Delivery::Reliable);
+            batch(s, None, &[route.at_tick(70_000), route.with_object(7.into())])
+        }
         "batch internal" => {
             let mut bytes = Vec::new();
             InternalBatch::write(3, &300_u16, &mut bytes).unwrap();
@@ -189,14 +196,16 @@ struct Score {
 }
 
 /// Serializes a batch as its bytes.
-fn batch<S: Stream>(s: &mut S, delivery: Delivery) -> Result<(), S::Error> {
+/// A batch of a chat with this delivery, and of a score with each route.
+fn batch<S: Stream>(s: &mut S, chat: Option<Delivery>, scores: &[Route]) -> Result<(), S::Error> {
     let builder = Messenger::<()>::builder(MessengerConfig::default());
     let mut messenger = builder.send_only::<Score>().send_only::<Chat>().build().unwrap();
     let peer = messenger.add_peer(1200);
-    messenger.send(peer, &Chat { text: "hi".into() }, delivery).unwrap();
-    if delivery == Delivery::Reliable {
-        let route = Route::from(delivery).on_channel(2).at(Stage::PreUpdate);
-        messenger.send(peer, &Score { points: 300 }, route).unwrap();
+    if let Some(delivery) = chat {
+        messenger.send(peer, &Chat { text: "hi".into() }, delivery).unwrap();
+    }
+    for route in scores {
+        messenger.send(peer, &Score { points: 300 }, *route).unwrap();
     }
     let mut bytes = Vec::new();
     messenger.end_frame(|_, _, batch| {
@@ -429,7 +438,7 @@ fn the_bytes_of_the_document_read_back_to_the_example() {
 #[test]
 fn every_operation_has_an_example() {
     let count = |prefix| examples().filter(|(name, _)| name.starts_with(prefix)).count();
-    assert_eq!(count(""), 41 + 22 + 5 + 4 + 3, "one for each operation and its variants");
+    assert_eq!(count(""), 42 + 22 + 5 + 4 + 3, "one for each operation and its variants");
     assert_eq!((count("plain "), count("buffer ")), (22, 5), "in whole bytes, and in a buffer");
     assert_eq!(count("datagram ") + count("identity"), 4);
 }

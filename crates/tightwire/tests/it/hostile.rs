@@ -157,7 +157,7 @@ fn a_trace_refuses_what_the_reader_refuses_at_the_same_bit() {
 }
 
 #[test]
-fn what_stood_in_a_value_before_does_not_matter() {
+fn decoding_does_not_depend_on_the_previous_value() {
     let mut mutator = Mutator::new(6);
     let mut packet = Vec::new();
     let mut used = Everything::sample();
@@ -280,7 +280,7 @@ fn is_same(field: &Field, before: &Field) -> bool {
 }
 
 #[test]
-fn what_follows_the_packet_is_refused() {
+fn trailing_data_is_refused() {
     for length in 0..20usize {
         for read in 0..=length * 8 {
             let finish = |packet: &[u8]| {

@@ -160,8 +160,8 @@ fn a_message_that_is_too_large_leaves_the_batch_as_it_was() {
         limit: 102,
     };
     assert_eq!(refused, expected);
-    let sentence = "Level takes 103 bytes, and there are 102 for it by Reliable: make it smaller, or \
-                    send it by a delivery that fragments";
+    let sentence = "Level takes 103 bytes, but Reliable carries at most 102: make it smaller, or \
+                    use a delivery that fragments";
     assert_eq!(refused.to_string(), sentence);
     let sent = a.end_frame();
     assert_eq!(sent.len(), 2);
@@ -190,7 +190,7 @@ fn a_value_that_is_not_allowed_leaves_the_batch_as_it_was() {
     let mut a = Side::new(MessengerConfig::default());
     let peers: Vec<_> = (0..3).map(|_| a.messenger.add_peer(1200)).collect();
     a.chat(peers[0], "before", Delivery::Reliable);
-    let expected = "Score is not sent: Score.points at bit 0: 2000 is not in 0..=1000";
+    let expected = "Score was not sent: Score.points at bit 0: 2000 is not in 0..=1000";
     let bad = Score { points: 2000 };
     let sent = a.messenger.send(peers[0], &bad, Delivery::Reliable);
     assert_eq!(sent.unwrap_err().to_string(), expected);

@@ -126,7 +126,7 @@ fn a_message_to_this_side_waits_to_be_drained() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_and_passed_over() {
+fn malformed_messages_are_refused_and_skipped() {
     let mut messenger = messenger(MessengerConfig::default());
     let peer = messenger.add_peer(1200);
     messenger.receive(peer, Delivery::Reliable, &inputs([1, 101, 127, 2]), at(0)).unwrap();
@@ -161,7 +161,7 @@ fn hooks_see_and_stop_what_is_drained() {
 }
 
 #[test]
-fn who_floods_what_nobody_drains_is_not_received_from_and_nothing_grows() {
+fn a_flood_of_undrained_messages_is_refused_without_growth() {
     let limits = MessengerConfig {
         batch_messages: 8,
         peer_messages: 64,

@@ -23,7 +23,7 @@ fn config(packing: Packing) -> MessengerConfig {
         packing,
         receive_queue: 256,
         peer_messages: 200,
-        peer_bytes: 16 << 10,
+        max_fragmented: 8 << 10,
         ..MessengerConfig::default()
     }
 }
@@ -183,7 +183,7 @@ fn a_million_batches_of_nothing_in_one_frame_take_no_memory() {
     let info = measure(|| (0..1_000_000).for_each(|_| room.throw(Delivery::Unreliable, &batch)));
     assert_eq!(info.count_total, 0, "{} bytes", info.bytes_total);
     // They count as bytes of the peer, until the frame ends.
-    let most = (config(Packing::Bits).peer_bytes / batch.len()) as u64;
+    let most = (config(Packing::Bits).peer_bytes() / batch.len()) as u64;
     assert_eq!(room.faults().unknown_message, most);
     assert_eq!(room.faults().peer_limit, 1_000_000 - most);
     room.frame();

@@ -52,7 +52,6 @@ fn a_receiver_who_waits_until_there_is_room_loses_nothing() {
         batch_messages: 10,
         peer_messages: 25,
         receive_queue: 30,
-        peer_bytes: 300,
         max_fragmented: 150,
         ..MessengerConfig::default()
     };
@@ -159,8 +158,8 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     assert_eq!((sent.sent, &sent.first_error), (0, &Some(refused.clone())));
     assert_eq!(
         refused.to_string(),
-        "Level takes 1198 bytes, and there are 1193 for it by Reliable: make it smaller, or send it by \
-         a delivery that fragments"
+        "Level takes 1198 bytes, but Reliable carries at most 1193: make it smaller, or use a \
+         delivery that fragments"
     );
     // A value that is out of range at any size does not get the advice to fragment.
     let level = of_length(4_000_001);
@@ -172,8 +171,8 @@ fn a_small_message_of_a_type_that_can_be_large_goes_by_every_delivery() {
     let refused = messenger.send(peer, &level, fragmenting).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "Level takes 3000003 bytes, and there are 1048565 for it by ReliableOrderedFragmented: make it \
-         smaller, or raise `max_fragmented` of both sides"
+        "Level takes 3000003 bytes, but ReliableOrderedFragmented carries at most 1048565: make \
+         it smaller, or raise `max_fragmented` of both sides"
     );
 }
 

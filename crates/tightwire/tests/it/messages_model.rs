@@ -26,22 +26,22 @@ struct Mark {
 }
 
 /// Handled messages: sender, route and number.
-type Seen = Vec<(PeerId, Route, u32)>;
+type HandledMessages = Vec<(PeerId, Route, u32)>;
 
 const LOCAL_QUEUE: usize = 6;
 const SEND_QUEUE: usize = 4;
 
-fn messenger(config: MessengerConfig) -> Messenger<Seen> {
-    fn see(context: &mut Context<'_, Seen>, number: u32) {
+fn messenger(config: MessengerConfig) -> Messenger<HandledMessages> {
+    fn see(context: &mut Context<'_, HandledMessages>, number: u32) {
         let seen = (context.sender(), context.route(), number);
         context.state.push(seen);
     }
     Messenger::builder(config)
-        .handle(|note: &Note, context: &mut Context<'_, Seen>| {
+        .handle(|note: &Note, context: &mut Context<'_, HandledMessages>| {
             assert!(note.padding.iter().all(|byte| *byte == note.number as u8));
             see(context, note.number);
         })
-        .handle(|mark: &Mark, context: &mut Context<'_, Seen>| see(context, mark.number))
+        .handle(|mark: &Mark, context: &mut Context<'_, HandledMessages>| see(context, mark.number))
         .build()
         .unwrap()
 }
@@ -101,14 +101,14 @@ struct Link {
 
 /// Two sides and their expected results.
 struct Office {
-    near: Messenger<Seen>,
-    near_seen: Seen,
-    far: Messenger<Seen>,
-    far_seen: Seen,
+    near: Messenger<HandledMessages>,
+    near_seen: HandledMessages,
+    far: Messenger<HandledMessages>,
+    far_seen: HandledMessages,
     links: BTreeMap<PeerId, Link>,
     local: [VecDeque<(Route, u32)>; 7],
     stage: Option<Stage>,
-    expected_here: Seen,
+    expected_here: HandledMessages,
     number: u32,
 }
 
@@ -123,13 +123,13 @@ impl Office {
         let near = MessengerConfig { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
         Self {
             near: messenger(near),
-            near_seen: Seen::new(),
+            near_seen: HandledMessages::new(),
             far: messenger(limits),
-            far_seen: Seen::new(),
+            far_seen: HandledMessages::new(),
             links: BTreeMap::new(),
             local: Default::default(),
             stage: None,
-            expected_here: Seen::new(),
+            expected_here: HandledMessages::new(),
             number: 0,
         }
     }
@@ -143,7 +143,7 @@ impl Office {
     fn with_message<R>(
         &mut self,
         padding: Option<usize>,
-        send: impl FnOnce(&mut Messenger<Seen>, &mut Seen, AnyMessage<'_>) -> R,
+        send: impl FnOnce(&mut Messenger<HandledMessages>, &mut HandledMessages, AnyMessage<'_>) -> R,
     ) -> (u32, R) {
         self.number += 1;
         let number = self.number;

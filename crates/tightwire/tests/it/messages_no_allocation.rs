@@ -41,7 +41,7 @@ fn messenger() -> Messenger<Sum> {
         context.state.messages += 1;
         context.state.bytes += bytes as u64;
     }
-    Messenger::builder(MessengerConfig { peer_bytes: 1 << 20, ..MessengerConfig::default() })
+    Messenger::builder(MessengerConfig::default())
         .handle(|input: &Input, context: &mut Context<'_, Sum>| {
             add(context, input.stick.len());
             // Some are answered, and answers are not.

@@ -94,7 +94,7 @@ fn a_hook_that_panics_holds_no_batch() {
         }
     }
     let mut messenger =
-        Messenger::builder(MessengerConfig { peer_bytes: 20, ..Default::default() })
+        Messenger::builder(MessengerConfig { max_fragmented: 10, ..Default::default() })
             .handle(|number: &Number, context: &mut Context<'_, Vec<u8>>| {
                 context.state.push(number.0);
             })

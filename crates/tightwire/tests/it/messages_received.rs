@@ -46,8 +46,8 @@ fn fault(delivery: Delivery, bytes: &[u8]) -> Option<MessageError> {
 
 #[test]
 fn a_handler_is_told_where_a_message_comes_from() {
-    type Told = (PeerId, Route, Duration, u8, (usize, usize));
-    let handler = |_: &Jump, context: &mut Context<'_, Vec<Told>>| {
+    type Handled = (PeerId, Route, Duration, u8, (usize, usize));
+    let handler = |_: &Jump, context: &mut Context<'_, Vec<Handled>>| {
         let told = (
             context.sender(),
             context.route(),
@@ -71,7 +71,7 @@ fn a_handler_is_told_where_a_message_comes_from() {
 }
 
 #[test]
-fn a_batch_that_is_not_what_it_says_is_refused() {
+fn a_batch_with_a_wrong_size_is_refused() {
     let reliable = Delivery::Reliable;
     let good = batch(&[(JUMP, UPDATE, 0, &[])]);
     assert_eq!(fault(reliable, &good), None);
@@ -111,7 +111,9 @@ fn a_message_that_goes_beyond_its_batch_is_refused_and_those_before_it_are_handl
         assert_eq!(refused.fault, MessageError::BeyondBatch { size, left });
         assert_eq!(
             refused.to_string(),
-            format!("peer 0: Chat: {size} bytes, where the batch has {left} left")
+            format!(
+                "peer 0: Chat: the message declares {size} bytes, but the batch has {left} left"
+            )
         );
         side.run_all();
         assert_eq!(side.log.texts(), ["jump"]);
@@ -207,7 +209,7 @@ fn a_peer_that_floods_does_not_starve_the_others() {
     assert_eq!(side.messenger.faults().peer_limit, 2000 - 20);
 
     // Bytes are limited as well: waiting batches are memory.
-    let config = MessengerConfig { peer_bytes: 10_000, ..MessengerConfig::default() };
+    let config = MessengerConfig { max_fragmented: 5000, ..MessengerConfig::default() };
     let mut side = Side::new(config);
     let flood = side.messenger.add_peer(1200);
     let large = batch(&[(0, UPDATE, 0, &[0; 200][..]); 5]);
@@ -240,7 +242,7 @@ fn a_message_waits_for_its_stage_over_the_end_of_a_frame() {
 }
 
 #[test]
-fn what_came_from_a_peer_goes_with_it() {
+fn removing_a_peer_drops_its_messages() {
     let (mut side, from) = side();
     let bytes = batch(&[(SCORE, UPDATE, 0, &[7, 0])]);
     side.messenger.receive(from, Delivery::Reliable, &bytes, Duration::ZERO).unwrap();
@@ -323,7 +325,7 @@ fn hooks_see_everything_in_order() {
         "before_handle Score peer 0 Some(2)",
         "after_handle Score peer 0 Some(2)",
         "before_handle Score peer 0 Some(2)",
-        "peer 0: Score: its handler failed",
+        "peer 0: Score: the handler failed",
         "Score failed: nobody has so many points",
         "after_handle Score peer 0 Some(2)",
         "before_send Jump this side None",

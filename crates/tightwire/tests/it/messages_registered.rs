@@ -35,7 +35,7 @@ struct Whisper;
 fn a_registry_that_makes_no_sense_is_refused() {
     let refused = builder(MessengerConfig::default()).send_only::<Whisper>().build().unwrap_err();
     assert_eq!(refused, RegistryError::SameName("Chat"));
-    let sentence = "two messages are called Chat: give one `#[message(name = \"…\")]`";
+    let sentence = "two messages are named Chat: rename one by `#[message(name = \"…\")]`";
     assert_eq!(refused.to_string(), sentence);
     let config = MessengerConfig { send_queue: 0, ..MessengerConfig::default() };
     assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
@@ -44,7 +44,7 @@ fn a_registry_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_said() {
+fn unsendable_messages_are_refused_with_an_error() {
     let mut messenger =
         Messenger::<Log>::builder(MessengerConfig::default()).send_only::<Jump>().build().unwrap();
     let (to, mut log) = (messenger.add_peer(1200), Log::default());
@@ -69,7 +69,7 @@ fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
         assert_eq!((sent.sent, sent.refused), (1, 1));
         assert_eq!(sent.first_error, Some(SendError::Blocked(peers[1])));
         let sent = side.messenger.send(peers[1], &Jump, delivery);
-        let sentence = "peer 1 does not keep up: send it less, and this later";
+        let sentence = "peer 1 does not keep up: send less to it, and retry later";
         assert_eq!(sent.unwrap_err().to_string(), sentence);
     }
     assert_eq!(batches_to(peers[1], &side.end_frame()).len(), 1);

@@ -64,7 +64,7 @@ fn as_many_are_taken_as_have_room() {
 }
 
 #[test]
-fn those_of_a_peer_that_has_gone_take_no_room() {
+fn messages_of_removed_peers_take_no_room() {
     let limits = MessengerConfig { receive_queue: 12, ..MessengerConfig::default() };
     let (mut messenger, gone) = messenger(limits);
     let stays = messenger.add_peer(1200);

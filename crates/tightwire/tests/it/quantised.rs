@@ -162,7 +162,7 @@ fn another_length_is_normalised() {
 }
 
 #[test]
-fn what_has_no_direction_is_not_written() {
+fn non_unit_rotations_are_not_written() {
     let refused = Err(WriteError::Value { kind: ErrorKind::NotUnit, bit: 0 });
     for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
         for place in 0..4 {
@@ -312,7 +312,7 @@ fn every_code_above_the_top_is_refused() {
 }
 
 #[test]
-fn what_is_not_finite_is_not_compressed() {
+fn non_finite_floats_are_not_compressed() {
     let range = FloatRange::new(-1.0, 1.0, 0.01);
     let refused = Err(WriteError::Value { kind: ErrorKind::NotFinite, bit: 0 });
     for bad in [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

@@ -329,7 +329,7 @@ fn a_tree_of_another_form_is_refused_by_its_path() {
 }
 
 #[test]
-fn what_a_schema_does_not_describe_is_named() {
+fn undescribed_fields_are_named() {
     let refusal = |shape: Shape, when: Option<Condition>| {
         let fields =
             vec![Field::new("a", Shape::Op(Op::Bool)), Field { when, ..Field::new("f", shape) }];

@@ -108,7 +108,7 @@ fn fingerprints_stay_what_they_are() {
 }
 
 #[test]
-fn what_changes_no_byte_changes_no_fingerprint() {
+fn changes_without_effect_on_bytes_keep_the_fingerprint() {
     let same = |change: &dyn Fn(&mut Vec<Field>)| {
         let mut changed = player();
         change(&mut changed);

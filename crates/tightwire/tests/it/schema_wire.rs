@@ -46,7 +46,7 @@ fn a_schema_comes_back_over_the_wire() {
 }
 
 #[test]
-fn what_makes_no_sense_is_not_sent_and_not_received() {
+fn invalid_schemas_are_neither_sent_nor_received() {
     // Made from a type, which is not validated.
     struct Reversed;
     impl tightwire::Wire for Reversed {

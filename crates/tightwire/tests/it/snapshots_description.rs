@@ -131,7 +131,7 @@ fn hostile_descriptions_do_no_harm() {
 }
 
 #[test]
-fn what_asks_for_too_much_is_refused() {
+fn descriptions_that_need_too_much_memory_are_refused() {
     #[derive(Wire, Default)]
     struct Nothing;
     #[derive(Wire)]

@@ -94,7 +94,7 @@ fn the_packets_are_the_same() {
 }
 
 #[test]
-fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
+fn invalid_trees_are_refused_without_effect() {
     let [_, protocol] = protocols(Level::Packed);
     let mut sender = snapshot::Sender::new(&protocol);
     let client = sender.add_receiver(Leaving::Despawn);
@@ -113,7 +113,7 @@ fn what_is_no_value_of_the_class_is_refused_and_changes_nothing() {
     let mut receiver = snapshot::Receiver::new(&protocol);
     receiver.handle_snapshot(sender.snapshot(client, 1200).unwrap()).unwrap();
     assert_eq!(receiver.objects().count(), 0);
-    assert_eq!(sender.set_dynamic(1, 0, &good), Err(SetError::TickIsSent));
+    assert_eq!(sender.set_dynamic(1, 0, &good), Err(SetError::TickFrozen));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn classes_by_schema_have_names_of_their_own_and_bounds() {
     let twice =
         builder().class_of("door", Schema::of::<Door>()).class_of("door", Schema::of::<u8>());
     assert!(
-        matches!(twice.build(), Err(snapshot::ProtocolError::Twice { class }) if class == "door")
+        matches!(twice.build(), Err(snapshot::ProtocolError::DuplicateClass { class }) if class == "door")
     );
     let beside = builder().class::<Door>().class_of("door", Schema::of::<Door>()).build();
     assert!(beside.is_ok());

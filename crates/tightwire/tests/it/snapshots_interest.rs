@@ -46,7 +46,7 @@ fn interest_sees_the_value_of_this_tick() {
             let near = |object: ObjectView<'_>| {
                 asked += 1;
                 let (mut read, mut flag) = (Tank::default(), Flag::default());
-                if object.class == protocol.place_of::<Flag>().unwrap() {
+                if object.class == protocol.class_index::<Flag>().unwrap() {
                     assert_eq!(object.get::<Tank>(), None);
                     assert_eq!(object.read(&mut read), Ok(false));
                     assert_eq!(object.read(&mut flag), Ok(true));
@@ -105,7 +105,7 @@ fn leaves(after: u32, mut step: impl FnMut(&mut snapshot::Sender, u32)) -> Vec<(
 }
 
 #[test]
-fn what_leaves_the_interest_moves_on_until_it_is_gone() {
+fn objects_extrapolate_until_they_lose_relevancy() {
     // The tank is at 40 metres in tick 80: the snapshot of tick 78 has it, that of 84 despawns it.
     let shown = leaves(78, |sender, tick| sender.set(7, &tank(tick)).unwrap());
     assert!(shown.len() >= 4, "{shown:?}");
@@ -116,7 +116,7 @@ fn what_leaves_the_interest_moves_on_until_it_is_gone() {
 }
 
 #[test]
-fn what_is_removed_moves_on_until_it_is_gone() {
+fn removed_objects_extrapolate_until_they_despawn() {
     let shown = leaves(36, |sender, tick| match tick {
         ..38 => sender.set(7, &tank(tick)).unwrap(),
         _ => sender.remove(7).unwrap(),
@@ -129,7 +129,7 @@ fn what_is_removed_moves_on_until_it_is_gone() {
 
 /// A wheel that spins in place has a velocity, and does not move.
 #[test]
-fn what_was_at_rest_stays_there_whatever_its_velocity_says() {
+fn resting_objects_are_not_extrapolated() {
     let shown = leaves(36, |sender, tick| match tick {
         ..55 => sender.set(7, &tank(tick.min(30))).unwrap(),
         _ => sender.remove(7).unwrap(),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use allocation_counter::measure;
 use tightwire::snapshot::{Leaving, Level, ObjectView, Playback, PlaybackConfig, ReceiverId};
+use tightwire::snapshot::{RelevancyConfig, RoomId, Scope, TeamId};
 use tightwire::{Wire, snapshot};
 
 use crate::common::figures::say;
@@ -42,6 +43,7 @@ impl World {
         let receivers = [1200, 1200, 1200, 200].map(|budget| {
             let id = sender.add_receiver(Leaving::Despawn);
             let playback = Playback::new(&protocol, PlaybackConfig::default());
+            let playback = if budget == 200 { playback.with_changes() } else { playback };
             (id, snapshot::Receiver::new(&protocol), playback, budget)
         });
         let body = Body { rotation: [0.0, 0.0, 0.0, 1.0], ..Body::default() };
@@ -116,4 +118,75 @@ fn run(level: Level) {
 fn replicating_a_world_takes_no_memory() {
     run(Level::Packed);
     run(Level::Modeled);
+}
+
+/// A world with scopes: objects walk in and out of the sight of two receivers, which own some of
+/// them, and change rooms and teams.
+struct Scopes {
+    sender: snapshot::Sender,
+    receivers: Vec<(ReceiverId, snapshot::Receiver)>,
+    bodies: Vec<Body>,
+    rng: Rng,
+}
+
+impl Scopes {
+    fn new() -> Self {
+        let config = snapshot::Config { max_objects: 1000, ..snapshot::Config::default() };
+        let protocol = snapshot::Protocol::builder(config).class::<Body>().build().unwrap();
+        let mut sender = snapshot::Sender::new(&protocol);
+        sender.set_relevancy(RelevancyConfig { radius: 25.0, ..RelevancyConfig::default() });
+        sender.set_class_scope(0, Scope::Near);
+        sender.set_id_quarantine(20);
+        let receivers = [(); 2]
+            .map(|()| (sender.add_receiver(Leaving::Despawn), snapshot::Receiver::new(&protocol)));
+        let body = Body { rotation: [0.0, 0.0, 0.0, 1.0], ..Body::default() };
+        Self { sender, receivers: receivers.into(), bodies: vec![body; 300], rng: Rng::new(1) }
+    }
+
+    fn tick(&mut self, tick: u32) {
+        let Self { sender, receivers, bodies, rng } = self;
+        sender.begin_tick(tick);
+        for (id, body) in (400..).zip(bodies.iter_mut()) {
+            if tick == 1 || rng.below(3) == 0 {
+                body.position[rng.below(3)] = rng.below(100) as f32 - 50.0;
+                sender.set(id, body).unwrap();
+            }
+        }
+        let spawned = sender.spawn(&bodies[0]).unwrap();
+        sender.set_scope(spawned, Scope::Room(RoomId(tick % 3)));
+        if tick > 10 {
+            let oldest = sender.objects_from(0.into()).next().unwrap().0;
+            sender.remove(oldest).unwrap();
+        }
+        for (place, (id, receiver)) in (0..).zip(receivers.iter_mut()) {
+            sender.set_owner(400 + tick % 5 + 10 * place, Some(*id));
+            sender.set_weight(450 + tick % 50, 3);
+            sender.set_rooms(*id, &[RoomId(tick % 2), RoomId(2)]);
+            sender.set_team(*id, Some(TeamId(tick % 2)));
+            if tick % 40 < 20 {
+                sender.set_viewers(*id, &[[rng.below(50) as f32, 0.0, 0.0], [0.0; 3]]);
+            } else {
+                sender.set_viewers(*id, &[]);
+            }
+            let packet = sender.snapshot(*id, 1200).unwrap();
+            if rng.below(10) > 0 {
+                receiver.handle_snapshot(packet).unwrap();
+                sender.handle_ack(*id, receiver.ack().unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn relevancy_by_scopes_takes_no_memory() {
+    let mut world = Scopes::new();
+    (1..4000).for_each(|tick| world.tick(tick));
+    let ticks = volume(200, 3000);
+    let info = measure(|| (4000..4000 + ticks).for_each(|tick| world.tick(tick)));
+    assert_eq!(info.count_total, 0, "{} bytes", info.bytes_total);
+    let shown = world.receivers[0].1.objects().count();
+    assert!((20..310).contains(&shown), "{shown}");
+    say(&format!(
+        "{ticks} ticks with scopes, rooms and owners, {shown} of 310 objects shown, 0 allocations"
+    ));
 }

@@ -106,7 +106,7 @@ fn a_ball_is_shown_where_it_was() {
 }
 
 #[test]
-fn a_bad_network_makes_it_later_but_not_wrong() {
+fn a_bad_network_delays_the_world_but_keeps_it_correct() {
     let shown = play(network(80, 0.1));
     assert!(shown.error < 0.01, "{} m off", shown.error);
     assert!(shown.starved * 100 < shown.frames, "{} of {}", shown.starved, shown.frames);
@@ -177,7 +177,7 @@ fn objects_are_read_through_a_shared_reference_and_changes_say_their_class() {
         }
         receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();
         sender.handle_ack(client, receiver.ack().unwrap());
-        let doors = protocol.place_of::<Door>();
+        let doors = protocol.class_index::<Door>();
         let of_doors = receiver.changes().iter().filter(|change| Some(change.class) == doors);
         seen.extend(of_doors.map(|change| (change.id.0, change.kind)));
         let now = Duration::from_secs(1) / 60 * tick;

@@ -37,7 +37,7 @@ struct Tally {
     wrong: u64,
     by_check: u64,
     other_sender: u64,
-    unknown_base: u64,
+    unknown_baseline: u64,
     late: u64,
     malformed: u64,
 }
@@ -205,7 +205,7 @@ impl Run {
                     assert_eq!(self.receiver.ack(), None);
                 }
             }
-            Err(snapshot::ReceiveError::UnknownBase) => self.tally.unknown_base += 1,
+            Err(snapshot::ReceiveError::UnknownBaseline) => self.tally.unknown_baseline += 1,
             Err(snapshot::ReceiveError::Late) => self.tally.late += 1,
             Err(_) => self.tally.malformed += 1,
         }
@@ -301,7 +301,7 @@ fn wrong_state_is_not_taken_for_complete_whoever_begins_anew() {
         all.wrong += tally.wrong;
         all.by_check += tally.by_check;
         all.other_sender += tally.other_sender;
-        all.unknown_base += tally.unknown_base;
+        all.unknown_baseline += tally.unknown_baseline;
         all.late += tally.late;
         all.malformed += tally.malformed;
     }
@@ -312,7 +312,7 @@ fn wrong_state_is_not_taken_for_complete_whoever_begins_anew() {
         "{made} packets made, {handed} handed to receivers, {complete} accepted as complete; refused: \
          {by_check} by the check, {} of another sender, {} without their base, {} late, {} malformed; \
          accepted as complete and wrong: {wrong}, where 16 bits let expect {expected:.2}",
-        all.other_sender, all.unknown_base, all.late, all.malformed
+        all.other_sender, all.unknown_baseline, all.late, all.malformed
     ));
     let most = (expected + 4.0 * expected.sqrt() + 1.0) as u64;
     assert!(wrong <= most, "{wrong} wrong, at most {most} by chance");
@@ -354,7 +354,7 @@ fn goes_on(level: Level, packets: u32, is_view: bool) -> (u32, u32) {
 }
 
 #[test]
-fn a_receiver_that_goes_on_with_another_sender_is_right_or_refuses() {
+fn a_receiver_converges_with_another_sender_or_refuses_it() {
     for is_view in [false, true] {
         let mut resynced = 0;
         for packets in (1..401).step_by(volume(5, 1)) {

@@ -93,13 +93,13 @@ fn run(level: Level, mut each: impl FnMut(u32, &[u8], &snapshot::Trace)) {
         sender.handle_ack(client, traced.ack().unwrap());
     }
     // Its whole state: the world, the models, the packets.
-    assert_eq!(format!("{:?}", Known(&plain)), format!("{:?}", Known(&traced)));
+    assert_eq!(format!("{:?}", ReceiverState(&plain)), format!("{:?}", ReceiverState(&traced)));
 }
 
 /// The whole state of a receiver.
 #[derive(Debug)]
 #[allow(dead_code)]
-struct Known<'r>(&'r snapshot::Receiver);
+struct ReceiverState<'r>(&'r snapshot::Receiver);
 
 #[test]
 fn a_traced_receiver_is_as_another_one_and_spans_cover_its_packets() {
@@ -171,8 +171,11 @@ fn the_first_packet_says_what_its_parts_are() {
             |part| parts.iter().find(|(other, _)| *other == part).map(|(_, value)| &**value);
         assert_eq!(value(snapshot::TracePart::Tick), Some(&*tick.to_string()));
         assert_eq!(value(snapshot::TracePart::Number), Some(&*format!("{tick}, complete")));
-        assert_eq!(value(snapshot::TracePart::Base), Some(if tick == 1 { "none" } else { "1" }));
-        assert_eq!(value(snapshot::TracePart::Known), (tick == 2).then_some("1 of 1"));
+        assert_eq!(
+            value(snapshot::TracePart::Baseline),
+            Some(if tick == 1 { "none" } else { "1" })
+        );
+        assert_eq!(value(snapshot::TracePart::Acked), (tick == 2).then_some("1 of 1"));
         assert_eq!(value(snapshot::TracePart::Objects), Some(if tick == 1 { "6" } else { "5" }));
         let check = trace.spans().find(|span| span.part == snapshot::TracePart::Check).unwrap();
         let at = check.start as usize / 8;

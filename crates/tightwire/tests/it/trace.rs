@@ -63,7 +63,7 @@ fn the_only_operation_of_an_option_has_its_path_and_several_of_an_element_give_t
 }
 
 #[test]
-fn what_the_application_refuses_is_the_operation_before() {
+fn custom_refusals_name_the_last_operation() {
     let trace = explain_write(&Player { lucky: 13, ..player() });
     assert_eq!(trace.refused().unwrap().path(), "Player.lucky");
 

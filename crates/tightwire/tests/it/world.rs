@@ -332,7 +332,7 @@ fn not_a_number_is_refused() {
 }
 
 #[test]
-fn what_does_not_fit_is_named() {
+fn invalid_values_are_named_by_their_path() {
     let (schema, mut world) = example();
     let refused = |world: &World| world.settled(&schema).unwrap_err().to_string();
     *world.get_mut(1).unwrap().get_mut("health").unwrap() = 101u64.into();

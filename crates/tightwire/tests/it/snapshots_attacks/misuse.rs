@@ -9,15 +9,15 @@ use super::game::{Game, LEVELS, Thing, config, protocol, thing};
 /// `set` after the snapshot of the same tick (or after a `begin_tick` that repeats the tick) is refused,
 /// since a receiver has the tick without it; after the next `begin_tick` it arrives.
 #[test]
-fn what_is_set_after_the_snapshot_of_its_tick_is_refused() {
+fn setting_objects_in_a_frozen_tick_is_refused() {
     for level in LEVELS {
         let mut game = Game::new(config(level));
         game.begin();
         game.sender.set(7, &thing(1)).unwrap();
         game.exchange(1000);
         game.sender.begin_tick(game.tick);
-        assert_eq!(game.sender.set(7, &thing(2)), Err(SetError::TickIsSent));
-        assert_eq!(game.sender.remove(7), Err(SetError::TickIsSent));
+        assert_eq!(game.sender.set(7, &thing(2)), Err(SetError::TickFrozen));
+        assert_eq!(game.sender.remove(7), Err(SetError::TickFrozen));
         game.begin();
         game.sender.set(7, &thing(2)).unwrap();
         for _ in 0..200 {
@@ -99,7 +99,7 @@ fn an_initial_object_twice_has_its_own_error() {
 /// `snapshot` is for a receiver that sees everything: also after `snapshot_with` hid something. A
 /// complete snapshot says "the whole world is now as it was for the sender".
 #[test]
-fn what_was_not_of_interest_comes_when_everything_is() {
+fn objects_are_sent_when_they_become_relevant_again() {
     let mut game = Game::new(config(Level::Packed));
     game.begin();
     (0..10u32).for_each(|id| game.sender.set(id, &thing(id)).unwrap());
@@ -117,7 +117,7 @@ fn what_was_not_of_interest_comes_when_everything_is() {
 
 /// Leaving what is of interest within a round trip of its spawn: it stays as it was last.
 #[test]
-fn what_leaves_before_it_is_acknowledged_freezes_too() {
+fn objects_that_lose_relevancy_before_the_ack_freeze() {
     for budget in [1000, 64] {
         let config = config(Level::Packed);
         let mut sender = snapshot::Sender::new(&protocol(config));

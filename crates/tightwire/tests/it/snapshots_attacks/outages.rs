@@ -35,14 +35,14 @@ fn after_an_outage(outage: u32) -> (usize, usize) {
 /// A receiver that is not heard of for 96 packets gets everything anew: also after 2,500 packets (42
 /// seconds at 60 Hz), when the 12 bits of their numbers could be taken for earlier ones.
 #[test]
-fn an_outage_of_2500_packets_ends() {
+fn sending_recovers_after_an_outage_of_2500_packets() {
     assert_eq!(after_an_outage(2500).0, 0, "refused of 600");
 }
 
 /// After 5,000 lost packets the 12 bits have gone round: with wrong numbers no acknowledgement would
 /// count any more, and every snapshot would be in full for ever.
 #[test]
-fn an_outage_of_5000_packets_ends() {
+fn sending_recovers_after_an_outage_of_5000_packets() {
     let (refused, longest) = after_an_outage(5000);
     assert_eq!(refused, 0);
     assert!(longest < 100, "snapshots of {longest} bytes: everything anew again and again");
@@ -76,7 +76,7 @@ fn objects_do_not_flicker_when_only_acknowledgements_are_lost() {
 /// Acknowledgements get lost for 28 packets, fewer than the 33 that each tells of: nothing that
 /// arrived may be taken back.
 #[test]
-fn a_short_loss_of_acknowledgements_takes_nothing_back() {
+fn losing_a_few_acks_takes_no_state_back() {
     for level in LEVELS {
         let mut game = Game::new(config(level));
         let mut vanished = 0;
@@ -102,7 +102,7 @@ fn despawned(game: &Game) -> usize {
 
 /// Of what it learned, a receiver keeps what packets from the newest base on can be relative to.
 #[test]
-fn a_base_that_goes_back_is_refused_and_changes_nothing() {
+fn a_baseline_that_goes_back_is_refused_without_effect() {
     for level in LEVELS {
         let mut game = Game::new(config(level));
         let slow = game.sender.add_receiver(Leaving::Despawn);
@@ -114,7 +114,7 @@ fn a_base_that_goes_back_is_refused_and_changes_nothing() {
             if tick == 6 {
                 let before = game.receiver.newest();
                 let refused = game.receiver.handle_snapshot(&other);
-                assert_eq!(refused, Err(snapshot::ReceiveError::UnknownBase), "{level:?}");
+                assert_eq!(refused, Err(snapshot::ReceiveError::UnknownBaseline), "{level:?}");
                 assert_eq!(game.receiver.newest(), before);
             }
             game.receiver.handle_snapshot(&packet).unwrap();
