@@ -61,6 +61,11 @@ pub fn snapshots(data: &[u8]) {
     checks::snapshots(data);
 }
 
+/// Gives a receiver changed and made-up snapshots in a session, and its sender made-up acks.
+pub fn replication(data: &[u8]) {
+    checks::replication(data);
+}
+
 /// Reads any bytes as a capture.
 #[cfg(feature = "inspect")]
 pub fn capture(data: &[u8]) {
@@ -107,6 +112,11 @@ pub fn session(data: &[u8]) {
     transport::session(data);
 }
 
+/// Gives a server and a client of a game any frames of inputs and snapshots.
+pub fn play(data: &[u8]) {
+    transport::play(data);
+}
+
 /// Replays any bytes as a recording.
 pub fn recording(data: &[u8]) {
     transport::recording(data);
@@ -120,4 +130,9 @@ pub fn inspect_capture(data: &[u8]) {
 /// Lets a hostile peer do anything within a connection, to a server and to a client.
 pub fn quic(data: &[u8]) {
     transport::quic(data);
+}
+
+/// Gives the guard of a connection any frames, in packets that are decrypted.
+pub fn frames(data: &[u8]) {
+    transport::frames(data);
 }

@@ -16,7 +16,7 @@ pub(crate) fn messages(data: &[u8]) {
     let limits = MessengerConfig {
         receive_queue: 24,
         peer_messages: 20,
-        peer_bytes: 600,
+        max_fragmented: 300,
         send_queue: 3,
         ..MessengerConfig::default()
     };
@@ -95,7 +95,7 @@ pub(crate) struct Secret {
 
 /// A message of any type.
 #[derive(Clone, PartialEq, Debug)]
-enum Said {
+enum AnyMessage {
     Chat(Chat),
     Goods(Goods),
     Walk(Walk),
@@ -104,10 +104,10 @@ enum Said {
 }
 
 /// Account of the handled messages.
-struct Heard {
+struct HandledMessages {
     good: PeerId,
     /// Messages of the good peer in each frame; `place` is the number of those handled in this one.
-    expected: Vec<(Route, Said)>,
+    expected: Vec<(Route, AnyMessage)>,
     place: usize,
     /// Number of messages passed to handlers, in all.
     handled: u64,
@@ -117,14 +117,16 @@ type Batches = Vec<(Delivery, Vec<u8>)>;
 
 /// A messenger with a hostile peer and a good one, which sends the same messages in each frame.
 pub(crate) struct Room {
-    messenger: Messenger<Heard>,
-    heard: Heard,
+    messenger: Messenger<HandledMessages>,
+    handled_messages: HandledMessages,
     config: MessengerConfig,
     hostile: PeerId,
     good: PeerId,
     greeting: Batches,
     /// Number of messages and batch faults that are expected.
     outcomes: u64,
+    /// Messages that were refused when they arrived, for a malformed binding.
+    early: u64,
     /// Number of the hostile peer's messages that were queued before this frame.
     received: u64,
 }
@@ -133,18 +135,30 @@ impl Room {
     pub(crate) fn new(config: MessengerConfig) -> Self {
         let mut messenger = messenger(config);
         let (hostile, good) = (messenger.add_peer(MTU), messenger.add_peer(MTU));
-        let (said, greeting) = greeting(config.packing);
+        let (message, greeting) = greeting(config.packing);
         // A stable sort: within a stage, messages come in the order of sending.
-        let mut expected = said;
+        let mut expected = message;
         expected.sort_by_key(|(route, _)| route.stage);
-        let heard = Heard { good, expected, place: 0, handled: 0 };
-        Self { messenger, heard, config, hostile, good, greeting, outcomes: 0, received: 0 }
+        let handled_messages = HandledMessages { good, expected, place: 0, handled: 0 };
+        Self {
+            messenger,
+            handled_messages,
+            config,
+            hostile,
+            good,
+            greeting,
+            outcomes: 0,
+            early: 0,
+            received: 0,
+        }
     }
 
     /// Receives a batch of the hostile peer.
     pub(crate) fn throw(&mut self, delivery: Delivery, batch: &[u8]) {
         let (messages, is_whole) = walk(delivery, batch, &self.config);
+        let before = self.messenger.faults().malformed;
         let result = self.messenger.receive(self.hostile, delivery, batch, Duration::ZERO);
+        self.early += self.messenger.faults().malformed - before;
         self.outcomes += match result.map_err(|refused| refused.fault) {
             // The whole batch is refused, and none of its messages counts.
             Err(MessageError::PeerLimit) => 1,
@@ -164,7 +178,7 @@ impl Room {
         let waiting = self.stats(self.hostile).received.messages - self.received;
         assert!(waiting <= self.config.peer_messages as u64, "{waiting} messages wait");
         for stage in Stage::ALL {
-            self.messenger.run_stage(stage, &mut self.heard);
+            self.messenger.run_stage(stage, &mut self.handled_messages);
         }
         let mut batches = 0;
         self.messenger.end_frame(|_, _, batch| {
@@ -172,8 +186,12 @@ impl Room {
             Ok(())
         });
         assert!(batches <= self.config.send_queue);
-        assert_eq!(self.heard.place, self.heard.expected.len(), "the good peer was not heard");
-        self.heard.place = 0;
+        assert_eq!(
+            self.handled_messages.place,
+            self.handled_messages.expected.len(),
+            "the good peer was not handled_messages"
+        );
+        self.handled_messages.place = 0;
         self.check_counters();
     }
 
@@ -185,7 +203,7 @@ impl Room {
     fn check_counters(&mut self) {
         let faults = self.messenger.faults();
         let (hostile, good) = (self.stats(self.hostile), self.stats(self.good));
-        let late = faults.malformed + faults.handler;
+        let late = faults.malformed + faults.handler - self.early;
         assert_eq!(self.outcomes, hostile.received.messages + faults.total() - late);
         assert_eq!((hostile.refused, good.refused), (faults.total(), 0));
         let received = hostile.received.messages + good.received.messages;
@@ -194,7 +212,7 @@ impl Room {
             (queued + stats.received.messages, handled + stats.handled)
         });
         assert_eq!((queued, handled), (received, received - late));
-        assert_eq!(self.heard.handled, received - faults.malformed);
+        assert_eq!(self.handled_messages.handled, received - (faults.malformed - self.early));
         self.received = hostile.received.messages;
     }
 }
@@ -214,7 +232,7 @@ impl Room {
             ..MessengerConfig::default()
         });
         let to = sender.add_peer(MTU);
-        let _heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+        let _received = HandledMessages { good: to, expected: Vec::new(), place: 0, handled: 0 };
         let route = Delivery::ReliableOrderedFragmented;
         let chat = Chat { text: "x".repeat(60) };
         let goods = Goods { owner: None, items: vec![7; 20] };
@@ -231,7 +249,7 @@ impl Room {
 
     /// Returns the number of messages passed to handlers.
     pub(crate) fn handled(&self) -> u64 {
-        self.heard.handled
+        self.handled_messages.handled
     }
 }
 
@@ -256,43 +274,46 @@ fn walk(delivery: Delivery, batch: &[u8], config: &MessengerConfig) -> (u64, boo
     (messages, true)
 }
 
-fn messenger(config: MessengerConfig) -> Messenger<Heard> {
+fn messenger(config: MessengerConfig) -> Messenger<HandledMessages> {
     /// Compares without a copy: handlers allocate nothing.
-    fn hear(context: &mut Context<'_, Heard>, is_expected: impl FnOnce(&Said) -> bool) {
+    fn hear(
+        context: &mut Context<'_, HandledMessages>,
+        is_expected: impl FnOnce(&AnyMessage) -> bool,
+    ) {
         let (sender, route) = (context.sender(), context.route());
         context.state.handled += 1;
         if sender == context.state.good {
-            let (expected_route, said) = &context.state.expected[context.state.place];
+            let (expected_route, message) = &context.state.expected[context.state.place];
             assert_eq!(*expected_route, route);
-            assert!(is_expected(said), "not {said:?}");
+            assert!(is_expected(message), "not {message:?}");
             context.state.place += 1;
         }
     }
     Messenger::builder(config)
-        .handle(|chat: &Chat, context: &mut Context<'_, Heard>| {
+        .handle(|chat: &Chat, context: &mut Context<'_, HandledMessages>| {
             assert!(chat.text.len() <= 60);
-            hear(context, |said| matches!(said, Said::Chat(other) if other == chat));
+            hear(context, |message| matches!(message, AnyMessage::Chat(other) if other == chat));
         })
-        .handle(|goods: &Goods, context: &mut Context<'_, Heard>| {
+        .handle(|goods: &Goods, context: &mut Context<'_, HandledMessages>| {
             assert!(goods.items.len() <= 20 && goods.owner.is_none_or(|owner| owner <= 40));
-            hear(context, |said| matches!(said, Said::Goods(other) if other == goods));
+            hear(context, |message| matches!(message, AnyMessage::Goods(other) if other == goods));
         })
-        .handle(|walk: &Walk, context: &mut Context<'_, Heard>| {
+        .handle(|walk: &Walk, context: &mut Context<'_, HandledMessages>| {
             assert!(walk.stick.iter().all(|axis| axis.abs() <= 100));
-            hear(context, |said| matches!(said, Said::Walk(other) if other == walk));
+            hear(context, |message| matches!(message, AnyMessage::Walk(other) if other == walk));
             if walk.tick & 16 != 0 { Err("a tick that is refused") } else { Ok(()) }
         })
-        .handle(|_: &Jump, context: &mut Context<'_, Heard>| {
-            hear(context, |said| matches!(said, Said::Jump(_)));
+        .handle(|_: &Jump, context: &mut Context<'_, HandledMessages>| {
+            hear(context, |message| matches!(message, AnyMessage::Jump(_)));
             let sender = context.sender();
             if sender != context.state.good {
                 // The queue is soon full, which is an error without consequences.
                 let _ = context.send(sender, &Walk::default(), context.route());
             }
         })
-        .handle(|level: &Level, context: &mut Context<'_, Heard>| {
+        .handle(|level: &Level, context: &mut Context<'_, HandledMessages>| {
             assert!(level.data.len() <= 3000);
-            hear(context, |said| matches!(said, Said::Level(other) if other == level));
+            hear(context, |message| matches!(message, AnyMessage::Level(other) if other == level));
         })
         .send_only::<Secret>()
         .build()
@@ -300,38 +321,39 @@ fn messenger(config: MessengerConfig) -> Messenger<Heard> {
 }
 
 /// Returns messages of all types on all deliveries, and their batches.
-fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
+fn greeting(packing: Packing) -> (Vec<(Route, AnyMessage)>, Batches) {
     let mut sender =
         messenger(MessengerConfig { packing, receive_queue: 1, ..MessengerConfig::default() });
     let to = sender.add_peer(MTU);
-    let _heard = Heard { good: to, expected: Vec::new(), place: 0, handled: 0 };
+    let _received = HandledMessages { good: to, expected: Vec::new(), place: 0, handled: 0 };
     let mut all = Vec::new();
     for (number, delivery) in DELIVERIES.into_iter().enumerate() {
         let text = "words ".repeat(number * 2);
         let owner = (number % 2 == 0).then_some(number as u8);
         let goods = Goods { owner, items: (0..number as u16 * 3).collect() };
         let walk = Walk { tick: number as u16, stick: [-100, 100], runs: true };
-        let said = [
-            Said::Chat(Chat { text }),
-            Said::Jump(Jump),
-            Said::Goods(goods),
-            Said::Walk(walk),
-            Said::Level(Level { data: vec![number as u8; 10 * number] }),
+        let message = [
+            AnyMessage::Chat(Chat { text }),
+            AnyMessage::Jump(Jump),
+            AnyMessage::Goods(goods),
+            AnyMessage::Walk(walk),
+            AnyMessage::Level(Level { data: vec![number as u8; 10 * number] }),
         ];
         // One type less for each delivery, so that the batches stay small.
-        for (place, mut said) in said.into_iter().enumerate().filter(|(place, _)| *place != number)
+        for (place, mut message) in
+            message.into_iter().enumerate().filter(|(place, _)| *place != number)
         {
             let stage = Stage::ALL[(number + 3 * place) % 7];
             let route = Route::from(delivery).on_channel(place as u8).at(stage);
-            let sent = match &mut said {
-                Said::Chat(chat) => sender.send(to, chat, route),
-                Said::Goods(goods) => sender.send(to, goods, route),
-                Said::Walk(walk) => sender.send(to, walk, route),
-                Said::Jump(jump) => sender.send(to, jump, route),
-                Said::Level(level) => sender.send(to, level, route),
+            let sent = match &mut message {
+                AnyMessage::Chat(chat) => sender.send(to, chat, route),
+                AnyMessage::Goods(goods) => sender.send(to, goods, route),
+                AnyMessage::Walk(walk) => sender.send(to, walk, route),
+                AnyMessage::Jump(jump) => sender.send(to, jump, route),
+                AnyMessage::Level(level) => sender.send(to, level, route),
             };
             sent.unwrap();
-            all.push((route, said));
+            all.push((route, message));
         }
     }
     let batches = batches(&mut sender);
@@ -340,7 +362,7 @@ fn greeting(packing: Packing) -> (Vec<(Route, Said)>, Batches) {
 }
 
 /// Returns the batches that a side sends at the end of its frame.
-fn batches(sender: &mut Messenger<Heard>) -> Batches {
+fn batches(sender: &mut Messenger<HandledMessages>) -> Batches {
     let mut batches = Vec::new();
     sender.end_frame(|_, delivery, batch| {
         batches.push((delivery, batch.to_vec()));

@@ -52,7 +52,6 @@ fn config() -> QuicConfig {
     QuicConfig {
         packets_per_second: 1_000_000,
         max_fragmented: MAX_FRAGMENTED,
-        max_backlog: 64 << 10,
         send_window: WINDOW,
         receive_window: WINDOW,
         send_datagrams: DATAGRAMS,
@@ -267,7 +266,7 @@ impl Hall {
         for _ in 0..6 {
             has_come |= self.step(&mut hostile, &mut witness, &mut memory);
         }
-        assert!(has_come, "the good client was not heard");
+        assert!(has_come, "the good client was not received");
         assert!(witness.has_ended);
         let gone = witness.connection.unwrap();
         assert!(self.server.path(gone).is_none());

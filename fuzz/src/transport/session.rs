@@ -48,13 +48,13 @@ struct Room {
 /// A transport with scripted events.
 #[derive(Default)]
 struct Script {
-    events: VecDeque<Said>,
+    events: VecDeque<ScriptEvent>,
     current: Vec<u8>,
     connections: BTreeSet<u64>,
     next: u64,
 }
 
-enum Said {
+enum ScriptEvent {
     Connected(u64),
     Batch(u64, Delivery, Vec<u8>),
 }
@@ -86,10 +86,10 @@ impl Room {
         script.next += 1;
         let number = script.next;
         script.connections.insert(number);
-        script.events.push_back(Said::Connected(number));
+        script.events.push_back(ScriptEvent::Connected(number));
         if is_admitted {
             let mut batch = Vec::new();
-            let hello = Hello { format: 2, protocol, token: Vec::new() };
+            let hello = Hello { format: 3, protocol, token: Vec::new() };
             InternalBatch::write(0, &hello, &mut batch).unwrap();
             script.say(number, InternalBatch::DELIVERY, batch.clone());
             InternalBatch::write(2, &(), &mut batch).unwrap();
@@ -111,7 +111,7 @@ impl Room {
         self.server.transport_mut().say(self.good, Delivery::Reliable, batch);
         let memory = measure(|| self.tick()).bytes_max;
         assert!(memory < 8 << 20, "{memory} bytes in a frame");
-        assert!(self.counted.contains(&self.frames), "the good peer was not heard");
+        assert!(self.counted.contains(&self.frames), "the good peer was not received");
         self.counted.clear();
         assert!(self.server.peers().count() <= 4);
         // Peers that were disconnected connect again.
@@ -140,7 +140,7 @@ impl Room {
 
 impl Script {
     fn say(&mut self, from: u64, delivery: Delivery, batch: Vec<u8>) {
-        self.events.push_back(Said::Batch(from, delivery, batch));
+        self.events.push_back(ScriptEvent::Batch(from, delivery, batch));
     }
 }
 
@@ -150,18 +150,20 @@ impl Transport for Script {
     fn poll_event(&mut self) -> Option<Event<'_>> {
         loop {
             match self.events.pop_front()? {
-                Said::Connected(number) => {
+                ScriptEvent::Connected(number) => {
                     return Some(Event::Connected {
                         connection: Connection(number),
                         address: None,
                     });
                 }
-                Said::Batch(number, delivery, batch) if self.connections.contains(&number) => {
+                ScriptEvent::Batch(number, delivery, batch)
+                    if self.connections.contains(&number) =>
+                {
                     self.current = batch;
                     let (from, batch) = (Connection(number), &self.current[..]);
                     return Some(Event::Batch { from, delivery, batch });
                 }
-                Said::Batch(..) => {}
+                ScriptEvent::Batch(..) => {}
             }
         }
     }
