@@ -6,7 +6,7 @@ use crate::stream::{ErrorKind, ExplainedError, ReadError, WriteError};
 
 /// Reason why a datagram was refused.
 ///
-/// It is small and `Copy`, since strangers can cause any number of refusals.
+/// It is small and `Copy`, since anyone can cause any number of refusals.
 /// [`Protocol::read_explained`](crate::packet::Protocol::read_explained) also names the field.
 ///
 /// ```
@@ -134,7 +134,11 @@ impl fmt::Display for PacketError {
                  identities of both sides",
             ),
             Self::Replayed { sequence } => {
-                write!(f, "replayed: datagram {sequence} was read already, or is too old to tell")
+                write!(
+                    f,
+                    "replayed: sequence number {sequence} was received already, or is before the \
+                     replay window"
+                )
             }
             Self::NotAuthentic => f.write_str(
                 "not authentic: sealed with another key or protocol, or modified in transit: if \
