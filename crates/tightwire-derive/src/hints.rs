@@ -6,7 +6,7 @@ use syn::Type;
 use syn::spanned::Spanned;
 
 use crate::layout::{dimensions, max_bits, none, some};
-use crate::parse::{Body, Errors, Given, Hints, Item, member_name, nearest};
+use crate::parse::{AttributeValue, Body, Errors, Hints, Item, member_name, nearest};
 use crate::syntax::{INTS, is, peeled};
 use crate::validate::{Field, Rule};
 
@@ -86,7 +86,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
 fn derivative(
     field: &Field,
     numbers: &Option<Numbers>,
-    of: &Given<syn::Member>,
+    of: &AttributeValue<syn::Member>,
     fields: &[Field],
 ) -> Result<(), String> {
     let name = member_name(&of.value);
