@@ -15,7 +15,7 @@ use tightwire::{Message, Wire, snapshot};
 use crate::common::tightwire;
 use crate::support::seed;
 
-/// What is printed, with this exit status.
+/// Standard output, after checking the exit status.
 fn printed(arguments: &[&str], status: i32) -> String {
     let output = tightwire(arguments);
     let error = String::from_utf8(output.stderr).unwrap();
@@ -60,7 +60,7 @@ struct Item {
     count: u8,
 }
 
-/// What costs bits and need not.
+/// A type with advice on most fields.
 #[derive(Wire, Default, Clone)]
 struct Player {
     #[wire(range = 0..=128)]
@@ -217,7 +217,7 @@ fn following_the_advice_leaves_nothing_to_advise_on() {
     );
 }
 
-/// Whoever does what the advice says has so many bits fewer.
+/// Following the advice saves the stated bits.
 #[test]
 fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
     let bits =

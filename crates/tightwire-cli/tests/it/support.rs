@@ -11,7 +11,7 @@ pub(crate) fn seed(default: u64) -> u64 {
     seed
 }
 
-/// How many inputs a test tries: the first number takes a second or two, the second one is for
+/// Number of inputs of a test: `quick` takes a second or two, `full` is for
 /// `TIGHTWIRE_TEST_VOLUME=full`.
 pub(crate) fn volume(quick: usize, full: usize) -> usize {
     match env::var("TIGHTWIRE_TEST_VOLUME").as_deref() {

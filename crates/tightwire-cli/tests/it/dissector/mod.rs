@@ -52,7 +52,7 @@ fn agree(folder: &Folder, identity: &Identity, datagrams: &[Vec<u8>]) -> Vec<Ite
     items.into_iter().flatten().collect()
 }
 
-/// How many were accepted, and how many refused.
+/// Returns the accepted and refused counts.
 fn counts(items: &[Item]) -> (usize, usize) {
     let is_refused = |item: &&Item| item.show("arena_game.refused").is_some();
     let refused = items.iter().filter(is_refused).count();
