@@ -13,7 +13,7 @@ use super::game::{Action, Steer};
 
 /// The shared state, in an [`Arc`].
 ///
-/// Nouns return the newest value; `set_*` and `say` are the page's commands, `publish_*` and
+/// Nouns return the newest value; `set_*` and `queue_chat` are the page's commands, `publish_*` and
 /// `take_chat` the simulation's.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -90,7 +90,7 @@ impl Live {
 
     /// Queues a line of chat from the page: one line, not blank, cut to its largest length. If the
     /// queue is full, the oldest line is dropped.
-    pub(crate) fn say(&self, text: String) {
+    pub(crate) fn queue_chat(&self, text: String) {
         let line: String = text
             .trim()
             .chars()
@@ -284,13 +284,13 @@ mod tests {
     #[test]
     fn chat_lines_are_bounded() {
         let live = Live::new(CONTROLS, 1);
-        live.say("  \n ".into());
-        live.say("one\ntwo\u{7}".into());
-        live.say("x".repeat(10_000));
+        live.queue_chat("  \n ".into());
+        live.queue_chat("one\ntwo\u{7}".into());
+        live.queue_chat("x".repeat(10_000));
         assert_eq!(live.take_chat(), ["one two ", &"x".repeat(MAX_CHAT_CHARS)]);
         assert!(live.take_chat().is_empty());
         for number in 0..100 {
-            live.say(number.to_string());
+            live.queue_chat(number.to_string());
         }
         let chat = live.take_chat();
         assert_eq!((chat.len(), chat[0].as_str()), (MAX_CHAT, "84"));

@@ -65,7 +65,8 @@ fn counted(job: &str) -> Result<[f64; 3], Box<dyn Error>> {
     Ok(counts)
 }
 
-/// What is counted. The functions are called through pointers that the compiler knows nothing of.
+/// Runs the counted work. The functions are called through pointers that the compiler cannot see
+/// through.
 fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
     let rounds = rounds.parse()?;
     match (job, way) {
@@ -101,7 +102,7 @@ fn run(rounds: u64, work: Work) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// What is refused where there is no room; the ways are to differ in nothing else.
+/// Error without room; the variants differ in nothing else.
 const FULL: ByteError = ByteError::Stale;
 
 #[inline(always)]

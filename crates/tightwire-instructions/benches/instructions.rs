@@ -31,7 +31,7 @@ use tightwire::{
     FloatRange, Stream, Target, Wire, at, decode, decode_explained, encode, encode_explained,
 };
 
-/// How much more `explained` may cost, as a part of the whole.
+/// Largest relative extra cost of `explained`.
 const TOLERANCE: f64 = 0.08;
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
@@ -162,7 +162,7 @@ fn compare() -> Result<bool, Box<dyn Error>> {
     Ok(same)
 }
 
-/// What is counted: the packet and what comes of it are hidden from the optimiser.
+/// Runs the counted work: the packet and the result are hidden from the optimiser.
 fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
     let rounds = rounds.parse()?;
     match (job, way) {

@@ -21,7 +21,7 @@ pub(crate) struct Browser {
     problems: Vec<String>,
 }
 
-/// How the browser computes pictures: there is no graphics card.
+/// Graphics backend of the browser: there is no graphics card.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Graphics {
     /// Without WebGL.
@@ -102,7 +102,7 @@ impl Browser {
         }
     }
 
-    /// What the console complained of so far.
+    /// Returns the console errors so far.
     pub(crate) fn problems(&mut self) -> Vec<String> {
         self.evaluate("0");
         self.problems.clone()

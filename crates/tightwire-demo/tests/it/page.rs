@@ -66,7 +66,7 @@ impl Drop for Demo {
     }
 }
 
-/// Where the pictures go, to be looked at.
+/// Folder of the screenshots.
 fn pictures() -> PathBuf {
     let folder = std::env::var_os("TIGHTWIRE_PICTURES")
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page"), PathBuf::from);

@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 const ROUNDS: u64 = 1000;
 
-/// Whether everything is as it should be.
+/// Whether all comparisons passed.
 type Verdict = Result<bool, Box<dyn Error>>;
 
 /// The program: does the work that it is started again for, or compares and fails if that does.
