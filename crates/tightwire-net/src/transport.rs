@@ -99,7 +99,7 @@ pub trait Transport {
         Err(ReconnectError::Unsupported)
     }
 
-    /// How a connection is doing; nothing if there is no such connection.
+    /// Returns limits and measurements of a connection; `None` if it does not exist.
     fn path(&self, connection: Connection) -> Option<Path>;
 
     /// Returns the time at which [`handle_input`](Self::handle_input) has a due timer, unless input
@@ -183,7 +183,7 @@ pub struct Connection(pub u64);
 pub enum Event<'a> {
     /// A connection is established.
     Connected {
-        /// Its number.
+        /// Number of the connection.
         connection: Connection,
         /// Address of the other end; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
@@ -199,7 +199,7 @@ pub enum Event<'a> {
     },
     /// A connection has ended, or this side could not connect.
     Disconnected {
-        /// Its number.
+        /// Number of the connection.
         connection: Connection,
         /// Reason of the end.
         reason: Reason,
@@ -237,9 +237,8 @@ pub struct Path {
     /// The bytes that may be in flight, which is what congestion control allows in a round trip;
     /// nothing if nothing limits it, as within a process.
     pub window: Option<usize>,
-    /// The bytes of unreliable batches that can be sent now so that none that waits is dropped for
-    /// them. As much as waits less than may: a sender that finds little room is faster than the
-    /// network.
+    /// Room for unreliable batches, in bytes: sending more drops waiting ones. A sender that finds
+    /// little room is faster than the network.
     pub datagram_room: usize,
     /// The unreliable batches that this side dropped since too much waited.
     pub dropped: u64,
@@ -273,7 +272,7 @@ pub enum NotSentError {
     },
 }
 
-/// Why a [`Transport`] does not connect again.
+/// Reason why a [`Transport`] cannot reconnect.
 ///
 /// ```
 /// use tightwire::transport::ReconnectError;
@@ -284,18 +283,18 @@ pub enum NotSentError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReconnectError {
-    /// The transport never does, as one that listens: make a new one.
+    /// The transport cannot reconnect: create a new one.
     Unsupported,
-    /// The last connection is not over yet, or nobody has polled its end.
+    /// The last connection has not ended, or its event was not polled.
     Connected,
     /// The token of a client has more bytes than can be sent.
     TokenTooLong {
-        /// Its bytes.
+        /// Length of the token, in bytes.
         size: usize,
-        /// The most.
+        /// Largest length, in bytes.
         limit: usize,
     },
-    /// It cannot, and why.
+    /// Reconnecting failed, with the reason.
     Failed(String),
 }
 
@@ -330,7 +329,7 @@ impl fmt::Display for NotSentError {
                 write!(f, "the batch has {size} bytes: at most {limit} are allowed")
             }
             Self::Full { backlog } => {
-                write!(f, "the connection is too slow: {backlog} bytes wait to be sent already")
+                write!(f, "the send buffer is full: {backlog} bytes wait")
             }
         }
     }

@@ -20,7 +20,7 @@ use core::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuicConfig {
     /// Largest number of connections, including those that are incomplete or still closing.
-    /// Newcomers beyond are refused.
+    /// New connections beyond it are refused.
     /// Default: 1,100.
     pub max_connections: usize,
     /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from

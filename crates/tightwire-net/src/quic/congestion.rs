@@ -128,7 +128,7 @@ impl Window {
         let longest = shortest + (shortest / 4).max(MAX_WAIT).max(jitter);
         // A queue that overflows loses much of what comes; a bad radio loses some of it.
         let is_overflowing = round.lost > (round.acknowledged + round.lost) / 3;
-        // Who sends less than it may does not fill the queue.
+        // A sender below its window does not fill the queue.
         if (average > longest && round.is_limited) || is_overflowing {
             self.is_starting = false;
             let share = longest.as_secs_f64() / average.as_secs_f64();

@@ -118,7 +118,7 @@ impl Connections {
         Ok(())
     }
 
-    /// Whether everybody knows of every connection how it ended.
+    /// Whether all connections ended and both sides know the reason.
     pub(super) fn have_ended(&self) -> bool {
         let mut slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
         self.drained.is_empty() && slots.all(Slot::is_over)
@@ -278,7 +278,7 @@ impl Connections {
             Decision::Refuse => {
                 let response = self.endpoint.refuse(incoming, &mut answer);
                 self.responses.push((response, answer));
-                // Those who come again and again are told only once a frame or so.
+                // Repeated refusals are reported about once a frame.
                 if self.refused.len() < 64 {
                     self.refused.push_back((canonical(address), Reason::Busy));
                 }
@@ -310,13 +310,12 @@ impl Connections {
         }
     }
 
-    /// Ends a connection for a newcomer, and forgets it at once: what is closed as usual takes a
-    /// second.
+    /// Evicts a connection immediately: an ordinary close takes a second.
     fn evict(&mut self, connection: Connection) {
         let instant = self.instant(self.now);
         let Some(place) = self.index_of(connection) else { return };
         if let Some(slot) = self.slot(place) {
-            slot.drop_now(instant, Reason::Busy);
+            slot.abort(instant, Reason::Busy);
         }
         self.exchange_events(place);
     }

@@ -268,13 +268,13 @@ mod tests {
         let [loud, victim] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         flood.add(loud);
         flood.add(victim);
-        assert!(flood.filter(Duration::ZERO).is_some_and(|filter| filter.loud.is_empty()));
+        assert!(flood.filter(Duration::ZERO).is_some_and(|filter| filter.silenced.is_empty()));
         for _ in 0..1000 {
             flood.handle_dropped(Some(loud), Rate::of(4000));
             flood.handle_dropped(None, Rate::of(4000));
         }
         let filter = flood.filter(Duration::from_millis(100));
-        assert_eq!(filter.map(|filter| filter.loud.len()), Some(1));
+        assert_eq!(filter.map(|filter| filter.silenced.len()), Some(1));
         flood.remove(loud);
         flood.remove(victim);
         assert!(flood.connected.is_empty());

@@ -33,7 +33,7 @@ pub(super) struct Outgoing {
     dropped: u64,
     /// The bytes that can be sent and not acknowledged.
     window: u64,
-    /// Where batches get their first byte. Memory comes back when QUIC has sent them.
+    /// Buffer from which batches are split; QUIC returns the memory.
     buffer: BytesMut,
 }
 

@@ -49,9 +49,9 @@ pub(super) fn server(
     config: &QuicConfig,
 ) -> Result<ServerConfig, QuicError> {
     let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
-    // Each connection gets one of its own; this is to say now what is wrong with it.
+    // Validates the limits now; each connection gets its own configuration later.
     server.transport_config(Arc::new(unauthenticated(config, WindowState::default())?));
-    // They are answered at once, and wait for nobody.
+    // Attempts are decided immediately, so few are buffered.
     server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
     Ok(server)
 }

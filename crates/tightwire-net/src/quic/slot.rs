@@ -45,8 +45,8 @@ pub(super) struct Slot {
     is_probing: bool,
     /// Reliable batches are not handed out.
     is_paused: bool,
-    /// They were not, and come first now: or those that leave no room for them would come first for
-    /// ever.
+    /// Whether the connection was paused: its reliable batches come first then, before new ones
+    /// fill the room.
     was_paused: bool,
     /// Whether the connection is in the list of those that have something to do.
     pub(super) is_dirty: bool,
@@ -56,7 +56,7 @@ pub(super) struct Slot {
     max_datagram: usize,
     /// The bytes of datagrams that can wait until the oldest is dropped.
     datagram_room: usize,
-    /// How often something was acknowledged, and what was sent by the last time.
+    /// Number of acks, and the frames sent at the last one.
     acks: u64,
     sent: u64,
     /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
@@ -66,7 +66,7 @@ pub(super) struct Slot {
     guard: Guard,
     /// The application knows who the other side is.
     pub(super) is_welcome: bool,
-    /// The address that it says to have now.
+    /// Unvalidated new address of the peer.
     new_address: Option<SocketAddr>,
     /// Work that this side still does for the connection.
     pub(super) bucket: TokenBucket,
@@ -80,12 +80,12 @@ enum State {
     Handshake {
         until: Duration,
     },
-    /// Complete; the application was not told yet.
+    /// Complete, not yet reported.
     New,
     Connected,
-    /// Ended; the application was not told yet.
+    /// Ended, not yet reported.
     Ended(Reason),
-    /// The application was told; QUIC answers late packets for a while.
+    /// Reported; QUIC answers late packets for a while.
     Over,
 }
 
@@ -139,12 +139,12 @@ impl Slot {
         }
     }
 
-    /// Hands out no reliable batches. `false` if it did not before.
+    /// Stops handing out reliable batches; `false` if already paused.
     pub(super) fn pause(&mut self) -> bool {
         !mem::replace(&mut self.is_paused, true)
     }
 
-    /// Hands them out again.
+    /// Hands out reliable batches again.
     pub(super) fn resume(&mut self) {
         if mem::take(&mut self.is_paused) {
             self.was_paused = true;
@@ -301,7 +301,7 @@ impl Slot {
                 self.is_reported = true;
                 return Some(Output::Connected);
             }
-            // Nothing of one that broke the protocol is of use.
+            // Batches of a peer that violated the protocol are dropped.
             State::Ended(Reason::Violation(_)) if self.has_closed => return self.poll_end(),
             State::Connected | State::Ended(_) => {}
         }
@@ -316,7 +316,7 @@ impl Slot {
                 return Some(Output::Disconnected(reason));
             }
         }
-        // What had come before is handed out before.
+        // Batches that arrived before the end are handed out before it.
         if self.is_paused || !matches!(self.state, State::Ended(_)) {
             return None;
         }
@@ -403,7 +403,7 @@ impl Slot {
         buffer: &mut Vec<u8>,
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
-        // What says why it ends waits for nobody either.
+        // A close packet is sent although the window is full.
         let transmit = if !mem::take(&mut self.is_probing) && !self.has_closed {
             self.quinn.poll_transmit(now, max_packets, buffer)
         } else {
@@ -437,8 +437,7 @@ impl Slot {
         timeout.into_iter().chain(until).chain(self.next_probe()).min()
     }
 
-    /// The other address that the client is at now, if it has shown that it receives there: until
-    /// then anybody may have said so.
+    /// Returns the peer's new address, once it is validated.
     pub(super) fn poll_migration(&mut self) -> Option<SocketAddr> {
         let address = self.quinn.remote_address();
         if address == self.address {
@@ -459,8 +458,8 @@ impl Slot {
         Some(address)
     }
 
-    /// Ends a connection for another, and has nothing to do with it any more.
-    pub(super) fn drop_now(&mut self, now: Instant, reason: Reason) {
+    /// Drops a connection without a close handshake.
+    pub(super) fn abort(&mut self, now: Instant, reason: Reason) {
         self.refuse(now, reason);
         self.quinn.handle_timeout(now + DRAIN_TIME);
     }
@@ -475,7 +474,7 @@ impl Slot {
         self.is_connected()
     }
 
-    /// Whether the application was told of the end.
+    /// Whether the end was reported to the application.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }

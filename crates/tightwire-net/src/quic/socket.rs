@@ -149,7 +149,7 @@ impl Socket for Udp {
                 }
             }
             // If there were more, the system would have given them: no need to ask.
-            if !wants_more || (count < batch && GIVES_ALL) {
+            if !wants_more || (count < batch && RECEIVES_ALL_WAITING) {
                 return;
             }
         }
@@ -193,4 +193,4 @@ impl Socket for Udp {
 const CLIENT_BATCH: usize = 4;
 
 /// Whether the system returns all waiting packets in one call, as far as there is room.
-const GIVES_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));
+const RECEIVES_ALL_WAITING: bool = cfg!(any(target_os = "linux", target_os = "android"));

@@ -30,7 +30,7 @@ pub enum RecordingError {
 impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "the recording cannot be read or written: {error}"),
             Self::NotARecording => f.write_str("not a recording of a session"),
             Self::Version(version) => {
                 write!(

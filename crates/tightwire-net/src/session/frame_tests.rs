@@ -115,7 +115,7 @@ fn frames_go_over_quic() {
 }
 
 #[test]
-fn a_session_without_frames_closes_who_sends_one() {
+fn a_session_without_frames_closes_peers_that_send_one() {
     let mut pair = Pair::new([false, false]);
     let [server, _] = pair.ids();
     pair.client.send_frame(server, INPUT_FRAME, &mut frame(b"left")).unwrap();

@@ -36,7 +36,7 @@ where
     place: usize,
 }
 
-/// What a generic parameter stands for here.
+/// Bound of a generic parameter.
 trait Field: Wire + Default + Clone + PartialEq + std::fmt::Debug {
     fn any(rng: &mut Rng) -> Self;
 }

@@ -105,7 +105,7 @@ fn hints_change_no_packet() {
 }
 
 #[test]
-fn two_sides_with_other_hints_are_told_apart() {
+fn different_hints_give_different_fingerprints() {
     let diff = Schema::of::<Body>().diff(&Schema::of::<PlainBody>());
     assert_eq!(
         diff.to_string(),

@@ -116,7 +116,7 @@ fn newtypes_change_nothing() {
     }
 }
 
-/// What the velocity is worth shows in the bytes.
+/// A predicting velocity saves bytes.
 #[test]
 fn a_newtype_of_a_velocity_predicts() {
     #[derive(Wire, Default, Clone, Copy)]

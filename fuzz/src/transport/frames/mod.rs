@@ -305,7 +305,7 @@ impl Room {
             *crypto += counts.crypto;
             let is_too_many = *crypto > 64;
             return match is_too_many {
-                true => Judged::Refused("a handshake in too many pieces"),
+                true => Judged::Refused("too many CRYPTO frames"),
                 false => Judged::Handshake,
             };
         }
@@ -334,7 +334,7 @@ impl Room {
         if !is_taken {
             self.refused += 1;
             let is_too_much = self.refused > 256;
-            assert_eq!(violation, is_too_much.then_some("streams in too many pieces"));
+            assert_eq!(violation, is_too_much.then_some("too many stream fragments"));
             let is_honest = |part: &Part| self.streams.is_honest(*part);
             assert!(self.is_paused || !counts.parts.iter().all(is_honest), "an honest packet");
             return (!is_too_much).then_some(());

@@ -72,7 +72,7 @@ impl Counts {
         let mut was_padding = false;
         while !rest.is_empty() {
             let Some(is_padding) = counts.take(&mut rest, was_padding) else {
-                return (counts, Some("a frame that nobody understands"));
+                return (counts, Some("unknown frame type"));
             };
             was_padding = is_padding;
             let refused = if counts.control + counts.crypto > 32 {

@@ -142,7 +142,7 @@ pub(crate) fn inject(network: &Network, from: SocketAddr, bytes: &[u8], now: Dur
     network.socket(from).send(now, &packets);
 }
 
-pub(crate) fn newcomer_in_a_flood(address: SocketAddr) {
+pub(crate) fn new_client_in_flood(address: SocketAddr) {
     let mut world = World::new(QuicConfig::default());
     let flood = first_packets(140);
     let mut client = world.client_at(address, QuicConfig::default(), ms(0));

@@ -17,7 +17,7 @@ pub(crate) struct BadNetwork {
     thread: JoinHandle<Passed>,
 }
 
-/// What became of the packets.
+/// Counts of packets.
 #[derive(Default)]
 pub(crate) struct Passed {
     pub(crate) ways: usize,
@@ -65,7 +65,7 @@ fn run(front: &UdpSocket, server: SocketAddr, seed: u64, stopped: &Receiver<()>)
         let now = start.elapsed();
         if now >= change {
             change = now + random.milliseconds(2000, 5000);
-            config = weather(&mut random);
+            config = random_link(&mut random);
             passed.changes += 1;
             let links = ways.values_mut().flat_map(|way| &mut way.links);
             links.for_each(|link| link.set_config(config));
@@ -115,7 +115,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>
 }
 
 /// Each time something else is bad, or a little of everything.
-fn weather(random: &mut Random) -> LinkConfig {
+fn random_link(random: &mut Random) -> LinkConfig {
     let latency = random.milliseconds(1, 60);
     let mut config = LinkConfig { latency, ..LinkConfig::default() };
     let which = random.below(8);

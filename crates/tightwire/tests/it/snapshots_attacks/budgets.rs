@@ -76,8 +76,8 @@ fn an_object_that_never_fits_leaves_the_room_to_others_while_it_is_there() {
 }
 
 /// A large packet, then a small budget: there is always a packet that fits. To list every object of
-/// the base that is not mentioned again would take more than there is, and without a packet there
-/// would be no other base.
+/// the baseline that is not updated would exceed the budget, and without a packet there would be no
+/// other baseline.
 #[test]
 fn a_small_budget_after_a_large_packet_has_its_packets() {
     for level in LEVELS {

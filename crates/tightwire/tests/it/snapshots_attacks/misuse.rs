@@ -1,4 +1,4 @@
-//! What the application may do wrong, or otherwise than one would expect.
+//! Misuse by the application, and uses that one would not expect.
 
 use std::collections::VecDeque;
 

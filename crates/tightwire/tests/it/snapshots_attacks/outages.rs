@@ -32,7 +32,7 @@ fn after_an_outage(outage: u32) -> (usize, usize) {
     (refused, longest)
 }
 
-/// A receiver that is not heard of for 96 packets gets everything anew: also after 2,500 packets (42
+/// A receiver that acks none of 96 packets is resynced: also after 2,500 packets (42
 /// seconds at 60 Hz), when the 12 bits of their numbers could be taken for earlier ones.
 #[test]
 fn sending_recovers_after_an_outage_of_2500_packets() {
@@ -100,7 +100,7 @@ fn despawned(game: &Game) -> usize {
     changes.filter(|change| change.kind == ChangeKind::Despawned).count()
 }
 
-/// Of what it learned, a receiver keeps what packets from the newest base on can be relative to.
+/// A receiver keeps the models from the newest baseline on.
 #[test]
 fn a_baseline_that_goes_back_is_refused_without_effect() {
     for level in LEVELS {
