@@ -453,6 +453,13 @@
 //! # #[cfg(not(feature = "inspect"))]
 //! # fn main() {}
 //! ```
+//!
+//! # Names that other crates have too
+//!
+//! [`Message`] and [`Context`] are also names of Bevy and of other crates: import the module and write
+//! `message::Message`, or rename by `use tightwire::Message as NetMessage`; the derive is found by
+//! either name. There is no alias `Result`. [`Client`] and [`Server`] are those of sessions; a game
+//! has [`play::Client`] and [`play::Server`], which own a session: import one pair only.
 #![cfg_attr(not(feature = "std"), no_std)]
 // The tour covers all features.
 #![cfg_attr(
