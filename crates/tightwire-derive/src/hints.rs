@@ -69,12 +69,12 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     if let (Some(_), Some(others)) = (owner, others) {
         errors.add(
             others.name,
-            "`owner` and `others` together leave nobody who gets the field: keep one",
+            "with both `owner` and `others`, no receiver gets the field: keep one",
         );
     }
     if let Some(of) = derivative_of {
         if let Some(wraps) = wraps {
-            errors.add(wraps.name, "a rate of change does not wrap: remove this");
+            errors.add(wraps.name, "a field with `derivative_of` cannot have `wraps`: remove this");
         }
         if let Err(message) = derivative(field, &numbers, of, fields) {
             errors.add(of.value.span(), message);

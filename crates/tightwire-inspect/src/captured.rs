@@ -24,7 +24,7 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectE
 /// The session's control messages are not recorded. A message of more than
 /// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED) is
 /// [cut](tightwire_net::message::RawMessage::CUT): its record has its beginning and its length.
-/// After a malformed message, the rest of the batch is [left out](Self::not_recorded).
+/// After a malformed message, the rest of the batch is [not recorded](Self::not_recorded).
 ///
 /// * **Time** of a record is the session's start plus the time of the last
 ///   [`handle_input`](Transport::handle_input).
@@ -161,9 +161,9 @@ impl<T: Transport, W: Write> Captured<T, W> {
         self.log.not_recorded
     }
 
-    /// Calls `look` with the writer.
-    pub fn file<A>(&self, look: impl FnOnce(&W) -> A) -> A {
-        look(self.log.recorder.get_ref())
+    /// Calls `read` with the writer, and returns its result.
+    pub fn file<A>(&self, read: impl FnOnce(&W) -> A) -> A {
+        read(self.log.recorder.get_ref())
     }
 
     /// Returns the wrapped transport.
@@ -225,7 +225,7 @@ impl<W: Write> CaptureLog<W> {
     }
 }
 
-/// Makes up an address for a connection that has none.
+/// Returns a synthetic address for a connection without one.
 fn synthetic_address(connection: Connection) -> SocketAddr {
     let number = connection.0;
     let ip = Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8);

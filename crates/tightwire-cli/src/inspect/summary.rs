@@ -100,7 +100,7 @@ pub(crate) struct Document<'a> {
     bytes: u64,
     seconds: f64,
     refused: u64,
-    /// Messages of which the capture has only the beginning, and what is missing of them.
+    /// Messages of which the capture has only the beginning, and their missing bytes.
     cut_messages: u64,
     missing_bytes: u64,
     skipped: u64,

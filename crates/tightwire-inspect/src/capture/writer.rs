@@ -350,7 +350,7 @@ fn bytes_of<T: Wire>(what: &str, value: T) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; measure(&value).div_ceil(8) as usize];
     let length = match encode_explained(&value, &mut bytes) {
         Ok(packet) => packet.len(),
-        Err(refused) => return Err(invalid(format!("the {what} cannot be sent: {refused}"))),
+        Err(refused) => return Err(invalid(format!("the {what} cannot be encoded: {refused}"))),
     };
     bytes.truncate(length);
     Ok(bytes)

@@ -32,7 +32,7 @@ impl<C: 'static> Messenger<C> {
     /// #     .build()?;
     /// # let mut jumps = 0;
     /// let peer = messenger.add_peer(1200);
-    /// // One that nobody knows, and one that jumps.
+    /// // A message of an unknown type, and a jump.
     /// let batch = [10, 0, 99, 4, 0, 0, 0, 16, 4, 0, 0, 0];
     /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
     /// messenger.run_stage(Stage::Update, &mut jumps);
@@ -126,7 +126,7 @@ impl<C: 'static> Messenger<C> {
             return Err(MessageError::BatchTooLong { length, limit }.into());
         }
         let split = Split::new(batch, Sizes::of(delivery))?;
-        // A single batch is always taken, or the largest could never come.
+        // A single batch is always accepted, or the largest could never arrive.
         if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes() {
             return Err(MessageError::PeerLimit.into());
         }
@@ -327,8 +327,8 @@ impl<C: 'static> Messenger<C> {
 
 /// Progress within a batch, and the room that its sender has left.
 struct BatchProgress {
-    /// Index of the kept batch; `None` until its first message waits. A batch of refused messages
-    /// only takes no memory, however many come.
+    /// Index of the kept batch; `None` until its first message waits. A batch with nothing but
+    /// refused messages takes no memory.
     held: Option<usize>,
     room: usize,
     messages: usize,

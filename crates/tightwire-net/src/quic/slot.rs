@@ -1,6 +1,6 @@
 //! One connection.
 //!
-//! `quinn` doubles its probe timeout after each unacked_since probe, and acks nothing while its
+//! `quinn` doubles its probe timeout after each unacked probe, and acks nothing while its
 //! window is full. Therefore a connection without an ack for half a second probes four times a
 //! second, with room in the window for the probe.
 

@@ -324,7 +324,7 @@ fn not_a_number_is_refused() {
     world.insert(Object::new(7, "grunt").with("health", f32::NAN));
     let refused = world.write(Representation::Text, &schema).unwrap_err();
     let expected = "World.objects[0].class.grunt.health: \
-                    NaN is not equal to itself, and so has no place in a world";
+                    NaN is not allowed in a world: it is not equal to itself";
     assert_eq!(refused.to_string(), expected);
     for time in ["NaN", "nan", "+1", "infinity", "0x1", ""] {
         assert!(World::read(Representation::Text, time.as_bytes(), &schema).is_err(), "{time}");

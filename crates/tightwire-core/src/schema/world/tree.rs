@@ -36,7 +36,7 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<StableWorld,
     let mut tree = to_tree(world, schema, relative_id)?;
     for _ in 0..MAX_ROUNDS {
         if let Some(path) = nan_in(&tree) {
-            let reason = "NaN is not equal to itself, and so has no place in a world";
+            let reason = "NaN is not allowed in a world: it is not equal to itself";
             return Err(WorldError::refused(format!("World{path}"), reason));
         }
         let bits = match schema.schema().encode_to_vec(&tree) {

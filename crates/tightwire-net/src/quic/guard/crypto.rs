@@ -61,7 +61,7 @@ impl crypto::ClientConfig for GuardedClient {
 struct Guarded {
     inner: Box<dyn Session>,
     guard: Guard,
-    /// EncryptionLevel of the newest keys.
+    /// Level of the newest keys.
     level: EncryptionLevel,
 }
 

@@ -120,7 +120,6 @@ pub(crate) fn first_packets(count: usize) -> Vec<Vec<u8>> {
         .map(|_| {
             let sent = Rc::new(RefCell::new(Vec::new()));
             let tap = Tap { address: ([1, 2, 3, 4], 5).into(), sent: sent.clone() };
-            // The random generator of a raw client has a fixed seed: another time for each.
             raw_connect(tap);
             sent.take().remove(0)
         })

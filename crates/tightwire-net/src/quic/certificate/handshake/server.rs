@@ -28,7 +28,7 @@ impl Certificate {
         let chain = certificates(chain, CHAIN)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
             PemError::NoItemsFound => CertificateError::NoKey,
-            // It might repeat a line of the key.
+            // The text of the error might quote a line of the key.
             _ => CertificateError::Damaged("the private key"),
         })?;
         Self::new(chain, key)
@@ -51,12 +51,12 @@ impl Certificate {
     ) -> Result<Self, CertificateError> {
         let own = chain.first().ok_or(CertificateError::NoCertificate(CHAIN))?;
         let fingerprint = Fingerprint::of(own);
-        // Now, and not when the first client comes.
+        // Checked now, and not in the first handshake.
         let provider = provider();
         let signing = provider.key_provider.load_private_key(key.clone_key());
         let signing = signing.map_err(|why| unreadable_key(&why))?;
         match CertifiedKey::new(chain.clone(), signing).keys_match() {
-            // A library that cannot tell lets the first handshake do it.
+            // If the library cannot compare them, the first handshake fails instead.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
                 Ok(Self { chain, key, fingerprint })
             }
