@@ -57,7 +57,7 @@ fn mismatch_error() -> DynamicError {
     schema.encode(&Dynamic::from(true), &mut [0; 8]).unwrap_err()
 }
 
-/// A class whose shape no schema can describe in columns.
+/// A class with a field whose presence would leak a field of the owner.
 fn layout_error() -> ProtocolError {
     #[derive(Wire, Default, Clone, PartialEq, Debug)]
     struct Door {
