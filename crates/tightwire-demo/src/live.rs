@@ -37,7 +37,7 @@ impl Live {
         }
     }
 
-    /// Steers the cube of the shown client. A page repeats what it holds down.
+    /// Steers the cube of the shown client. A page repeats held keys.
     pub(crate) fn steer(&self, pressed: Pressed) {
         *lock(&self.pressed) = Some((pressed.steer(), Instant::now()));
     }
@@ -135,7 +135,7 @@ impl Pressed {
     }
 }
 
-/// Returns what counts of an input that came so long ago. A page that has gone does not drive on.
+/// Returns the input after this time without another one. A closed page does not drive on.
 fn held_for(steer: Steer, age: Duration) -> Option<Steer> {
     let held = if age < HOLD { steer } else { Steer::default() };
     (age < IDLE).then_some(held)
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_steers_until_it_has_gone() {
+    fn a_page_steers_until_it_closes() {
         let live = Live::new(CONTROLS, 1);
         assert_eq!(live.steering(), None);
         live.steer(Pressed { x: 4000, y: -7, gather: true, blow: false });

@@ -325,7 +325,7 @@ fn serve_websocket(
                 last_ping = now;
                 http::write_all(stream, &frame(Opcode::Ping, &[]))?;
             }
-            // Sockets hold megabytes: a slow page would see what was seconds ago.
+            // Sockets buffer megabytes: a slow page would show a state that is seconds old.
             if undrawn < MAX_UNSEEN {
                 let newest = live.worlds();
                 if let Some(value) = newest.value

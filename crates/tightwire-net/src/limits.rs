@@ -1,4 +1,4 @@
-//! Limits that are too small, for what they limit or for other limits.
+//! Limits that are too small, alone or beside other limits.
 
 use core::fmt;
 
@@ -28,27 +28,27 @@ pub struct LimitError {
     pub limit: &'static str,
     /// Value of the limit.
     pub value: usize,
-    /// Rule that `least` follows from, with the name of the other limit; empty if there is none.
-    pub other: &'static str,
+    /// Rule that `min` follows from, with the name of the other limit; empty if there is none.
+    pub rule: &'static str,
     /// Smallest valid value of the limit.
-    pub least: usize,
+    pub min: usize,
 }
 
-/// Refuses a limit that is below `least`, which follows from the rule `other`.
+/// Refuses a limit that is below `min`, which follows from `rule`.
 pub(crate) fn at_least(
     limit: &'static str,
     value: usize,
-    other: &'static str,
-    least: usize,
+    rule: &'static str,
+    min: usize,
 ) -> Result<(), LimitError> {
-    if value < least { Err(LimitError { limit, value, other, least }) } else { Ok(()) }
+    if value < min { Err(LimitError { limit, value, rule, min }) } else { Ok(()) }
 }
 
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, value, other, least } = self;
-        write!(f, "`{limit}` is {value}, but must be at least {least}")?;
-        if other.is_empty() { Ok(()) } else { write!(f, " ({other})") }
+        let Self { limit, value, rule, min } = self;
+        write!(f, "`{limit}` is {value}, but must be at least {min}")?;
+        if rule.is_empty() { Ok(()) } else { write!(f, " ({rule})") }
     }
 }
 

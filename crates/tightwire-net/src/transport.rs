@@ -227,20 +227,22 @@ pub struct Path {
     /// Share of the packets sent so far that were lost, as far as this side can tell: a packet that
     /// many others overtook may count as lost.
     pub loss: f64,
-    /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
-    /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
-    /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while
-    /// [`send`](Transport::send) refuses batches as [`NotSentError::Full`], other than before while
-    /// a large batch goes on, and 0 soon after all of them were handed out: [the
-    /// suite](crate::transport::conformance) and sessions rely on it.
+    /// Bytes of reliable batches that wait: those not yet sent, and, if the transport knows, those
+    /// not yet acked. Over [`Quic`](crate::quic::Quic), a large batch counts only a small part of
+    /// its rest, since other batches pass it.
+    ///
+    /// [The suite](crate::transport::conformance) and sessions rely on three properties: the
+    /// backlog is above 0 while [`send`](Transport::send) refuses batches as
+    /// [`NotSentError::Full`]; it changes while a large batch makes progress; it is 0 soon after
+    /// all batches were handed out.
     pub backlog: usize,
-    /// The bytes that may be in flight, which is what congestion control allows in a round trip;
-    /// nothing if nothing limits it, as within a process.
+    /// Congestion window: the bytes that may be in flight; `None` without a limit, as within a
+    /// process.
     pub window: Option<usize>,
     /// Room for unreliable batches, in bytes: sending more drops waiting ones. A sender that finds
     /// little room is faster than the network.
     pub datagram_room: usize,
-    /// The unreliable batches that this side dropped since too much waited.
+    /// Number of unreliable batches that this side dropped, since its buffer was full.
     pub dropped: u64,
     /// Bytes sent to the network for this connection, including all headers of the transport.
     pub bytes_sent: u64,

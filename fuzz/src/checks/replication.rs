@@ -17,7 +17,7 @@ thread_local! {
     static FIXED: Fixed = Fixed::new();
 }
 
-/// Checks what comes between a sender and a receiver.
+/// Checks the packets between a sender and a receiver.
 ///
 /// The first byte chooses the level and whether the sender has another receiver, which is honest.
 /// Then each action begins with a byte: its three lowest bits are the kind, as [`Session::act`] has

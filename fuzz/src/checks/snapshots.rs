@@ -61,7 +61,7 @@ impl Scene {
         Self { receiver, past, next, contents }
     }
 
-    /// Makes the receiver what it was, whatever it accepted.
+    /// Restores the receiver, whatever it accepted.
     fn restore(&mut self) {
         self.receiver.resync();
         assert_eq!(self.receiver.ack(), None);

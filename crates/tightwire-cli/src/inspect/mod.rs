@@ -2,7 +2,7 @@
 //!
 //! One pass over the file decodes every datagram by its schema. [`reading`] hands the datagrams one
 //! at a time to collectors ([`survey`], [`values`], [`chosen`]), or they are printed at once. The
-//! views ([`view`], [`summary`], [`page`]) show what was collected.
+//! views ([`view`], [`summary`], [`page`]) show the collected data.
 
 pub(crate) mod all_views;
 mod capture_identity;

@@ -82,7 +82,7 @@ pub enum PacketWriteError {
         /// Length of the packet in bytes.
         length: usize,
         /// Largest length in bytes.
-        most: usize,
+        limit: usize,
     },
     /// Every sequence number of the keys has been used: connect again with new keys.
     KeysUsedUp,
@@ -165,9 +165,9 @@ impl fmt::Display for PacketWriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Packet(refused) => refused.fmt(f),
-            Self::TooLong { length, most } => write!(
+            Self::TooLong { length, limit } => write!(
                 f,
-                "the packet has {length} bytes, but a sealed packet has at most {most}: split it"
+                "the packet has {length} bytes, but a sealed packet has at most {limit}: split it"
             ),
             Self::KeysUsedUp => f.write_str("the keys are used up: reconnect to get new keys"),
         }

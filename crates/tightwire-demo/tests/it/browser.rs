@@ -66,7 +66,7 @@ impl Browser {
         browser
     }
 
-    /// Asks, and waits for the answer; what happened meanwhile is looked through for problems.
+    /// Sends a command and waits for the response; events meanwhile are checked for problems.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let request = json!({"id": self.calls, "method": method, "params": params});
@@ -175,7 +175,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}));
     }
 
-    /// Writes what is seen, or the whole page, as a PNG.
+    /// Writes the visible part, or the whole page, as a PNG.
     pub(crate) fn screenshot(&mut self, path: &Path, is_whole: bool) {
         let mut params = json!({"format": "png"});
         if is_whole {

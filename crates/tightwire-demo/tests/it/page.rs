@@ -154,7 +154,7 @@ fn the_page_shows_what_the_demo_does() {
     assert_both_worlds_move(&mut browser);
 }
 
-/// Goes through the spans by keyboard, and compares the first with a value to what the demo says.
+/// Goes through the spans by keyboard, and compares the first one that has a value with the demo's data.
 fn the_xray_shows_a_field(browser: &mut Browser) {
     browser.evaluate("document.getElementById('xray-card').scrollIntoView()");
     browser.wait_until("(tightwire.shownXray?.spans.length ?? 0) > 10", 30);
@@ -181,7 +181,7 @@ fn the_xray_shows_a_field(browser: &mut Browser) {
     browser.evaluate("document.getElementById('freeze').click()");
 }
 
-/// Between two readings of what the demo serves, the page showed something in between.
+/// Checks that the page showed a value between two that the demo served before and after.
 fn the_numbers_are_the_demos(browser: &mut Browser, demo: &Demo) {
     let before = demo.stats();
     sleep(Duration::from_millis(500));
@@ -334,7 +334,7 @@ fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
     browser.wait_until("tightwire.stats.controls.loss === 0.3", 20);
     browser.wait_until("Math.abs(tightwire.stats.loss - 0.3) < 0.08", 20);
     assert!((demo.stats()["loss"].as_f64().unwrap() - 0.3).abs() < 0.15);
-    // It stays where it was put: what the demo says does not move it back.
+    // The slider stays where it was put: values of the demo do not move it back.
     sleep(Duration::from_secs(1));
     assert_eq!(browser.text("document.getElementById('loss').value"), "30");
     assert_both_worlds_move(browser);

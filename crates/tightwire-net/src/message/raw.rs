@@ -59,7 +59,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Sends a message that was [registered](MessengerBuilder::queue_raw) by name and schema, and
-    /// is encoded already. It is not checked: the receiver refuses what is not of the schema.
+    /// is encoded already. It is not checked: the receiver refuses a body that does not fit the schema.
     ///
     /// # Errors
     ///

@@ -126,7 +126,7 @@ impl Window {
         *this = (*this).min(average);
         let shortest = (*this).min(*before);
         let longest = shortest + (shortest / 4).max(MAX_WAIT).max(jitter);
-        // A queue that overflows loses much of what comes; a bad radio loses some of it.
+        // An overflowing queue loses many packets; a bad radio loses some.
         let is_overflowing = round.lost > (round.acknowledged + round.lost) / 3;
         // A sender below its window does not fill the queue.
         if (average > longest && round.is_limited) || is_overflowing {

@@ -113,7 +113,7 @@ impl Connections {
         let (handle, quinn) = self
             .endpoint
             .connect(instant, client, server, name)
-            .map_err(|error| QuicError::Address { server, why: error.to_string() })?;
+            .map_err(|error| QuicError::Address { server, reason: error.to_string() })?;
         self.add(handle, server, quinn, shared);
         Ok(())
     }
@@ -222,8 +222,8 @@ impl Connections {
             return DROPPED;
         }
         let mut answer = Vec::new();
-        // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what the
-        // packet has, not what it was cut from.
+        // A buffer for each packet: QUIC keeps parts of packets, and accounts for the bytes of a
+        // packet, not for those of the buffer that it was split from.
         let bytes = packet.bytes.into();
         let ecn = EcnCodepoint::from_bits(packet.congestion);
         match self.endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
@@ -320,7 +320,7 @@ impl Connections {
         self.exchange_events(place);
     }
 
-    /// Does what is due.
+    /// Handles expired timers.
     pub(super) fn end_input(&mut self) {
         let (now, instant) = (self.now, self.instant(self.now));
         let mut handshakes = 0;

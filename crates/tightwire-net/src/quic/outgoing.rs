@@ -227,7 +227,7 @@ fn write(quinn: &mut Quinn, stream: StreamId, batch: &mut Bytes, backlog: &mut u
             batch.is_empty()
         }
         Err(WriteError::Blocked) => false,
-        // The other side does not want it: what it misses is its own loss.
+        // The other side refused the stream: the loss is its own.
         Err(_) => {
             *backlog -= batch.len();
             true

@@ -29,14 +29,14 @@ pub enum QuicError {
         /// Address of the server.
         server: SocketAddr,
         /// The reason.
-        why: String,
+        reason: String,
     },
     /// The socket cannot be opened.
     Socket {
         /// Address of the socket, or of its server.
         address: SocketAddr,
         /// The error of the system.
-        why: String,
+        reason: String,
     },
     /// A limit is invalid.
     Config(&'static str),
@@ -198,9 +198,9 @@ impl fmt::Display for QuicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(error) => error.fmt(f),
-            Self::Address { server, why } => write!(f, "cannot connect to {server}: {why}"),
-            Self::Socket { address, why } => {
-                write!(f, "cannot open a socket for {address}: {why}")
+            Self::Address { server, reason } => write!(f, "cannot connect to {server}: {reason}"),
+            Self::Socket { address, reason } => {
+                write!(f, "cannot open a socket for {address}: {reason}")
             }
             Self::Config(wrong) => f.write_str(wrong),
             Self::Limit(error) => error.fmt(f),

@@ -108,7 +108,7 @@ impl Udp {
     fn open(address: SocketAddr, batch: usize) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
-        // As much as the system gives: what comes in a frame must not be lost.
+        // The largest buffer that the system permits: packets of a whole frame must fit.
         for bytes in [4 << 20, 1 << 20, 256 << 10] {
             if state.set_recv_buffer_size((&socket).into(), bytes).is_ok() {
                 break;
@@ -117,7 +117,7 @@ impl Udp {
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
         let length = 1500 * state.gro_segments();
         let address = socket.local_addr()?;
-        // Not clones of one: only what is used becomes memory, and most packets are small.
+        // Not clones of one buffer: only used pages take memory, and most packets are small.
         let buffers = (0..batch).map(|_| vec![0; length]).collect();
         Ok(Self { socket, state, address, buffers })
     }

@@ -23,7 +23,7 @@ pub enum RecordingError {
         /// Number of the last record before the difference.
         record: u64,
         /// Action of the replayed session.
-        did: &'static str,
+        action: &'static str,
     },
 }
 
@@ -39,9 +39,9 @@ impl fmt::Display for RecordingError {
                 )
             }
             Self::Corrupt { record } => write!(f, "record {record} of the recording is corrupt"),
-            Self::Diverged { record, did } => write!(
+            Self::Diverged { record, action } => write!(
                 f,
-                "after record {record}, the session {did}, unlike the recorded one: the program \
+                "after record {record}, the session {action}, unlike the recorded one: the program \
                  must be the same, and depend only on the session's messages, time and seed"
             ),
         }

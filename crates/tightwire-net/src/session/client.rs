@@ -203,7 +203,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
         Ok(())
     }
 
-    /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers
+    /// Requests the schema of the server's messages: a [`SessionEvent::Schema`] follows. The server answers
     /// once a second; asking again before it has is asking once.
     pub fn request_schema(&mut self) {
         if let Some(server) = self.server() {

@@ -161,7 +161,7 @@ fn a_flood_of_frames_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_peer_that_is_gone_gets_no_frame() {
+fn a_disconnected_peer_gets_no_frame() {
     let mut pair = Pair::new([true, true]);
     let [_, client] = pair.ids();
     pair.server.close(client, &Reason::Replaced);

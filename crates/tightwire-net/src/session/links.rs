@@ -77,7 +77,7 @@ pub(super) struct Open {
 #[derive(Clone, Copy, Debug)]
 struct Stall {
     /// Smallest backlog since then, in bytes.
-    least: usize,
+    min_backlog: usize,
     /// Time of the smallest backlog.
     since: Duration,
 }
@@ -112,9 +112,9 @@ impl Open {
 
     /// Records a backlog that is too large; returns for how long it has not become smaller.
     pub(super) fn stalled_for(&mut self, backlog: usize, now: Duration) -> Duration {
-        let slow = self.slow.get_or_insert(Stall { least: backlog, since: now });
-        if backlog < slow.least {
-            *slow = Stall { least: backlog, since: now };
+        let slow = self.slow.get_or_insert(Stall { min_backlog: backlog, since: now });
+        if backlog < slow.min_backlog {
+            *slow = Stall { min_backlog: backlog, since: now };
         }
         now.saturating_sub(slow.since)
     }

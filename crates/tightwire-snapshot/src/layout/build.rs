@@ -113,7 +113,7 @@ impl Builder {
                 self.mark_continuous(shape, group);
             }
             Shape::Struct { fields, .. } => {
-                // Hints of a field whose type is a newtype are of what it wraps.
+                // Hints of a field whose type is a newtype apply to the wrapped value.
                 let hints = newtype(shape).map(|_| hints);
                 inside = self.fields(fields, hints, guard)?;
             }

@@ -130,7 +130,7 @@ impl<A: Field, B: Field, const N: usize> Twin for Either<A, B, N> {
     }
 }
 
-/// A borrow beside what is sent, and an associated type and constant of a parameter.
+/// A borrow beside sent fields, and an associated type and constant of a parameter.
 trait Rules {
     type Id: Wire + Default + Clone + PartialEq + std::fmt::Debug;
     const MOST: usize;

@@ -26,7 +26,7 @@ const RELIABLE_STREAMS: u32 = 40;
 /// Largest payload of a packet, in bytes.
 const MAX_PAYLOAD: usize = 1452;
 
-/// Checks the packets of a peer with the keys, and what the application does between them.
+/// Checks the packets of a peer with the keys, and the actions of the application between them.
 ///
 /// The first byte chooses the side, and what came before. Then each action begins with a byte: its
 /// three lowest bits are the kind, as [`Room::act`] has them, and the others are for that.
@@ -225,7 +225,7 @@ impl Room {
         self.check_memory(memory.bytes_max);
     }
 
-    /// Calls the guard, and counts what it keeps.
+    /// Calls the guard, and counts its memory.
     fn run(&mut self, call: impl FnOnce(&Guard)) {
         let memory = measure(|| call(&self.guard));
         self.kept += memory.bytes_current;

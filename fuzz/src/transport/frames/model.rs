@@ -184,7 +184,7 @@ impl Streams {
         stream.parts.push((part, is_behind_gap));
     }
 
-    /// Reads what there is of a stream: the number of parts and the offset up to which they go.
+    /// Reads the contiguous data of a stream: the number of parts and the offset up to which they go.
     pub(super) fn read(&mut self, which: usize) -> Option<(u64, u32, u64)> {
         let which = which % self.open.len().max(1);
         let (&id, stream) = self.open.iter_mut().nth(which)?;

@@ -135,7 +135,7 @@ fn assert_value(path: &str, op: &Op, span: Node<'_>, shown: Option<&str>, line: 
             }
         }
         Value::Text(text) => {
-            // Wireshark escapes what cannot be printed, in a way that cannot be undone.
+            // Wireshark escapes unprintable characters irreversibly.
             if !text.chars().any(char::is_control) {
                 assert_eq!(line.show, *text, "{path}");
             }

@@ -1,4 +1,4 @@
-//! The command as it is typed: where schemas come from, what it says, and what filters find.
+//! The command line: sources of schemas, output, and filters.
 
 use std::fs;
 

@@ -95,6 +95,6 @@ fn packets_that_are_no_records_of_a_session_are_left_to_others() {
     assert_eq!(frames("arena_game"), [1, 2]);
     assert_eq!(frames("arena_game.message.chat.text == \"abc\""), [1]);
     assert_eq!(frames("arena_game.refused"), [2]);
-    // The rest is what it was without the dissector.
+    // The rest is the same as without the dissector.
     assert!(frames("quic").contains(&3));
 }

@@ -23,7 +23,7 @@ pub(crate) fn record(file: &str, identity: &Identity, datagrams: &[Vec<u8>]) {
     recorder.finish().unwrap();
 }
 
-/// The dissector that the binary writes, in a file; what the binary stderr besides.
+/// Writes the dissector of the binary into a file, and returns the binary's standard error.
 pub(crate) fn write_dissector(lua: &str, arguments: &[&str]) -> String {
     let output = tightwire(&[&["dissector"], arguments].concat());
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -94,7 +94,7 @@ impl Item {
     }
 }
 
-/// For each frame of the capture what the protocol of this name says of it, if it was asked.
+/// For each frame of the capture, the output of this protocol; `None` if it did not dissect the frame.
 pub(crate) fn dissected(lua: &str, capture: &str, protocol: &str) -> Vec<Option<Item>> {
     let pdml = tshark(lua, capture, &["-T", "pdml"]);
     let document = Document::parse(&pdml).unwrap();

@@ -225,7 +225,7 @@ impl Inner {
     ) -> Result<(), Option<Violation>> {
         let counts = self.count(payload)?;
         if level != EncryptionLevel::OneRtt {
-            // Apart, since anybody can make initial packets. QUIC refuses what else these have.
+            // Counted apart, since Initial packets can be forged. QUIC refuses their other frames.
             let crypto = &mut self.crypto[usize::from(level == EncryptionLevel::Handshake)];
             *crypto = crypto.saturating_add(counts.crypto);
             if *crypto > MAX_CRYPTO {

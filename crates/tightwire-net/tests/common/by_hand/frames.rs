@@ -1,4 +1,4 @@
-//! Frames as bytes (RFC 9000, 19), and what a server sends taken apart.
+//! Frames as bytes (RFC 9000, 19), and a parser of a server's frames.
 
 /// A number in the fewest bytes that QUIC has for it.
 pub(crate) fn varint(out: &mut Vec<u8>, value: u64) {

@@ -68,7 +68,7 @@ impl Handshake {
         self.keys[0] = Some(keys);
     }
 
-    /// Takes what came, and writes what follows from it.
+    /// Handles received CRYPTO data, and writes the response.
     pub(crate) fn read(&mut self, level: Level, offset: u64, data: &[u8]) {
         let incoming = &mut self.incoming[level as usize];
         incoming.parts.insert(offset, data.to_vec());

@@ -22,7 +22,7 @@ pub(crate) struct HandPeer<S> {
     source: [u8; 8],
     token: Vec<u8>,
     spaces: [Space; 3],
-    /// Whether it acknowledges what comes.
+    /// Whether the peer acks packets.
     pub(crate) acknowledges: bool,
     /// Whether it answers a Retry and then goes no further.
     pub(crate) stops_half_way: bool,
@@ -100,7 +100,7 @@ impl<S: Socket> HandPeer<S> {
         self.socket.send(now, &packets);
     }
 
-    /// Takes what came, and goes on with the handshake.
+    /// Handles received packets, and continues the handshake.
     pub(crate) fn drive(&mut self, now: Duration) {
         let mut datagrams = Vec::new();
         self.socket.receive(now, &mut |packet| {

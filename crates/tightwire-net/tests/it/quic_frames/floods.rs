@@ -156,7 +156,7 @@ fn floods_of_authenticated_peers_do_not_delay_others() {
     run(true, false);
 }
 
-/// Many small packets in one, as handshakes have them, and what they carry in pieces.
+/// Many small packets in one datagram, as in handshakes, with fragmented contents.
 #[test]
 fn a_handshake_in_pieces_takes_little() {
     for level in [Level::Initial, Level::Handshake] {

@@ -1,4 +1,4 @@
-//! Peers that speak QUIC by hand, and send what costs the server the most.
+//! Peers with their own QUIC, which send the frames that cost the server the most.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -141,7 +141,7 @@ impl<'a> Hostile<'a> {
         }
         let is_over = self.peer.closed.is_some();
         let is_there = self.enter(now);
-        // They go on for a while with what is over, and come again.
+        // They continue on ended connections for a while, and then reconnect.
         let patience = Duration::from_millis(if is_over { 200 } else { 1000 });
         if !is_there && now > self.since + patience {
             return self.again(now);
@@ -237,7 +237,7 @@ fn hello() -> Vec<u8> {
     [&[*delivery as u8], &batch[..]].concat()
 }
 
-/// A transport that keeps what is sent.
+/// A transport that keeps sent batches.
 #[derive(Default)]
 struct SentBatches {
     is_connected: bool,

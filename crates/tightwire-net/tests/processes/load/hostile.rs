@@ -119,7 +119,7 @@ impl Hostile {
     }
 }
 
-/// A client like the others, which copies what it sends.
+/// An ordinary client that keeps copies of its packets.
 struct Insider {
     client: Client<Traffic, Quic<Tap>>,
     traffic: Traffic,

@@ -30,7 +30,7 @@ pub(crate) struct Traffic {
     /// Numbers of requests and responses: reliable, and other.
     pub(crate) asked: [u64; 2],
     pub(crate) answered: [u64; 2],
-    /// Answers to what was not asked, or answered before.
+    /// Number of unrequested or repeated responses.
     pub(crate) unexpected: u64,
     /// Number of dropped batches of this side, since it connected.
     pub(crate) dropped: u64,

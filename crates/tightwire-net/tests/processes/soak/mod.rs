@@ -81,7 +81,7 @@ impl TestBed {
         Process::start("soak::crowd_process", &arguments)
     }
 
-    /// Tells all clients, and sums up what they say.
+    /// Sends an order to all clients, and sums up their reports.
     fn order_all(&mut self, order: &str) -> [f64; 2] {
         let mut sums = [0.0; 2];
         for crowd in &mut self.crowds {
@@ -218,7 +218,10 @@ impl TestBed {
         println!("seed {seed}, {} processes of {} clients", plan.crowds, plan.clients);
         println!("the longest until everybody was there: {:.1} s", longest.as_secs_f64());
         println!("the server's memory: {warm} KiB with everybody, {rss} KiB with nobody");
-        println!("network, {} ways, {} changes: {:?}", passed.ways, passed.changes, passed.stats);
+        println!(
+            "network, {} routes, {} changes: {:?}",
+            passed.routes, passed.changes, passed.stats
+        );
         for (name, total) in &totals {
             if !["present", "away", "rss_kib", "peers", "links", "received"]
                 .iter()

@@ -115,7 +115,7 @@ fn objects_are_sent_when_they_become_relevant_again() {
     assert_eq!(game.receiver.objects().count(), 10);
 }
 
-/// Leaving what is of interest within a round trip of its spawn: it stays as it was last.
+/// An object that becomes irrelevant within a round trip of its spawn stays as it was last.
 #[test]
 fn objects_that_lose_relevancy_before_the_ack_freeze() {
     for budget in [1000, 64] {

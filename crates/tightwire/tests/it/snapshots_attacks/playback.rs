@@ -1,4 +1,4 @@
-//! Playback of what comes unevenly, late, or never.
+//! Playback of snapshots that arrive unevenly, late, or never.
 
 use std::time::Duration;
 

@@ -108,7 +108,7 @@ impl Soak {
     fn change_world(&mut self) {
         let Self { random, sender, world, .. } = self;
         for _ in 0..random.below(self.change) {
-            // At both ends of what ids can be.
+            // At both ends of the range of ids.
             let id = match random.below(self.ids) as u32 {
                 0 => u32::MAX,
                 1 => 0,

@@ -62,8 +62,8 @@ impl Certificate {
             }
             Err(Error::InconsistentKeys(_)) => Err(CertificateError::OtherKey),
             Err(why) => {
-                let what = "the server's certificate";
-                Err(CertificateError::Unreadable { what, why: why.to_string() })
+                let part = "the server's certificate";
+                Err(CertificateError::Unreadable { part, reason: why.to_string() })
             }
         }
     }
@@ -112,5 +112,5 @@ pub(super) fn certificates(
 }
 
 fn unreadable_key(why: &dyn fmt::Display) -> CertificateError {
-    CertificateError::Unreadable { what: "the private key", why: why.to_string() }
+    CertificateError::Unreadable { part: "the private key", reason: why.to_string() }
 }
