@@ -28,8 +28,7 @@ pub(super) struct Acceptor {
     accepted: TokenBucket,
 }
 
-/// An origin of connections: an IPv4 address, or a network of IPv6 addresses with so many bits in
-/// common.
+/// Origin of connections: an IPv4 address, or an IPv6 network with the length of its prefix.
 type Site = (IpAddr, u8);
 
 /// Connections from one site.
@@ -50,7 +49,7 @@ struct UnauthenticatedConnection {
     since: Duration,
 }
 
-/// Way in which a connection is counted.
+/// State of a connection in the counts of its site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Counted {
     #[default]
@@ -71,7 +70,7 @@ pub(super) enum Decision {
     Refuse,
 }
 
-/// A connection that asks to be accepted.
+/// A connection attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionAttempt {
     address: SocketAddr,
@@ -306,7 +305,7 @@ fn distinct([first, second]: [Site; 2]) -> impl Iterator<Item = Site> {
     core::iter::once(first).chain((first != second).then_some(second))
 }
 
-/// The places that an address is in, and how many there can be, if so many can be of one address.
+/// Returns the sites of an address with their limits, if one address may have this many.
 fn limited_sites_of(address: SocketAddr, most: usize) -> impl Iterator<Item = (Site, usize)> {
     let per_site = most.saturating_mul(NETWORKS_PER_SITE);
     distinct(sites_of(address)).zip([most, per_site])
@@ -320,7 +319,7 @@ const MIN_UNAUTHENTICATED_PER_SITE: usize = 8;
 const NETWORKS_PER_SITE: usize = 4;
 /// Time in which an honest client answers, unless its link is bad.
 const GRACE_PERIOD: Duration = Duration::from_secs(1);
-/// Each takes some 200 microseconds.
+/// Limit of handshakes per second: each takes about 200 microseconds.
 const HANDSHAKES_PER_SECOND: u32 = 500;
 
 #[cfg(test)]
@@ -357,7 +356,7 @@ mod tests {
         unauthenticated(ips, &mut acceptor);
         let decision = acceptor.decide(attempt("10.9.9.9"), 30, &config, NOW);
         assert_eq!(decision, Decision::Replace(Connection(5)));
-        // One that anybody may have made up first has to answer.
+        // A spoofable address has to be validated first.
         let asked =
             ConnectionAttempt { is_validated: false, can_retry: true, ..attempt("10.9.9.9") };
         assert_eq!(acceptor.decide(asked, 30, &config, NOW), Decision::Retry);

@@ -33,7 +33,7 @@ pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
 fn replace(socket: &SockRef<'_>, filter: &Filter) -> io::Result<()> {
     let program = for_system(program(filter));
     socket.attach_filter(&program).or_else(|_| {
-        // The one before takes up memory until it is replaced, of which there may be little.
+        // The previous filter takes memory until it is replaced, and the limit is small.
         let _ = socket.detach_filter();
         socket.attach_filter(&program)
     })
@@ -41,7 +41,7 @@ fn replace(socket: &SockRef<'_>, filter: &Filter) -> io::Result<()> {
 
 fn for_system(program: Program) -> Vec<SockFilter> {
     let instruction = |Op { code, holds, fails, operand }| {
-        // How far it jumps is known when the program is written: never further than this goes.
+        // Distances are constants of the program, and fit into this type.
         SockFilter::new(code, holds as u8, fails as u8, operand)
     };
     program.into_iter().map(instruction).collect()
@@ -385,7 +385,7 @@ mod tests {
         let mut test_bed = TestBed::new(Ipv4Addr::LOCALHOST.into());
         let client = test_bed.client();
         let packets = [test_bed.ours(), vec![0x40; 30]];
-        // The bytes that the system has for the filter of a socket.
+        // Limit of the system for the filter of a socket, in bytes.
         let memory = std::fs::read_to_string("/proc/sys/net/core/optmem_max").unwrap();
         let is_enough = memory.trim().parse::<u32>().unwrap() >= 100_000;
         for (count, ours_pass) in [(MOST, !is_enough), (MOST + 1, true)] {

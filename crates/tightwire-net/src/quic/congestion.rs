@@ -65,7 +65,7 @@ impl WindowState {
 /// The congestion window, in bytes: grows while round-trip times stay short, and shrinks while they
 /// are long, since then packets wait in a queue.
 ///
-/// State that waits in a queue is worth nothing, so this keeps queues short. It compares averages
+/// State that waits in a queue is outdated, so the window keeps queues short. It compares averages
 /// over a round trip: single round-trip times vary with jitter, which is no queue. A lost packet
 /// alone says nothing about queues on a wireless link: the window shrinks only when a good part is
 /// lost. It uses no random numbers, so that a simulated run can be repeated.
@@ -179,7 +179,7 @@ impl Controller for Window {
     }
 
     fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
-        // Those before it have waited for the acknowledgement.
+        // The packets before it have waited for the ack.
         if let Some(deviation) = self.newest.take() {
             self.state.add_deviation(deviation);
         }

@@ -230,7 +230,7 @@ impl Connections {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 return self.handle_packet_of(handle.0, packet.from, event);
             }
-            // At once: QUIC lets only so many wait.
+            // Decided immediately: QUIC buffers few attempts.
             Some(DatagramEvent::NewConnection(incoming)) => self.handle_attempt(incoming, instant),
             Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
             None => {}
@@ -426,7 +426,7 @@ impl Connections {
                     if !self.holds_unauthenticated {
                         self.welcome(found.0);
                     }
-                    // What was read makes room, which the other side must be told.
+                    // Reading opens the flow control window, which the other side must learn.
                     self.mark(place);
                     return Some(found);
                 }

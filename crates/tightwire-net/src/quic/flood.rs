@@ -166,8 +166,8 @@ impl TokenBucket {
 const BUCKETS: usize = 4096;
 /// Limit of one address: a handshake takes about five packets, twice as many if much is lost.
 const UNCONNECTED_PER_SECOND: u32 = 200;
-/// Limit of all addresses without a connection: two packets for each of 2000 new clients. One that
-/// looks like the first of a connection takes about ten microseconds until it is known to be none.
+/// Limit of all addresses without a connection: two packets for each of 2000 new clients. A forged
+/// first packet takes about ten microseconds until it is refused.
 const ALL_UNCONNECTED_PER_SECOND: u32 = 4000;
 /// Limits of a connection that is not welcome: it needs about ten packets until then, and a hundred
 /// if the two sides have to exchange their descriptions.

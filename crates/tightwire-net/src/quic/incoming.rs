@@ -28,7 +28,7 @@ pub(super) struct Incoming {
 struct Assembly {
     delivery: Option<Delivery>,
     bytes: BytesMut,
-    /// The stream is in the queue of readable streams.
+    /// Whether the stream is in the queue of readable streams.
     is_queued: bool,
 }
 
@@ -52,15 +52,14 @@ impl Incoming {
         }
     }
 
-    /// Begins with another stream: one that has something in each frame may leave no room for the
-    /// others.
+    /// Begins with another stream: a stream with data in each frame could starve the others.
     pub(super) fn rotate(&mut self) {
         if !self.readable.is_empty() {
             self.readable.rotate_left(1);
         }
     }
 
-    /// The next unreliable batch.
+    /// Returns the next unreliable batch.
     pub(super) fn next_datagram(
         &mut self,
         quinn: &mut Quinn,
@@ -170,7 +169,7 @@ impl Assembly {
             return Ok(found);
         }
         let mut receiving = quinn.recv_stream(stream);
-        // It has been read to its end before.
+        // The stream was read to its end before.
         let Ok(mut chunks) = receiving.read(true) else { return Ok(Next::Nothing) };
         loop {
             match chunks.next(self.wanted(config)) {
@@ -219,7 +218,7 @@ impl Assembly {
     fn next(&mut self, config: &QuicConfig) -> Result<Option<Next>, Violation> {
         let Some(delivery) = self.delivery else { return Ok(None) };
         if delivery == Delivery::Reliable {
-            // It ends with its stream.
+            // The batch ends with its stream.
             let is_short = self.bytes.len() <= MAX_BATCH;
             return if is_short { Ok(None) } else { Err("batch too long") };
         }

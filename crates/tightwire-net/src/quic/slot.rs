@@ -32,18 +32,18 @@ pub(super) struct Slot {
     pub(super) address: SocketAddr,
     quinn: quinn_proto::Connection,
     state: State,
-    /// The application knows of the connection: clients know of theirs.
+    /// Whether the connection was reported to the application; that of a client always is.
     is_reported: bool,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// Way in which the connection is counted for its address.
+    /// State of the connection in the counts of its site.
     pub(super) counted: Counted,
-    /// This side has closed the connection, and the packet for that was sent.
+    /// Whether this side has closed the connection and sent the close packet.
     has_closed: bool,
     has_sent_close: bool,
-    /// A probe: one packet may be sent although the window is full.
+    /// Whether one packet may be sent although the window is full, as a probe.
     is_probing: bool,
-    /// Reliable batches are not handed out.
+    /// Whether reliable batches are held back.
     is_paused: bool,
     /// Whether the connection was paused: its reliable batches come first then, before new ones
     /// fill the room.
@@ -54,7 +54,7 @@ pub(super) struct Slot {
     /// Time of QUIC's next timer; `None` if it has none.
     pub(super) timeout: Option<Instant>,
     max_datagram: usize,
-    /// The bytes of datagrams that can wait until the oldest is dropped.
+    /// Bytes of datagrams that may wait before the oldest is dropped.
     datagram_room: usize,
     /// Number of acks, and the frames sent at the last one.
     acks: u64,
@@ -64,7 +64,7 @@ pub(super) struct Slot {
     last_probe: Duration,
     window: WindowState,
     guard: Guard,
-    /// The application knows who the other side is.
+    /// Whether the application has welcomed the peer.
     pub(super) is_welcome: bool,
     /// Unvalidated new address of the peer.
     new_address: Option<SocketAddr>,
@@ -193,20 +193,20 @@ impl Slot {
     ) -> Work {
         self.guard.prepare(self.is_paused);
         self.quinn.handle_event(event);
-        // Each keeps its packet in memory, however few bytes it has.
+        // Each datagram keeps its packet in memory, however few bytes it has.
         while self.guard.datagrams() > config.receive_datagrams / BYTES_PER_DATAGRAM {
             let is_some = self.quinn.datagrams().recv().is_some();
             self.guard.handle_datagram(is_some);
         }
         if self.window.acks() != self.acks {
             self.acks = self.window.acks();
-            // Something else may be on its way, unless nothing was sent since the last time.
+            // Other data is in flight, unless nothing was sent since the last ack.
             let frames = self.quinn.stats().frame_tx;
             let sent = frames.stream + frames.datagram;
             self.unacked_since = (sent != self.sent).then_some(now);
             self.sent = sent;
         }
-        // At once: QUIC has something to say for each frame, and keeps it until it is asked.
+        // Polled immediately: QUIC queues an event for each frame.
         self.poll_quinn();
         let work = self.guard.take_work();
         if let Some(violation) = work.violation.filter(|_| !self.has_ended()) {
@@ -215,8 +215,8 @@ impl Slot {
         work
     }
 
-    /// Gives the connection the limits of the configuration, since the application knows who the
-    /// other side is. `false` if it had them before.
+    /// Raises the limits to those of the configuration, since the application has welcomed the peer;
+    /// `false` if they were raised before.
     pub(super) fn welcome(&mut self, config: &QuicConfig) -> bool {
         if mem::replace(&mut self.is_welcome, true) {
             return false;
@@ -233,7 +233,7 @@ impl Slot {
         self.quinn.handle_timeout(now);
     }
 
-    /// Ends a handshake that takes too long; returns whether it does.
+    /// Ends a handshake that takes too long; returns whether it ended one.
     pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
         let State::Handshake { until } = self.state else { return false };
         if now < until {
@@ -244,7 +244,7 @@ impl Slot {
         true
     }
 
-    /// Sends a probe if nothing is acked; returns whether it does.
+    /// Sends a probe if nothing is acked; returns whether it sent one.
     ///
     /// QUIC doubles the interval after each probe, so that after an outage of some seconds it waits
     /// for as many again; and quinn acks nothing while its window is full. For a game that is too
@@ -323,7 +323,7 @@ impl Slot {
         self.poll_end()
     }
 
-    /// Returns the end of a connection that the application was not told of.
+    /// Returns the end of a connection that was not reported to the application.
     fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
@@ -372,7 +372,7 @@ impl Slot {
         sent
     }
 
-    /// Ends a connection that the application was not told of yet.
+    /// Ends a connection that was not reported to the application.
     pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
         self.state = State::Ended(reason);
@@ -503,9 +503,9 @@ impl Slot {
     }
 }
 
-/// Longer than QUIC remembers a connection that was closed.
+/// Time after which QUIC has dropped a closed connection.
 const DRAIN_TIME: Duration = Duration::from_secs(3600);
-/// The bytes that a datagram is taken for at least while it waits to be read.
+/// Smallest number of bytes that a waiting datagram counts for.
 const BYTES_PER_DATAGRAM: usize = 256;
 /// Time without an ack until the first probe, and between later ones.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);

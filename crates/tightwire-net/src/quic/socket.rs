@@ -133,7 +133,7 @@ impl Socket for Udp {
             let mut slices: [_; BATCH_SIZE] = core::array::from_fn(|_| {
                 io::IoSliceMut::new(each.next().map_or(&mut [], Vec::as_mut_slice))
             });
-            // An error is that of one packet before, or that there is none.
+            // An error concerns an earlier packet, or means that no packet waits.
             let count = match state.recv((&*socket).into(), &mut slices[..batch], &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -148,7 +148,7 @@ impl Socket for Udp {
                     wants_more &= take(packet);
                 }
             }
-            // If there were more, the system would have given them: no need to ask.
+            // The system returns all waiting packets: no further call is needed.
             if !wants_more || (count < batch && RECEIVES_ALL_WAITING) {
                 return;
             }
@@ -161,7 +161,7 @@ impl Socket for Udp {
             ecn: quinn_udp::EcnCodepoint::from_bits(packets.congestion),
             contents: packets.bytes,
             segment_size: (packets.size < packets.bytes.len()).then_some(packets.size),
-            // Where there is one address, the system need not be told.
+            // With one local address, the system needs no source address.
             src_ip: packets.from.filter(|_| self.address.ip().is_unspecified()),
         };
         match self.state.try_send((&self.socket).into(), &transmit) {
@@ -188,8 +188,8 @@ impl Socket for Udp {
     }
 }
 
-/// Number of packets that a client takes from the system at once: a frame brings one or two, and
-/// with more room than that, the system tells in the same call that there are no more.
+/// Number of packets that a client receives per system call: a frame brings one or two, and with
+/// more room, the same call shows that no more wait.
 const CLIENT_BATCH: usize = 4;
 
 /// Whether the system returns all waiting packets in one call, as far as there is room.

@@ -111,7 +111,7 @@ impl Guard {
         let mut inner = self.lock();
         // Of the ordered streams, QUIC has at most 2048.
         inner.limits.large_pieces = u32::MAX;
-        // All streams at once in a part or two.
+        // Two parts of each stream, all streams at once.
         inner.limits.small_pieces = config.reliable_streams.saturating_mul(2).max(64);
         inner.limits.streams = config.reliable_streams.saturating_add(2);
     }
@@ -164,7 +164,7 @@ impl Guard {
         }
     }
 
-    /// The datagrams that came and were not read.
+    /// Returns the number of received datagrams that were not read.
     pub(super) fn datagrams(&self) -> usize {
         self.lock().datagrams
     }
@@ -195,7 +195,7 @@ impl Guard {
         inner.work = inner.work.saturating_add(WORK);
     }
 
-    /// Inspects a decrypted packet; an error if QUIC may not have it.
+    /// Inspects a decrypted packet; an error if it is refused.
     fn inspect(
         &self,
         level: EncryptionLevel,
@@ -312,7 +312,7 @@ impl Inner {
             return Err(is_too_much.then_some("too many stream fragments"));
         }
         parts().for_each(|part| self.pieces.add(part, limits));
-        // A bad network makes some be refused in the course of time.
+        // On a bad network, some honest packets are refused over time.
         self.refused = self.refused.saturating_sub(1);
         Ok(())
     }

@@ -122,7 +122,7 @@ impl Pieces {
         true
     }
 
-    /// Whether a stream is one of those that can have many parts; the first two that do are.
+    /// Whether a stream may have many parts: the first two that have them may.
     fn is_large(&mut self, id: u64) -> bool {
         if self.large.contains(&id) {
             return true;
