@@ -73,7 +73,8 @@ impl Drop for Web {
 struct Server {
     live: Arc<Live>,
     is_stopped: AtomicBool,
-    /// Open connections by number, to be ended with the server. The numbers of older ones are smaller.
+    /// Open connections by number, to be ended with the server. The numbers of older ones are
+    /// smaller.
     connections: Mutex<BTreeMap<u64, Open>>,
     /// Open WebSockets.
     pages: AtomicUsize,
@@ -133,8 +134,8 @@ impl Server {
         });
     }
 
-    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest of
-    /// those that have not asked yet makes room.
+    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest
+    /// of those that have not asked yet makes room.
     fn add(&self, number: u64, stream: TcpStream) -> bool {
         let mut connections = lock(&self.connections);
         if connections.len() >= MAX_CONNECTIONS {

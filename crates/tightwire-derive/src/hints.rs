@@ -178,7 +178,8 @@ fn is_whole(ty: &Type) -> bool {
     is(ty, &["u8", "u16", "u32", "i8", "i16", "i32"])
 }
 
-/// A type of the language that is no number of a range: an error names it better than the compiler does.
+/// A type of the language that is no number of a range: an error names it better than the compiler
+/// does.
 fn is_plain(ty: &Type) -> bool {
     is(ty, &INTS) || is(ty, &["f32", "f64", "bool", "char", "String"])
 }

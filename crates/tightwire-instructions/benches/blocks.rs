@@ -40,7 +40,8 @@ fn main() -> ExitCode {
     callgrind::run("blocks", work, compare)
 }
 
-/// Compares every job in every variant; returns false if a field costs more in a block than by hand.
+/// Compares every job in every variant; returns false if a field costs more in a block than by
+/// hand.
 fn compare() -> Result<bool, Box<dyn Error>> {
     let mut same = true;
     println!("instructions per block   {:>10}  {:>10}  {:>10}", WAYS[0], WAYS[1], WAYS[2]);

@@ -1,18 +1,18 @@
 //! Proves by counting instructions that diagnostics cost nothing until something is refused.
 //!
-//! Each variant processes the same packets under `valgrind --tool=callgrind`, a thousand times and two
-//! thousand times: the difference is the cost of a thousand, without the start of the process. Three
-//! variants are compared:
+//! Each variant processes the same packets under `valgrind --tool=callgrind`, a thousand times and
+//! two thousand times: the difference is the cost of a thousand, without the start of the process.
+//! Three variants are compared:
 //!
 //! * `nameless`: `decode` and `encode` of a type that names none of its fields,
 //! * `named`: the same of a type that names them all,
 //! * `explained`: `decode_explained` and `encode_explained` of the type with names.
 //!
-//! The bytes and the values are the same, so the extra cost of the other two is that of diagnostics.
-//! The functions are called through pointers that the compiler cannot see through, so that each is
-//! compiled by itself and not inlined into the loop. Names must cost nothing. Keeping the packet or
-//! the value for an explanation costs a few instructions, with some noise: [`TOLERANCE`] is the
-//! limit. A path or a trace in the hot path would exceed it.
+//! The bytes and the values are the same, so the extra cost of the other two is that of
+//! diagnostics. The functions are called through pointers that the compiler cannot see through, so
+//! that each is compiled by itself and not inlined into the loop. Names must cost nothing. Keeping
+//! the packet or the value for an explanation costs a few instructions, with some noise:
+//! [`TOLERANCE`] is the limit. A path or a trace in the hot path would exceed it.
 //!
 //! `./ci.sh instructions` installs valgrind and runs it.
 #![allow(missing_docs)]

@@ -20,8 +20,8 @@ use crate::message::Delivery;
 ///   only goes forward.
 /// * [`poll_event`](Self::poll_event) returns events, until there are no more.
 /// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for unauthenticated connections
-///   [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands of the
-///   application. They take effect with [`handle_output`](Self::handle_output).
+/// [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands
+/// of the application. They take effect with [`handle_output`](Self::handle_output).
 ///
 /// A frame is therefore: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
 ///

@@ -9,9 +9,9 @@ use tightwire::{Server, SessionEvent};
 
 use super::game::{Counted, server};
 
-/// Checks batches of an admitted peer and of an unauthenticated one. Each batch follows a control byte
-/// and a length byte. The control byte has the delivery; its highest bit corrects the size field of
-/// the batch, the next one chooses the admitted peer, and the one below ends the frame.
+/// Checks batches of an admitted peer and of an unauthenticated one. Each batch follows a control
+/// byte and a length byte. The control byte has the delivery; its highest bit corrects the size
+/// field of the batch, the next one chooses the admitted peer, and the one below ends the frame.
 pub(crate) fn session(data: &[u8]) {
     let mut room = Room::new();
     let mut rest = data;

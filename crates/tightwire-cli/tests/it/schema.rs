@@ -249,7 +249,8 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
     }
 }
 
-/// The total has only bits that every packet saves, and there is no advice on Tightwire's own types.
+/// The total has only bits that every packet saves, and there is no advice on Tightwire's own
+/// types.
 #[test]
 fn a_session_is_advised_on_without_what_is_not_its_own() {
     #[derive(Wire, Message, Default)]
@@ -345,8 +346,8 @@ fn invalid_schema_files_are_refused_with_a_reason() {
     assert!(error.contains("/player.json: the block at byte 0: "), "{error}");
 }
 
-/// Neither a schema nor a capture that somebody changed makes the program fail in any other way than with
-/// a sentence.
+/// Neither a schema nor a capture that somebody changed makes the program fail in any other way
+/// than with a sentence.
 #[test]
 fn changed_files_are_refused_or_read() {
     let json = serde_json::to_vec(&Schema::of::<Player>()).unwrap();

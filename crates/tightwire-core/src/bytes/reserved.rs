@@ -52,7 +52,8 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], [`ByteError::TooManyReserved`], or [`ByteError::NotAtEnd`] after a seek.
+    /// [`ByteError::Full`], [`ByteError::TooManyReserved`], or [`ByteError::NotAtEnd`] after a
+    /// seek.
     pub fn set_aside(&mut self, length: usize) -> Result<Reserved, ByteError> {
         let start = self.end()?;
         let Some(slot) = self.unfilled.iter().position(Option::is_none) else {

@@ -6,8 +6,8 @@ use super::reserved::{MAX_UNFILLED, Unfilled};
 use super::{Buffer, ByteError, Primitive, WriteBlock};
 use crate::stream::Pod;
 
-/// Writes whole bytes into a caller's buffer: plain structs in one copy, primitives, packed integers,
-/// text, and sections of bits.
+/// Writes whole bytes into a caller's buffer: plain structs in one copy, primitives, packed
+/// integers, text, and sections of bits.
 ///
 /// The buffer is a slice or an array, or a [`GrowingBuffer`](crate::bytes::GrowingBuffer); its
 /// contents do not matter. Every operation has its own bounds check, and a refused operation writes

@@ -154,7 +154,8 @@ fn the_page_shows_what_the_demo_does() {
     assert_both_worlds_move(&mut browser);
 }
 
-/// Goes through the spans by keyboard, and compares the first one that has a value with the demo's data.
+/// Goes through the spans by keyboard, and compares the first one that has a value with the demo's
+/// data.
 fn the_xray_shows_a_field(browser: &mut Browser) {
     browser.evaluate("document.getElementById('xray-card').scrollIntoView()");
     browser.wait_until("(tightwire.shownXray?.spans.length ?? 0) > 10", 30);
@@ -254,8 +255,8 @@ fn distance(from: [f64; 2], to: [f64; 2]) -> f64 {
     (from[0] - to[0]).hypot(from[1] - to[1])
 }
 
-/// Fails unless the own cube moves in both worlds while `hold` is on, along a direction of the screen,
-/// and stops after.
+/// Fails unless the own cube moves in both worlds while `hold` is on, along a direction of the
+/// screen, and stops after.
 fn assert_steers(browser: &mut Browser, along: [f64; 2], mut hold: impl FnMut(&mut Browser, bool)) {
     hold(browser, true);
     browser.wait_until("tightwire.stats.is_steered", 20);
@@ -276,8 +277,8 @@ fn assert_steers(browser: &mut Browser, along: [f64; 2], mut hold: impl FnMut(&m
     });
 }
 
-/// Whether the own cube is left of the middle of the world, as the screen shows it, and the direction
-/// to the right there.
+/// Whether the own cube is left of the middle of the world, as the screen shows it, and the
+/// direction to the right there.
 fn right_of_the_screen(browser: &mut Browser) -> (bool, [f64; 2]) {
     browser.evaluate("scrollTo(0, 0); document.activeElement.blur()");
     browser.wait_until("tightwire.worlds.ownPlace(1) !== null", 30);

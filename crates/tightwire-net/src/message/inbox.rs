@@ -39,8 +39,8 @@ struct Queue {
     messages: usize,
 }
 
-/// Waiting messages that are adjacent in a batch and have the same header. Small, since there can be
-/// thousands: values that all messages of a batch share are in [`HeldBatch`].
+/// Waiting messages that are adjacent in a batch and have the same header. Small, since there can
+/// be thousands: values that all messages of a batch share are in [`HeldBatch`].
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// Position of the next body, and the bytes of each body.

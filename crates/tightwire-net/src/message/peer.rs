@@ -96,8 +96,8 @@ impl Peer {
         self.largest_mtu = self.largest_mtu.max(mtu);
     }
 
-    /// Returns the batch that has room for `additional_bytes` bytes: the open one if it is of this delivery,
-    /// else the next.
+    /// Returns the batch that has room for `additional_bytes` bytes: the open one if it is of this
+    /// delivery, else the next.
     #[inline]
     pub(super) fn batch(
         &mut self,

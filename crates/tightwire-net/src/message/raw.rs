@@ -59,7 +59,8 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Sends a message that was [registered](MessengerBuilder::queue_raw) by name and schema, and
-    /// is encoded already. It is not checked: the receiver refuses a body that does not fit the schema.
+    /// is encoded already. It is not checked: the receiver refuses a body that does not fit the
+    /// schema.
     ///
     /// # Errors
     ///
@@ -129,8 +130,8 @@ impl<C: 'static> RawDrain<'_, C> {
         self.received(origin, false)
     }
 
-    /// Returns the body of the next message that is not bound, or whose tick or object is there: see
-    /// [`Drain::next_ready`](super::Drain::next_ready).
+    /// Returns the body of the next message that is not bound, or whose tick or object is there:
+    /// see [`Drain::next_ready`](super::Drain::next_ready).
     pub fn next_ready_ref(
         &mut self,
         hold: Duration,

@@ -7,8 +7,8 @@
 //! Reading a packet only to drop it takes a microsecond, and a full socket buffer loses the packets
 //! of other peers. Therefore the kernel drops it on Linux, by a socket filter of a few dozen
 //! instructions without privileges: connection ids have a hash that such a program can compute, and
-//! during a flood of unconnected addresses it has a list of up to 2,500 connected addresses. Packets
-//! that it passes are checked again.
+//! during a flood of unconnected addresses it has a list of up to 2,500 connected addresses.
+//! Packets that it passes are checked again.
 
 use std::io;
 use std::net::UdpSocket;

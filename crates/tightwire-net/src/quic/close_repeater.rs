@@ -10,8 +10,9 @@ use super::socket::{Packets, Socket};
 
 /// Repeats the packet with the reason why a connection was closed.
 ///
-/// QUIC sends the packet once, and again as the response to a packet. A peer that sends nothing gets
-/// no response: if the close packet was lost, it would only learn that its connection is unknown.
+/// QUIC sends the packet once, and again as the response to a packet. A peer that sends nothing
+/// gets no response: if the close packet was lost, it would only learn that its connection is
+/// unknown.
 #[derive(Debug, Default)]
 pub(super) struct CloseRepeater {
     waiting: Vec<ClosePacket>,

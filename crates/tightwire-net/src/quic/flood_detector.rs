@@ -9,10 +9,10 @@ use super::ids::KeyedHash;
 
 /// Detects addresses that send too much.
 ///
-/// A connected address that sends more than twice its limit is silenced for a while. When unconnected
-/// addresses send more than their limit, the socket gets a list of the connected addresses, and passes
-/// only a random share of all other packets: as many as the limit allows. New clients can still
-/// connect, if their packets are among those that pass.
+/// A connected address that sends more than twice its limit is silenced for a while. When
+/// unconnected addresses send more than their limit, the socket gets a list of the connected
+/// addresses, and passes only a random share of all other packets: as many as the limit allows. New
+/// clients can still connect, if their packets are among those that pass.
 #[derive(Debug)]
 pub(super) struct FloodDetector {
     ids: KeyedHash,

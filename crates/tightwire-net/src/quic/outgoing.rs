@@ -16,8 +16,8 @@ use crate::transport::NotSentError;
 /// other in one stream without further framing, since a batch begins with its size.
 /// Each datagram and each stream begins with a byte that is its delivery.
 ///
-/// Large batches let the others pass: their stream has the lowest priority, and leaves a part of the
-/// congestion window free.
+/// Large batches let the others pass: their stream has the lowest priority, and leaves a part of
+/// the congestion window free.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Sequence number of the next unreliable sequenced batch.
@@ -190,8 +190,8 @@ impl Ordered {
     }
 }
 
-/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough that a
-/// session does not hold back other batches.
+/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough
+/// that a session does not hold back other batches.
 const LARGE_SHARE: usize = 128;
 
 /// Returns the largest batch that is not fragmented, for every delivery.

@@ -215,8 +215,8 @@ impl Slot {
         work
     }
 
-    /// Raises the limits to those of the configuration, since the application has welcomed the peer;
-    /// `false` if they were raised before.
+    /// Raises the limits to those of the configuration, since the application has welcomed the
+    /// peer; `false` if they were raised before.
     pub(super) fn welcome(&mut self, config: &QuicConfig) -> bool {
         if mem::replace(&mut self.is_welcome, true) {
             return false;

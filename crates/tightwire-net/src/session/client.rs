@@ -203,8 +203,8 @@ impl<C: 'static, T: Transport> Client<C, T> {
         Ok(())
     }
 
-    /// Requests the schema of the server's messages: a [`SessionEvent::Schema`] follows. The server answers
-    /// once a second; asking again before it has is asking once.
+    /// Requests the schema of the server's messages: a [`SessionEvent::Schema`] follows. The server
+    /// answers once a second; asking again before it has is asking once.
     pub fn request_schema(&mut self) {
         if let Some(server) = self.server() {
             self.session.request_schema(server);

@@ -264,7 +264,8 @@ impl World {
         received.ids.clear();
         received.slots.clear();
         let learned = received.model.replace(take(model));
-        // The model of the next baseline is copied into the memory of a model that is no longer needed.
+        // The model of the next baseline is copied into the memory of a model that is no longer
+        // needed.
         *model = learned.or_else(|| self.spare_models.pop()).unwrap_or_default();
         self.drop_models(baseline);
     }

@@ -40,7 +40,8 @@ impl<T: Twin> Wire for ByHand<T> {
         mut this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        // A copy, since patterns are plainer over a reference; the derived type has no such way out.
+        // A copy, since patterns are plainer over a reference; the derived type has no such way
+        // out.
         let mut copy = this.0.clone();
         let result = copy.by_hand(stream);
         this.put(Self(copy));

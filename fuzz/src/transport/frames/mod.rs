@@ -120,9 +120,9 @@ impl Room {
         (0..count).for_each(|_| _ = self.packet(level, 0, &payload));
     }
 
-    /// Takes an action off the data: 0 to 2 are a packet with this payload, 3 one of a handshake, 4 one
-    /// with a frame many times, 5 one with fragments, 6 what the application does. None at the end, and
-    /// when the connection ends.
+    /// Takes an action off the data: 0 to 2 are a packet with this payload, 3 one of a handshake, 4
+    /// one with a frame many times, 5 one with fragments, 6 what the application does. None at the
+    /// end, and when the connection ends.
     fn act(&mut self, data: &mut &[u8]) -> Option<()> {
         self.actions = self.actions.checked_sub(1)?;
         let control = byte(data)?;

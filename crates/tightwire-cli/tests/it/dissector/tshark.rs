@@ -94,7 +94,8 @@ impl Item {
     }
 }
 
-/// For each frame of the capture, the output of this protocol; `None` if it did not dissect the frame.
+/// For each frame of the capture, the output of this protocol; `None` if it did not dissect the
+/// frame.
 pub(crate) fn dissected(lua: &str, capture: &str, protocol: &str) -> Vec<Option<Item>> {
     let pdml = tshark(lua, capture, &["-T", "pdml"]);
     let document = Document::parse(&pdml).unwrap();

@@ -108,7 +108,8 @@ impl<'a> Hostile<'a> {
         is_there
     }
 
-    /// Runs the handshake of a client until it is admitted; returns whether the peer has done all that it will do.
+    /// Runs the handshake of a client until it is admitted; returns whether the peer has done all
+    /// that it will do.
     fn enter(&mut self, now: Duration) -> bool {
         if !self.peer.is_connected() {
             return false;

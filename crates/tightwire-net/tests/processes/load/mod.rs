@@ -1,10 +1,11 @@
 //! A server process with a crowd of clients, in peace and while somebody floods it.
 //!
 //! Each client asks twenty times a second, every other time reliably, and the server answers in the
-//! frame in which it reads the question. The latency is from `send` at the client to its handler of the
-//! answer. The server has sixty frames a second, and a client looks every four milliseconds while it
-//! waits, so in peace it is about half a frame and two milliseconds more. The flood comes from a process of
-//! its own on the same cores, which sends as fast as it can in the time that the others leave.
+//! frame in which it reads the question. The latency is from `send` at the client to its handler of
+//! the answer. The server has sixty frames a second, and a client looks every four milliseconds
+//! while it waits, so in peace it is about half a frame and two milliseconds more. The flood comes
+//! from a process of its own on the same cores, which sends as fast as it can in the time that the
+//! others leave.
 #![cfg(target_os = "linux")]
 
 mod by_hand;
@@ -70,7 +71,8 @@ impl TestBed {
     }
 
     fn flooded(&mut self, kind: &str, milliseconds: u32) -> Interval {
-        // It would be on another machine: its packets are to do harm, not the time it takes to make them.
+        // It would be on another machine: its packets are to do harm, not the time it takes to make
+        // them.
         let arguments = format!("{} {kind}", self.address);
         let mut hostile = Process::start_idle("load::hostile_process", &arguments);
         assert_eq!(hostile.read_line(START), "ready");
@@ -208,11 +210,11 @@ fn trust(fingerprint: &str) -> Trust {
     Trust::Pinned(vec![fingerprint.parse().unwrap()])
 }
 
-/// Kinds of hostile processes. First: one that only takes processor time, as a control; garbage from
-/// many ports; forged QUIC packets and copies; an admitted client that sends all that it can, and
-/// copies. Then peers with their own QUIC: unauthenticated ones with packed frames, with harmless
-/// frames, with streams far ahead, with fragments, and half-open from many addresses; an admitted
-/// one with each; and an admitted one among unauthenticated ones.
+/// Kinds of hostile processes. First: one that only takes processor time, as a control; garbage
+/// from many ports; forged QUIC packets and copies; an admitted client that sends all that it can,
+/// and copies. Then peers with their own QUIC: unauthenticated ones with packed frames, with
+/// harmless frames, with streams far ahead, with fragments, and half-open from many addresses; an
+/// admitted one with each; and an admitted one among unauthenticated ones.
 const KINDS: [&str; 21] = [
     "spinning",
     "garbage",

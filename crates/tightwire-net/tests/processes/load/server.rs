@@ -77,8 +77,8 @@ struct Counts {
     cpu: Duration,
     received: u64,
     sent: u64,
-    /// Discarded by the messenger, by the session for one who is slow, by the transport for the same
-    /// reason, in its queue, and unread by it; and by the system, which had no room for them.
+    /// Discarded by the messenger, by the session for one who is slow, by the transport for the
+    /// same reason, in its queue, and unread by it; and by the system, which had no room for them.
     dropped: [u64; 6],
     bytes: [u64; 2],
 }

@@ -6,8 +6,8 @@ use tightwire::snapshot::{self, Leaving, Level, SetError};
 
 use super::game::{Game, LEVELS, Thing, config, protocol, thing};
 
-/// `set` after the snapshot of the same tick (or after a `begin_tick` that repeats the tick) is refused,
-/// since a receiver has the tick without it; after the next `begin_tick` it arrives.
+/// `set` after the snapshot of the same tick (or after a `begin_tick` that repeats the tick) is
+/// refused, since a receiver has the tick without it; after the next `begin_tick` it arrives.
 #[test]
 fn setting_objects_in_a_frozen_tick_is_refused() {
     for level in LEVELS {

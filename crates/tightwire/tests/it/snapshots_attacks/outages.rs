@@ -39,8 +39,8 @@ fn sending_recovers_after_an_outage_of_2500_packets() {
     assert_eq!(after_an_outage(2500).0, 0, "refused of 600");
 }
 
-/// After 5,000 lost packets the 12 bits have gone round: with wrong numbers no acknowledgement would
-/// count any more, and every snapshot would be in full for ever.
+/// After 5,000 lost packets the 12 bits have gone round: with wrong numbers no acknowledgement
+/// would count any more, and every snapshot would be in full for ever.
 #[test]
 fn sending_recovers_after_an_outage_of_5000_packets() {
     let (refused, longest) = after_an_outage(5000);
