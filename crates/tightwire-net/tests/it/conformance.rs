@@ -323,7 +323,7 @@ fn changed_batches_are_found() {
 #[test]
 fn connections_that_come_twice_or_never_or_end_are_found() {
     check(Act::ConnectTwice, "server: connected twice");
-    check(Act::NeverConnect, "server: no connection");
+    check(Act::NeverConnect, "server: the ends did not connect");
     let found = "server: the connection ended by itself: the connection failed: as it likes";
     check(Act::DropOut, found);
 }
@@ -349,7 +349,7 @@ fn accepted_invalid_batches_are_found() {
 #[test]
 fn missing_and_wrong_close_reasons_are_found() {
     check(Act::LoseClose, "server: the connection was closed, and the other end got no event");
-    let found = "server: closed with reason \"left\", received \"timed out: nothing was received from the other side\"";
+    let found = "server: closed with reason \"the client disconnected\", received \"timed out: nothing was received from the other side\"";
     check(Act::LoseReason, found);
     check(Act::CloseTwice, "server: an event of an unknown connection");
     let found = "server: the end was reported after 0 of 150 batches";

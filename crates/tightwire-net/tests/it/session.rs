@@ -114,7 +114,7 @@ fn clients_without_a_valid_hello_are_refused() {
     wrong.send(other, InternalBatch::DELIVERY, &batch).unwrap();
     server.tick(4_999);
     let refused = [
-        "protocol violation: a message before the welcome",
+        "protocol violation: message before Welcome",
         "protocol mismatch: session format: 3 here, 9 there",
     ];
     assert_eq!(server.reasons(), refused);
