@@ -355,5 +355,5 @@ fn missing_and_wrong_close_reasons_are_found() {
     let found = "server: the end was reported after 0 of 150 batches";
     check(Act::EndBeforeBatches, found);
     check(Act::EventAfterClose, "server: an event after this end closed the connection");
-    check(Act::PathAfterClose, "server: path: there is one of a connection that has ended");
+    check(Act::PathAfterClose, "server: path: `Some` for a connection that has ended");
 }
